@@ -1,4 +1,4 @@
-"""Fit a calibration on the labelled rows of a run, and measure it on rows it was not fitted on."""
+"""Fits a calibration on the labelled rows of a run, and evaluates it out of fold."""
 
 from __future__ import annotations
 
@@ -47,20 +47,18 @@ if TYPE_CHECKING:
     Rows = NDArray[np.bool_]
     Folds = Sequence[NDArray[np.int64]]
 
-FEWEST_ROWS = 200
-"""Labelled rows with a value, below which nothing is fitted."""
+MIN_ROWS = 200
+"""Smallest number of labelled rows with a value for a fit."""
 
-FEWEST_QUESTIONS = 100
-"""Distinct questions of such rows, below which nothing is fitted.
+MIN_QUESTIONS = 100
+"""Smallest number of distinct questions of these rows.
 
-Data with a right and a wrong answer to each question has 100 of them in 200 rows. It is questions that the
-promise is made of: with 100 grounded ones, a threshold for 5 % flags in truth a share that is distributed
-as Beta(5, 96) from one calibration to the next, 2 to 10 % in 19 of 20; with fewer the promise is an average
-over calibrations that are far apart.
+With 100 grounded questions, the true false positive rate of a threshold for 5 % has the distribution
+Beta(5, 96) over calibrations: 2 to 10 % in 19 of 20. With fewer questions it varies too much.
 """
 
 MapKind = Literal["platt", "isotonic"]
-"""What becomes of scores: a logistic curve, or a rising line through points."""
+"""Kind of the map from scores to probabilities: a logistic curve, or isotonic regression."""
 
 _FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
     "platt": fit_platt,
@@ -69,15 +67,15 @@ _FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledScores:
+class CalibrationData:
     """The rows of a run that have a label and a value.
 
     Attributes:
-        values: of which higher is better, float64, shape (n,).
+        values: higher is better, float64, shape (n,).
         truth: whether the row is grounded, shape (n,).
-        lengths: of the responses, in characters, shape (n,).
+        lengths: characters of the responses, shape (n,).
         clusters: rows with the same question share a number, shape (n,).
-        left_out: labelled rows without a value.
+        left_out: number of labelled rows without a value.
     """
 
     values: NDArray[np.float64]
@@ -87,16 +85,16 @@ class LabelledScores:
     left_out: int = 0
 
     @cached_property
-    def drawn(self) -> Rows:
-        """One grounded and one ungrounded row of each question that has such, shape (n,).
+    def one_per_question(self) -> Rows:
+        """Mask of at most one grounded and one ungrounded row of each question, shape (n,).
 
-        Thresholds are made of these and measured on them: whatever many rows of one question have in common
-        counts once. The draw takes no notice of scores.
+        Thresholds are fitted and evaluated on these rows, so that each question counts once. The choice does
+        not depend on scores.
         """
-        found = np.zeros(len(self.truth), dtype=np.bool_)
+        mask = np.zeros(len(self.truth), dtype=np.bool_)
         for rows in (np.flatnonzero(self.truth), np.flatnonzero(~self.truth)):
-            found[rows[one_row_per_cluster(self.clusters[rows])]] = True
-        return found
+            mask[rows[one_row_per_cluster(self.clusters[rows])]] = True
+        return mask
 
 
 def calibrate(
@@ -109,87 +107,86 @@ def calibrate(
     bins: int = 4,
     kind: MapKind = "platt",
 ) -> CalibrationFile:
-    """Thresholds and a probability map of a metric, from a run's labelled rows.
+    """Fit thresholds and a probability map of a metric on the labelled rows of a run.
 
-    What is promised holds for grounded answers to questions like those of the run, one answer a question: on
-    average over such runs and such questions, the share of these answers that is flagged is the target at
-    most, overall and within each stratum of length. Where a question has several grounded answers, one is
-    drawn by a fixed seed; the map is fitted on all rows.
+    The guarantee is for grounded answers to questions like those of the run, one answer for each question: on
+    average over such runs, at most the target share of these answers is flagged, overall and within each
+    stratum of length. If a question has several grounded answers, a fixed seed selects one; the map is
+    fitted on all rows.
 
     Args:
-        database: where the run is.
+        database: the database of the run.
         record: the run, finished.
         metric: one of its metrics.
-        target: what the thresholds promise.
-        label: the column of its data that says whether a response is grounded: yes or no, 1 or 0.
-        bins: strata of length at most.
-        kind: of the map.
+        target: the guaranteed error rate.
+        label: the column that says whether a response is grounded: yes or no, 1 or 0.
+        bins: largest number of strata of length.
+        kind: the kind of map.
 
     Raises:
-        UsageError: the run is not finished or lacks the metric, or has it in another version; its labels are
-            no yes or no; fewer than 200 labelled rows have a value, or they are of fewer than 100 questions,
-            or all have one label, or all of one label are of one question; the metric ranks the ungrounded
-            rows over the grounded ones; or the run does not tell what made its scores.
+        UsageError: the run is not finished, lacks the metric or has another version of it, or does not record
+            what made its scores; the labels are not yes and no; there are too few labelled rows or questions,
+            or only one label; or the metric ranks ungrounded rows above grounded ones.
         DataError: a label cannot be read.
     """
     if bins < 1:
-        raise UsageError(f"--bins is 1 or more, not {bins}.")
+        raise UsageError(f"`bins` must be 1 or more, not {bins}.")
     if kind not in get_args(MapKind):
-        raise UsageError(f"Unknown map {kind!r}.", hint=f"It is {' or '.join(get_args(MapKind))}.")
+        raise UsageError(f"Unknown kind of map {kind!r}.", hint=f"Use {' or '.join(get_args(MapKind))}.")
     if not record.finished:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
-        raise UsageError(message, hint=f"Go on with it first: sgi run --resume {record.id}.")
-    require_texts(record, "A calibration, whose thresholds depend on the length of the response,")
-    run, said = _truth(database, record, label)
+        raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
+    require_texts(record, "A calibration (its thresholds depend on the length of the response)")
+    run, labels = _labels(database, record, label)
     column = run.metric(metric)
     origin = origin_of(record, column)
-    rows = _labelled(record, run, column, said, _lengths(database, record), label)
+    rows = _labelled(record, run, column, labels, _lengths(database, record), label)
     return _fitted(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
 
 
-def _truth(
+def _labels(
     database: Database, record: RunRecord, label: str
 ) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
     run, values, _ = grouped_run(database, record, label, {})
     labels = read_labels(label, values, run.ids)
     if labels.kind != "yes or no":
-        hint = "Wanted is yes or no, true or false, 1 or 0; name another column with --label."
+        hint = "Use a column of yes and no, true and false, or 1 and 0 as `label`."
         raise UsageError(f"The labels in {label!r} of {record.label} are {labels.kind}.", hint=hint)
     return run, labels.values
 
 
 def _lengths(database: Database, record: RunRecord) -> NDArray[np.int64]:
-    """The characters of each response, in the order of the rows."""
-    found = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
-    return np.fromiter(found, dtype=np.int64)
+    """Characters of each response, in the order of the rows."""
+    lengths = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
+    return np.fromiter(lengths, dtype=np.int64)
 
 
 def _labelled(
     record: RunRecord,
     run: ScoredRun,
     column: MetricColumn,
-    said: tuple[float | str | None, ...],
+    labels: tuple[float | str | None, ...],
     lengths: NDArray[np.int64],
     label: str,
-) -> LabelledScores:
-    known = np.array([value is not None for value in said], dtype=np.bool_)
+) -> CalibrationData:
+    known = np.array([value is not None for value in labels], dtype=np.bool_)
     used = known & column.ok
-    truth = np.array([value == 1 for value in said], dtype=np.bool_)[used]
+    truth = np.array([value == 1 for value in labels], dtype=np.bool_)[used]
     questions = len(np.unique(run.clusters[used]))
-    if len(truth) < FEWEST_ROWS or questions < FEWEST_QUESTIONS:
+    if len(truth) < MIN_ROWS or questions < MIN_QUESTIONS:
         without = int(known.sum()) - len(truth)
         message = f"{record.label} has {len(truth):,} rows with a label in {label!r} and a value of"
         gaps = f" ({without:,} more have no value)" if without else ""
-        least = f"{FEWEST_ROWS} rows of {FEWEST_QUESTIONS} questions are the least"
+        least = f"At least {MIN_ROWS} rows of {MIN_QUESTIONS} questions are required"
         notes = " ".join(["", *run.clustering.notes(len(run.ids))])
-        hint = f"{least} that say anything of rare mistakes: label more.{notes}"
+        hint = f"{least}: label more rows.{notes}"
         raise UsageError(f"{message} {column.metric}{gaps}, of {questions:,} questions.", hint=hint)
     if truth.all() or not truth.any():
         only = "grounded" if truth.all() else "not grounded"
         message = f"All {len(truth):,} labelled rows of {record.label} are {only} by {label!r}."
-        raise UsageError(message, hint="Rows of both kinds are needed, some dozens of each.")
+        raise UsageError(message, hint="Label rows of both kinds, at least some dozens of each.")
     sign = 1.0 if column.higher_is_better else -1.0
-    return LabelledScores(
+    return CalibrationData(
         sign * column.values[used],
         truth,
         lengths[used],
@@ -202,7 +199,7 @@ def _fitted(
     record: RunRecord,
     column: MetricColumn,
     origin: MetricProvenance,
-    rows: LabelledScores,
+    rows: CalibrationData,
     target: Target,
     *,
     label: str,
@@ -210,10 +207,10 @@ def _fitted(
     kind: MapKind,
 ) -> CalibrationFile:
     sign = 1.0 if column.higher_is_better else -1.0
-    grounded = rows.drawn & rows.truth
+    grounded = rows.one_per_question & rows.truth
     strata = length_thresholds(rows.values[grounded], rows.lengths[grounded], target.value, bins=bins)
     folds = _folds(record, rows)
-    found = _discrimination(record, column, rows, label)
+    ranking = _discrimination(record, column, rows, label)
     flagged = flagged_out_of_fold(rows, target, folds, bins=bins)
     quality, base_rate = (_quality(rows, folds, method) for method in (kind, "base rate"))
     return CalibrationFile(
@@ -233,9 +230,9 @@ def _fitted(
         cluster=record.cluster,
         clusters=len(np.unique(rows.clusters)),
         left_out=rows.left_out,
-        ranking=found,
+        ranking=ranking,
         target=target,
-        threshold=_own(conformal_threshold(rows.values[grounded], target.value), sign),
+        threshold=_unsigned(conformal_threshold(rows.values[grounded], target.value), sign),
         bins=_bins(rows, strata, flagged, sign),
         map=_FITS[kind](rows.values, rows.truth),
         quality=quality,
@@ -245,90 +242,91 @@ def _fitted(
     )
 
 
-def _folds(record: RunRecord, rows: LabelledScores) -> Folds:
+def _folds(record: RunRecord, rows: CalibrationData) -> Folds:
     try:
         return grouped_folds(rows.truth, rows.clusters)
-    except ValueError as error:  # what cannot be dealt is known by dealing; nothing else is tried here
-        hint = "Rows of both kinds are needed, for several questions each."
+    except ValueError as error:  # grouped_folds finds out what cannot be split
+        hint = "Label rows of both kinds for several questions."
         raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
 
 
 def _discrimination(
-    record: RunRecord, column: MetricColumn, rows: LabelledScores, label: str
+    record: RunRecord, column: MetricColumn, rows: CalibrationData, label: str
 ) -> Discrimination:
-    """How well the metric ranks; one that ranks the wrong way would flag the answers it should let pass."""
+    """Measure how well the metric ranks; a reversed metric would flag the wrong answers."""
     area = auroc(rows.values, rows.truth)
     interval = interval_or_none(auroc_interval(rows.values, rows.truth, rows.clusters))
     assert area is not None  # noqa: S101 - rows of both labels are there
     if interval is not None and interval.high < CHANCE:
         better = "higher" if column.higher_is_better else "lower"
         shown = f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
-        message = f"{column.metric} ranks the labelled rows of {record.label} the wrong way: {shown},"
+        message = f"{column.metric} ranks the labelled rows of {record.label} in reverse: {shown},"
         hint = (
-            f"Calibrate another metric; if a yes in {label!r} means not grounded, name a column with --label"
-            " in which it means grounded."
+            f"Calibrate another metric. If yes in {label!r} means not grounded, use a column as `label` in"
+            " which yes means grounded."
         )
-        raise UsageError(f"{message} where {better} values should mean grounded.", hint=hint)
+        raise UsageError(f"{message} but {better} values should mean grounded.", hint=hint)
     return Discrimination(auroc=area, interval=interval)
 
 
-def flagged_out_of_fold(rows: LabelledScores, target: Target, folds: Folds, *, bins: int = 4) -> Rows:
-    """Which rows are flagged by thresholds that were made without them and their question.
+def flagged_out_of_fold(rows: CalibrationData, target: Target, folds: Folds, *, bins: int = 4) -> Rows:
+    """Flag each row by thresholds that were fitted without the rows of its question.
 
-    Each fold's thresholds stand on fewer rows than the final ones, so they promise the same and, where rows
-    are few, flag a little less.
+    The thresholds of a fold are fitted on fewer rows than the final ones, so they may flag slightly less.
 
     Args:
-        rows: of which those drawn make the thresholds.
-        target: what these promise.
-        folds: the rows of each, whole questions.
-        bins: strata of length at most.
+        rows: the labelled rows.
+        target: the guaranteed error rate.
+        folds: row numbers of each fold; a question is in one fold.
+        bins: largest number of strata of length.
     """
     flagged = np.zeros(len(rows.truth), dtype=np.bool_)
     for fold in folds:
-        others = rows.drawn & rows.truth
+        others = rows.one_per_question & rows.truth
         others[fold] = False
-        made = length_thresholds(rows.values[others], rows.lengths[others], target.value, bins=bins)
-        flagged[fold] = rows.values[fold] < made.of(rows.lengths[fold])
+        thresholds = length_thresholds(rows.values[others], rows.lengths[others], target.value, bins=bins)
+        flagged[fold] = rows.values[fold] < thresholds.of(rows.lengths[fold])
     return flagged
 
 
 def _bins(
-    rows: LabelledScores, strata: LengthThresholds, flagged: Rows, sign: float
+    rows: CalibrationData, strata: LengthThresholds, flagged: Rows, sign: float
 ) -> tuple[LengthBin, ...]:
-    places = stratum_of(rows.lengths, strata.edges)
+    strata_of_rows = stratum_of(rows.lengths, strata.edges)
     edges = [0, *map(int, strata.edges), None]
     return tuple(
         LengthBin(
-            at_least=edges[place] or 0,
-            below=edges[place + 1],
-            threshold=_own(threshold, sign),
-            questions=strata.rows[place],
-            false_positives=_rate(rows, flagged, rows.truth & (places == place)),
-            recall=_rate(rows, flagged, ~rows.truth & (places == place)),
+            at_least=edges[index] or 0,
+            below=edges[index + 1],
+            threshold=_unsigned(threshold, sign),
+            questions=strata.rows[index],
+            false_positives=_rate(rows, flagged, rows.truth & (strata_of_rows == index)),
+            recall=_rate(rows, flagged, ~rows.truth & (strata_of_rows == index)),
         )
-        for place, threshold in enumerate(strata.thresholds)
+        for index, threshold in enumerate(strata.thresholds)
     )
 
 
-def _own(threshold: float, sign: float) -> float | None:
-    """A threshold on the metric's own scale."""
+def _unsigned(threshold: float, sign: float) -> float | None:
+    """Convert a threshold to the scale of the metric."""
     return sign * threshold if np.isfinite(threshold) else None
 
 
-def _rate(rows: LabelledScores, flagged: Rows, which: Rows) -> Rate:
-    values = flagged[which & rows.drawn].astype(np.float64)
+def _rate(rows: CalibrationData, flagged: Rows, which: Rows) -> Rate:
+    values = flagged[which & rows.one_per_question].astype(np.float64)
     share = float(values.mean()) if len(values) else None
-    found = mean_interval(values, low=0.0, high=1.0)
-    return Rate(value=share, questions=len(values), interval=interval_or_none(found))
+    interval = interval_or_none(mean_interval(values, low=0.0, high=1.0))
+    return Rate(value=share, questions=len(values), interval=interval)
 
 
 def _quality(
-    rows: LabelledScores, folds: Folds, method: Literal["platt", "isotonic", "base rate"]
+    rows: CalibrationData, folds: Folds, method: Literal["platt", "isotonic", "base rate"]
 ) -> Quality:
-    found = out_of_fold_probabilities(rows.values, rows.truth, rows.clusters, method=method, folds=folds)
+    probabilities = out_of_fold_probabilities(
+        rows.values, rows.truth, rows.clusters, method=method, folds=folds
+    )
     return Quality(
-        brier=brier(found, rows.truth).score,
-        ece_width=expected_calibration_error(found, rows.truth, binning="width"),
-        ece_mass=expected_calibration_error(found, rows.truth, binning="mass"),
+        brier=brier(probabilities, rows.truth).score,
+        ece_width=expected_calibration_error(probabilities, rows.truth, binning="width"),
+        ece_mass=expected_calibration_error(probabilities, rows.truth, binning="mass"),
     )

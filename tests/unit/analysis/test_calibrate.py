@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from sgi.analysis.calibrate import LabelledScores, calibrate, flagged_out_of_fold
+from sgi.analysis.calibrate import CalibrationData, calibrate, flagged_out_of_fold
 from sgi.engine.calibration_file import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -119,9 +119,9 @@ def test_a_metric_that_ranks_the_wrong_way_is_refused(database, gap, higher):
     with pytest.raises(UsageError) as caught:
         calibrate(database, record, "sgi", FPR)
     told = str(caught.value)
-    assert "sgi ranks the labelled rows of r1 the wrong way: AUROC 0.1" in told
-    assert f"where {'higher' if higher else 'lower'} values should mean grounded" in told
-    assert "Calibrate another metric; if a yes in 'label' means not grounded" in told
+    assert "sgi ranks the labelled rows of r1 in reverse: AUROC 0.1" in told
+    assert f"but {'higher' if higher else 'lower'} values should mean grounded" in told
+    assert "Calibrate another metric. If yes in 'label' means not grounded" in told
 
 
 def test_how_well_it_ranks_is_kept(database):
@@ -152,7 +152,7 @@ def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
         truth = np.tile([True, False], 150)
         values = generator.normal(size=300) + 1.5 * truth
         lengths = generator.integers(1, 100, size=300)
-        rows = LabelledScores(values, truth, lengths, np.arange(300) // 2)
+        rows = CalibrationData(values, truth, lengths, np.arange(300) // 2)
         flagged = flagged_out_of_fold(rows, FPR, grouped_folds(truth, rows.clusters), bins=3)
         rates.append(flagged[truth].mean())
         found.append(flagged[~truth].mean())
@@ -168,7 +168,7 @@ def some_rows(values, questions, *, ungrounded=15):
     truth = np.repeat([True, False], [len(values), ungrounded])
     scores = np.concatenate([values, np.full(ungrounded, -99.0)])
     clusters = np.concatenate([questions, others])
-    return LabelledScores(scores, truth, np.full(len(truth), 9), clusters)
+    return CalibrationData(scores, truth, np.full(len(truth), 9), clusters)
 
 
 def test_a_row_has_no_part_in_the_threshold_that_judges_it():
@@ -187,7 +187,7 @@ def test_nor_have_other_answers_to_its_question():
     rows = some_rows(np.concatenate([np.zeros(5), np.arange(1.0, 15)]), questions)
     flagged = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth, rows.clusters), bins=1)
     assert flagged[:5].all()
-    assert np.count_nonzero(rows.drawn[:5]) == 1
+    assert np.count_nonzero(rows.one_per_question[:5]) == 1
     alone = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth), bins=1)
     assert not alone[:5].all()
 
@@ -206,9 +206,9 @@ def test_thresholds_of_folds_count_questions_too():
 def test_one_grounded_and_one_ungrounded_row_of_each_question_are_drawn():
     truth = np.array([1, 1, 0, 0, 1, 0, 1], dtype=np.bool_)
     clusters = np.array([1, 1, 1, 1, 2, 3, 3])
-    rows = LabelledScores(np.zeros(7), truth, np.zeros(7, dtype=np.int64), clusters)
-    assert clusters[rows.drawn & truth].tolist() == [1, 2, 3]
-    assert clusters[rows.drawn & ~truth].tolist() == [1, 3]
+    rows = CalibrationData(np.zeros(7), truth, np.zeros(7, dtype=np.int64), clusters)
+    assert clusters[rows.one_per_question & truth].tolist() == [1, 2, 3]
+    assert clusters[rows.one_per_question & ~truth].tolist() == [1, 3]
 
 
 def repeated(database, *, lowest=-9.0):
@@ -249,7 +249,7 @@ def test_what_is_measured_leaves_out_whole_questions(database):
             connection.execute(sa.update(schema.scores).where(which).values(value=value))
     made = calibrate(database, record, "sgi", FPR, bins=1)
     values, truth = scored_run(database, record).metrics["sgi"].values, np.tile([True, False], 200)
-    rows = LabelledScores(values, truth, np.full(400, 9), run.clusters)
+    rows = CalibrationData(values, truth, np.full(400, 9), run.clusters)
     whole, single = grouped_folds(truth, run.clusters), grouped_folds(truth)
     flagged = flagged_out_of_fold(rows, FPR, whole, bins=1)
     assert made.false_positives.value == flagged[truth].mean()
@@ -306,11 +306,11 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
     [
         (
             {"rows": 198},
-            "198 rows with a label in 'label' and a value of sgi, of 99 questions. 200 rows of 100",
+            "198 rows with a label in 'label' and a value of sgi, of 99 questions. At least 200 rows of 100",
         ),
         (
             {"rows": 202, "changes": {k: {"question": f"Question {k % 99}?"} for k in range(202)}},
-            "202 rows with a label in 'label' and a value of sgi, of 99 questions. 200 rows of 100",
+            "202 rows with a label in 'label' and a value of sgi, of 99 questions. At least 200 rows of 100",
         ),
         ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
         ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
@@ -341,7 +341,7 @@ def test_an_unfinished_run_says_how_to_go_on(database):
     with database.writing() as connection:
         connection.execute(sa.update(schema.runs).values(finished_at=None))
         connection.execute(sa.update(schema.datasets).values(rows=500))
-    with pytest.raises(UsageError, match=r"240 of 500 rows. Go on with it first: sgi run --resume r1"):
+    with pytest.raises(UsageError, match=r"240 of 500 rows. Resume it first: sgi run --resume r1"):
         calibrate(database, find_run(database, "r1"), "sgi", FPR)
 
 

@@ -59,7 +59,10 @@ def test_a_run_beside_its_labels(sgi, made_run):
     # 12 spoilt, two of them labelled right; two of the 28 others labelled wrong.
     assert {"0.7619", "40", "0"} <= set(re.split(r"\s+", line))
     assert "92.86 %" in made.out
-    assert "squad_em: It says yes to 16.7 % of the rows that people labelled no, and no to 7.1 %" in made.out
+    assert (
+        "squad_em: False positive rate 16.7 % (labelled no, metric yes); false negative rate 7.1 %"
+        in made.out
+    )
     assert made.out.rstrip().splitlines()[-1].startswith("sgi:1|")
     assert made.err == ""
 
@@ -95,7 +98,7 @@ def test_numbers_on_their_own_scale(sgi, made_run):
     assert "kappa" not in silent.out
     made = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
     assert "values (quadratic, interval)" in made.out
-    assert "above the labels on average" in made.out
+    assert "above the labels; mean absolute difference" in made.out
     linear = sgi(
         "agree", "nightly", "--label", "stars", "--scale", "1:5", "--weights", "linear", "--json"
     ).json
@@ -149,8 +152,8 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
     finally:
         registry.metric_names.cache_clear()
     assert "grades (quadratic, ordinal)" in made.out
-    assert "It gives the class that people gave to 83.3 % of the rows" in made.out
-    assert "squad_em: not compared: labels are names, and the metric gives no classes." in made.out
+    assert "Same class as the label in 83.3 % of the rows" in made.out
+    assert "squad_em: not compared: labels are names, but the metric has no classes." in made.out
     assert (graded["rows"], 0.9 < graded["kappa"]["value"] < 1, exact["kappa"]) == (30, True, None)
 
 
@@ -178,8 +181,8 @@ def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
     [
         (("--scale", "3"), "low end first"),
         (("--scale", "a:b"), "Cannot read --scale"),
-        (("--scale", "3:1"), "low end first"),
-        (("--threshold", "nan"), "decides nothing"),
+        (("--scale", "3:1"), "lower one first"),
+        (("--threshold", "nan"), "`threshold` is nan"),
         (("-m", "bleu"), "bleu"),
     ],
 )

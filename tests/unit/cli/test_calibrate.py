@@ -334,7 +334,7 @@ def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tm
         labelled_run(database, gap=-1.5)
     done = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
     assert done.code == 2
-    assert "sgi ranks the labelled rows of r1 the wrong way: AUROC" in done.err
+    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in done.err
     assert not (tmp_path / "sgi.calibration.json").exists()
 
 

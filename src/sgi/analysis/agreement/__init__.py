@@ -1,1 +1,1 @@
-"""A run against the labels of people: labels read, agreement measured, and told in words."""
+"""Agreement of a run with human labels."""

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 _GRADES = "abcde"
 _PERCENT = 100.0
-_STRANGE = 2.58
-"""A random sample's mean score lies further off than so many standard errors once in a hundred."""
+_UNLIKELY = 2.58
+"""The mean of a random sample differs by more standard errors than this in 1 % of cases."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Beside:
-    """A metric's column and the labels."""
+class _LabelledMetric:
+    """A column of scores and its labels."""
 
     column: MetricColumn
     labels: Labels
@@ -70,7 +70,7 @@ class _Beside:
         return np.array([math.nan if value is None else value for value in self.labels.values], dtype=float)
 
     def start(self) -> MetricAgreement:
-        """The metric, with nothing compared yet."""
+        """The result before any comparison."""
         codes = self.column.codes[self.known & ~self.column.ok].tolist()
         lacking = {STATUSES[code].value: rows for code, rows in sorted(Counter(codes).items())}
         return MetricAgreement(self.column.metric, int(self.both.sum()), lacking)
@@ -78,7 +78,7 @@ class _Beside:
     def agreement(
         self, first: Floats, second: Floats, weights: Weights, scale: MeasurementScale
     ) -> dict[str, Any]:
-        """κ and α over the rows that have both; of numbers and grades the correlations, too."""
+        """κ and α over the rows with both; for numbers and grades also the correlations."""
         clusters = self.clusters[self.both]
         kinds: tuple[Literal["pearson", "spearman"], ...] = (
             () if scale == "nominal" else ("pearson", "spearman")
@@ -92,22 +92,22 @@ class _Beside:
         }
 
     def estimate(self, values: Floats, rows: Rows, bounds: tuple[float, float]) -> Estimate:
-        """The mean of these rows, which are some of the run's."""
+        """The mean over a subset of the rows."""
         low, high = bounds
-        found = mean_interval(values[rows], self.clusters[rows], low=low, high=high)
-        return Estimate(float(values[rows].mean()), interval_or_none(found), int(rows.sum()))
+        interval = mean_interval(values[rows], self.clusters[rows], low=low, high=high)
+        return Estimate(float(values[rows].mean()), interval_or_none(interval), int(rows.sum()))
 
     def corpus(self, scores: Floats, truth: Floats, bounds: tuple[float, float]) -> CorpusScore | None:
-        """The mean of all rows with a value; none where that is not of two labelled rows."""
+        """The mean over all rows with a value; None with fewer than two labelled rows."""
         ok, both = self.column.ok, self.both
-        made = prediction_powered_mean(truth[ok], scores[ok], self.clusters[ok], bounds=bounds)
-        if made is None:
+        mean = prediction_powered_mean(truth[ok], scores[ok], self.clusters[ok], bounds=bounds)
+        if mean is None:
             return None
         return CorpusScore(
             naive=self.estimate(scores, ok, bounds),
             labels=self.estimate(truth, both, bounds),
-            corrected=Estimate(made.value, made.interval, made.labelled + made.unlabelled),
-            power=made.power,
+            corrected=Estimate(mean.value, mean.interval, mean.labelled + mean.unlabelled),
+            power=mean.power,
         )
 
 
@@ -124,23 +124,24 @@ def agree(
 ) -> AgreementReport:
     """Compare a run's metrics with human labels.
 
-    Labels that are yes or no (yes: the answer is good) are compared with the metric's verdict, numbers with
-    its values, names with its classes. Rows without a label or without a value take no part, and are counted.
+    Yes/no labels (yes: the answer is good) are compared with the metric's verdict, numbers with its values,
+    and names with its classes. Rows without a label or a value are left out and counted.
 
     Args:
         run: the scores.
         column: the name of the column of labels.
-        values: the label of each row, None where there is none, shape (n,).
-        metrics: those to compare; all if empty.
-        classes: by metric, the class that it gave each row.
-        threshold: from where on a metric's value is a yes (if lower is better: up to where); 0.5 for shares.
-        weights: what a disagreement of numbers or grades costs in κ.
-        scale: the least and greatest possible label; the metric's own ends if None.
+        values: the label of each row, or None, shape (n,).
+        metrics: only these; all if empty.
+        classes: the class of each row, by metric.
+        threshold: scores of at least this value are a yes (at most, if lower is better); by default half the
+            range of metrics from 0 to 1 or 0 to 100.
+        weights: weights of disagreements of numbers or grades in κ.
+        scale: lowest and highest label; the range of the metric if None.
 
     Raises:
         UnknownNameError: the run has no such metric.
         DataError: a label cannot be read.
-        UsageError: threshold or scale is no number, or the labels are not one for each row.
+        UsageError: the threshold or the scale is invalid, or the number of labels is wrong.
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
     >>> scores = np.array([1.0, 0.9, 0.2, 0.4, 0.7, 0.1])
@@ -152,20 +153,20 @@ def agree(
     """
     _check(run, values, threshold, scale)
     labels = read_labels(column, values, run.ids, numbers=scale is not None)
-    wanted = [run.metric(name).metric for name in metrics] or list(run.metrics)
-    made = []
+    selected = [run.metric(name).metric for name in metrics] or list(run.metrics)
+    compared = []
     for name in run.metrics:
-        if name in wanted:
-            beside = _Beside(with_range(run.metrics[name]), labels, run.clusters)
-            made.append(_compared(beside, (classes or {}).get(name), threshold, weights, scale))
+        if name in selected:
+            labelled = _LabelledMetric(with_range(run.metrics[name]), labels, run.clusters)
+            compared.append(_compared(labelled, (classes or {}).get(name), threshold, weights, scale))
     return AgreementReport(
         run=run.name,
         column=column,
         kind=labels.kind,
         rows=len(run.ids),
         labelled=labels.count,
-        metrics=tuple(made),
-        notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, made, scale)),
+        metrics=tuple(compared),
+        notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, compared, scale)),
         signature=run.signature,
     )
 
@@ -174,37 +175,39 @@ def _check(
     run: ScoredRun, values: Sequence[Any], threshold: float | None, scale: tuple[float, float] | None
 ) -> None:
     if len(values) != len(run.ids):
-        hint = "Give one for each row, None where there is none."
+        hint = "Give one label for each row, or None."
         raise UsageError(f"{run.name} has {len(run.ids)} rows, but {len(values)} labels.", hint=hint)
     if threshold is not None and not math.isfinite(threshold):
-        raise UsageError(f"A threshold of {threshold} decides nothing.", hint="Give a number.")
+        raise UsageError(f"`threshold` is {threshold}.", hint="Give a finite number.")
     if scale is not None and not -math.inf < scale[0] < scale[1] < math.inf:
-        raise UsageError(f"A scale from {scale[0]} to {scale[1]} is none.", hint="Write 0:3, low end first.")
+        raise UsageError(
+            f"`scale` is {scale[0]} to {scale[1]}.", hint="Give two finite numbers, the lower one first."
+        )
 
 
 def _compared(
-    beside: _Beside,
+    data: _LabelledMetric,
     classes: Sequence[str | None] | None,
     threshold: float | None,
     weights: Weights,
     scale: tuple[float, float] | None,
 ) -> MetricAgreement:
-    made = beside.start()
-    given = {value for value, both in zip(beside.labels.values, beside.both, strict=True) if both}
-    if made.rows < 2:  # noqa: PLR2004 - one row shows no agreement
+    result = data.start()
+    given = {value for value, both in zip(data.labels.values, data.both, strict=True) if both}
+    if result.rows < 2:  # noqa: PLR2004 - one row shows no agreement
         return replace(
-            made, reason=f"rows with both a label and a value: {made.rows}, of the 2 that it takes"
+            result, reason=f"rows with a label and a value: {result.rows}; at least 2 are required"
         )
     if len(given) == 1:
-        only = _named(given.pop(), beside.labels.kind)
-        return replace(made, reason=f"all {made.rows} labelled rows with a value have the label {only}")
-    match beside.labels.kind:
+        only = _named(given.pop(), data.labels.kind)
+        return replace(result, reason=f"all {result.rows} labelled rows with a value have the label {only}")
+    match data.labels.kind:
         case "yes or no":
-            return _verdicts(beside, made, threshold)
+            return _verdicts(data, result, threshold)
         case "numbers":
-            return _numbers(beside, made, weights, scale)
+            return _numbers(data, result, weights, scale)
         case _:
-            return _classes(beside, made, classes, weights)
+            return _classes(data, result, classes, weights)
 
 
 def _named(label: float | str | None, kind: LabelKind) -> str:
@@ -213,31 +216,33 @@ def _named(label: float | str | None, kind: LabelKind) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
-def _verdicts(beside: _Beside, made: MetricAgreement, threshold: float | None) -> MetricAgreement:
-    column, truth, both = beside.column, beside.truth, beside.both
+def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float | None) -> MetricAgreement:
+    column, truth, both = data.column, data.truth, data.both
     high = column.high if column.low == 0 and column.high in {1.0, _PERCENT} else None
     where = high / 2 if threshold is None and high is not None else threshold
     if where is None:
-        return replace(made, reason="it is no share, so it has no usual threshold; give one with --threshold")
+        return replace(
+            result, reason="its range is not 0 to 1, so there is no default threshold; give `threshold`"
+        )
     low, most = (math.inf if end is None else end for end in (column.low, column.high))
     if (column.low is not None and where < low) or where > most:
-        return replace(made, reason=f"its values lie from {low:g} to {most:g}: {where:g} decides nothing")
+        return replace(result, reason=f"its range is {low:g} to {most:g}, without the threshold {where:g}")
     said = column.values >= where if column.higher_is_better else column.values <= where
     verdicts = np.where(column.ok, said, np.nan)
     scores = verdicts if high is None else column.values / high
     scores = 1.0 - scores if high is not None and not column.higher_is_better else scores
-    made = replace(
-        made,
+    result = replace(
+        result,
         compared=f"{'≥' if column.higher_is_better else '≤'} {where:g} is a yes",
         threshold=where,
-        sensitivity=beside.estimate(verdicts, both & (truth == 1), (0.0, 1.0)),
-        specificity=beside.estimate(1.0 - verdicts, both & (truth == 0), (0.0, 1.0)),
+        sensitivity=data.estimate(verdicts, both & (truth == 1), (0.0, 1.0)),
+        specificity=data.estimate(1.0 - verdicts, both & (truth == 0), (0.0, 1.0)),
         confusion=_confusion(truth[both], verdicts[both]),
-        corpus=beside.corpus(scores, truth, (0.0, 1.0)),
+        corpus=data.corpus(scores, truth, (0.0, 1.0)),
         is_share=True,
-        **beside.agreement(truth[both], verdicts[both], "nominal", "nominal"),
+        **data.agreement(truth[both], verdicts[both], "nominal", "nominal"),
     )
-    return replace(made, verdicts=tuple(rate_verdicts(made)))
+    return replace(result, verdicts=tuple(rate_verdicts(result)))
 
 
 def _confusion(truth: Floats, verdicts: Floats) -> dict[str, dict[str, int]]:
@@ -249,62 +254,61 @@ def _confusion(truth: Floats, verdicts: Floats) -> dict[str, dict[str, int]]:
 
 
 def _numbers(
-    beside: _Beside, made: MetricAgreement, weights: Weights, scale: tuple[float, float] | None
+    data: _LabelledMetric, result: MetricAgreement, weights: Weights, scale: tuple[float, float] | None
 ) -> MetricAgreement:
-    column, both = beside.column, beside.both
+    column, both = data.column, data.both
     low, high = column.low, column.high
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
-        return replace(made, reason="its values have no greatest one, so labels and values share no scale")
+        return replace(result, reason="its range is unbounded, so labels and values have no common scale")
     first, last = scale or (low, high)
-    given = beside.truth
+    given = data.truth
     if np.nanmin(given) < first or np.nanmax(given) > last:
-        found = f"labels go from {np.nanmin(given):g} to {np.nanmax(given):g}"
-        return replace(
-            made, reason=f"{found}, beyond {first:g} to {last:g}; tell both ends of theirs with --scale"
-        )
-    truth = given if scale is None else _moved(given, scale, (low, high))
-    made = replace(
-        made,
+        found = f"labels range from {np.nanmin(given):g} to {np.nanmax(given):g}"
+        reason = f"{found}, outside {first:g} to {last:g}; give the lowest and highest label as `scale`"
+        return replace(result, reason=reason)
+    truth = given if scale is None else _rescaled(given, scale, (low, high))
+    result = replace(
+        result,
         compared="values",
-        corpus=beside.corpus(column.values, truth, (low, high)),
+        corpus=data.corpus(column.values, truth, (low, high)),
         is_share=column.is_share,
-        **beside.agreement(truth[both], column.values[both], weights, "interval"),
+        **data.agreement(truth[both], column.values[both], weights, "interval"),
     )
-    return replace(made, verdicts=tuple(number_verdicts(made, column.values[both] - truth[both])))
+    return replace(result, verdicts=tuple(number_verdicts(result, column.values[both] - truth[both])))
 
 
-def _moved(values: Floats, scale: tuple[float, float], ends: tuple[float, float]) -> Floats:
-    """Values of one scale on another, end to end."""
+def _rescaled(values: Floats, scale: tuple[float, float], ends: tuple[float, float]) -> Floats:
+    """Map values linearly from one scale to another."""
     share = (values - scale[0]) / (scale[1] - scale[0])
     return ends[0] * (1.0 - share) + ends[1] * share
 
 
 def _classes(
-    beside: _Beside, made: MetricAgreement, classes: Sequence[str | None] | None, weights: Weights
+    data: _LabelledMetric, result: MetricAgreement, classes: Sequence[str | None] | None, weights: Weights
 ) -> MetricAgreement:
     if not classes:
-        return replace(made, reason="labels are names, and the metric gives no classes")
-    rows = np.flatnonzero(beside.both).tolist()
+        return replace(result, reason="labels are names, but the metric has no classes")
+    rows = np.flatnonzero(data.both).tolist()
     if any(classes[row] is None for row in rows):
-        return replace(made, reason="the run keeps no class for some rows that have a value")
-    said = [(str(beside.labels.values[row]), _folded(classes[row])) for row in rows]
+        return replace(result, reason="the run has no class for some rows with a value")
+    said = [(str(data.labels.values[row]), _folded(classes[row])) for row in rows]
     pairs = Counter(said)
     people, metric = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
     if set(people).isdisjoint(metric):
-        told = f"it says {', '.join(metric[:5])}; people say {', '.join(people[:5])}"
-        return replace(made, reason=f"no label is one of its classes: {told}")
-    graded = class_keys([made.metric]).get(made.metric) == "grade" and {*people, *metric} <= {*_GRADES}
+        names = f"classes are {', '.join(metric[:5])}; labels are {', '.join(people[:5])}"
+        return replace(result, reason=f"no label is one of its classes: {names}")
+    graded = class_keys([result.metric]).get(result.metric) == "grade" and {*people, *metric} <= {*_GRADES}
     places = {name: place for place, name in enumerate(_GRADES if graded else sorted({*people, *metric}))}
     codes = np.array([[places[name] for name in pair] for pair in said], dtype=np.float64)
     counted = {label: {name: pairs[label, name] for name in metric if pairs[label, name]} for label in people}
     kinds: tuple[Weights, MeasurementScale] = (weights, "ordinal") if graded else ("nominal", "nominal")
-    made = replace(
-        made,
+    result = replace(
+        result,
         compared="grades" if graded else "classes",
         confusion=counted,
-        **beside.agreement(codes[:, 0], codes[:, 1], *kinds),
+        **data.agreement(codes[:, 0], codes[:, 1], *kinds),
     )
-    return replace(made, verdicts=tuple(class_verdicts(made)))
+    return replace(result, verdicts=tuple(class_verdicts(result)))
 
 
 def _folded(name: str | None) -> str:
@@ -312,40 +316,40 @@ def _folded(name: str | None) -> str:
 
 
 def _notes(
-    run: ScoredRun, labels: Labels, made: Sequence[MetricAgreement], scale: tuple[float, float] | None
+    run: ScoredRun, labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
 ) -> Iterator[str]:
-    """Assumptions of the numbers, and signs that they do not hold."""
+    """Assumptions of the numbers, and signs that they are violated."""
     known = np.array([value is not None for value in labels.values], dtype=np.bool_)
     if labels.kind == "numbers" and scale is None:
-        yield "Labels are read on each metric's own scale; for another, give its ends: --scale 0:3."
-    if any(found.corpus is not None for found in made) and not known.all():
+        yield "Labels are taken to be on the scale of each metric; give `scale` if they are not."
+    if any(found.corpus is not None for found in compared) and not known.all():
         yield (
             "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
             " independently of answers and scores."
         )
-        yield from _sampled(run, known, made)
-    for found in made:
+        yield from _sampling_notes(run, known, compared)
+    for found in compared:
         interval = None if found.kappa is None else found.kappa.interval
         if interval is not None and interval.high < 0:
-            yield f"{found.metric} says the opposite of the labels: does a yes, or a higher label, mean good?"
+            yield f"{found.metric} disagrees with the labels: check that yes, or a higher label, means good."
         if found.lacking:
-            told = ", ".join(f"{rows:,} {status}" for status, rows in found.lacking.items())
-            yield f"{found.metric}: labelled rows without a value take no part: {told}."
+            counts = ", ".join(f"{rows:,} {status}" for status, rows in found.lacking.items())
+            yield f"{found.metric}: labelled rows without a value are left out: {counts}."
 
 
-def _sampled(run: ScoredRun, known: Rows, made: Sequence[MetricAgreement]) -> Iterator[str]:
-    """What shows that the labelled rows were not drawn at random."""
+def _sampling_notes(run: ScoredRun, known: Rows, compared: Sequence[MetricAgreement]) -> Iterator[str]:
+    """Signs that the labelled rows are not a random sample."""
     count = int(known.sum())
     if min(count, len(known) - count) >= MIN_CLUSTERS and known[:count].all():
-        yield f"The labelled rows are the first {count:,} of the run, which is no random sample."
-    for found in made:
+        yield f"The labelled rows are the first {count:,} of the run, not a random sample."
+    for found in compared:
         column = run.metrics[found.metric]
         if found.corpus is None:
             continue
         z = slice_difference(column.values[column.ok], known[column.ok], run.clusters[column.ok])
-        if z is not None and abs(z) > _STRANGE:
+        if z is not None and abs(z) > _UNLIKELY:
             side = "higher" if z > 0 else "lower"
             yield (
-                f"{found.metric} scores labelled rows {side} than others, by {abs(z):.1f} standard errors;"
-                " not one random sample in a hundred would: its corrected mean may mislead."
+                f"{found.metric} scores labelled rows {side} than others, by {abs(z):.1f} standard errors"
+                " (p < 0.01 for a random sample), so its corrected mean may be biased."
             )

@@ -25,8 +25,8 @@ class Estimate:
 
     Attributes:
         value: the mean.
-        interval: 95 %; None where the rows are too few.
-        rows: how many it is over.
+        interval: the 95 % interval; None with too few rows.
+        rows: number of rows.
     """
 
     value: float
@@ -36,13 +36,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class CorpusScore:
-    """The mean over all rows with a value, in three ways.
+    """Three estimates of the mean over all rows with a value.
 
     Attributes:
-        naive: of the metric's scores, as if they were never wrong.
-        labels: of the labels alone.
-        corrected: of the scores of all rows, corrected by the labels (`prediction_powered_mean`).
-        power: λ, the weight of the scores; 0 uses the labels alone.
+        naive: the mean score.
+        labels: the mean label.
+        corrected: the mean score, corrected by the labels (`prediction_powered_mean`).
+        power: λ, the weight of the scores; 0 uses only the labels.
     """
 
     naive: Estimate
@@ -57,24 +57,23 @@ class MetricAgreement:
 
     Attributes:
         metric: its canonical string.
-        compared: what was compared with the labels; empty where nothing could be.
-        rows: how many have both a label and a value.
+        rows: number of rows with a label and a value.
         lacking: labelled rows without a value, by their status.
-        threshold: from where on (or up to where, if lower is better) the metric says yes; None unless labels
-            are yes or no.
-        kappa: Cohen's κ; None where nothing could be compared.
-        weights: what a disagreement costs in κ.
-        alpha: Krippendorff's α; None where nothing could be compared.
-        scale: what of the values counts in α.
+        compared: what was compared with the labels; empty if nothing.
+        threshold: the threshold of a yes; None unless labels are yes or no.
+        kappa: Cohen's κ; None if nothing could be compared.
+        weights: weights of disagreements in κ.
+        alpha: Krippendorff's α; None if nothing could be compared.
+        scale: level of measurement in α.
         pearson: Pearson's correlation of values and labels; None unless they are numbers or grades.
         spearman: Spearman's rank correlation; None likewise.
-        sensitivity: the share of rows labelled yes of which the metric says yes.
-        specificity: the share of rows labelled no of which the metric says no.
-        confusion: rows by label and by what the metric says, where both are names or yes and no.
-        corpus: the score of all rows, corrected; None where labels are names.
-        is_share: whether the corpus score can be read as percent.
-        verdicts: the numbers in plain words.
-        reason: why nothing could be compared; empty where it was.
+        sensitivity: share of the rows labelled yes that the metric calls yes.
+        specificity: share of the rows labelled no that the metric calls no.
+        confusion: number of rows by label and by the metric's class or verdict.
+        corpus: the corrected mean; None if labels are names.
+        is_share: whether the mean can be printed as percent.
+        verdicts: sentences about the numbers.
+        reason: why nothing could be compared; else empty.
     """
 
     metric: str
@@ -105,13 +104,13 @@ class AgreementReport:
 
     Attributes:
         run: its name.
-        column: the column of the labels.
-        kind: what the labels are.
-        rows: rows of the run that are done.
-        labelled: rows with a label.
-        metrics: in the run's order.
-        notes: assumptions, and signs that they do not hold.
-        signature: identifies what made the scores.
+        column: the column of labels.
+        kind: the kind of labels.
+        rows: number of scored rows.
+        labelled: number of rows with a label.
+        metrics: in the order of the run.
+        notes: assumptions, and signs that they are violated.
+        signature: provenance of the scores, for printing.
     """
 
     run: str
@@ -130,64 +129,64 @@ class AgreementReport:
         return asdict(self)
 
 
-def rate_verdicts(made: MetricAgreement) -> Iterator[str]:
-    """What sensitivity, specificity and the corrected score mean.
+def rate_verdicts(result: MetricAgreement) -> Iterator[str]:
+    """Describe sensitivity, specificity and the corrected mean.
 
     >>> half = Estimate(0.5, None, 4)
     >>> next(rate_verdicts(MetricAgreement("squad_em", 8, {}, sensitivity=half, specificity=half)))
-    'It says yes to 50.0 % of the rows that people labelled no, and no to 50.0 % of those labelled yes.'
+    'False positive rate 50.0 % (labelled no, metric yes); false negative rate 50.0 %.'
     """
-    if made.sensitivity is not None and made.specificity is not None:
-        wrong, missed = 1 - made.specificity.value, 1 - made.sensitivity.value
+    if result.sensitivity is not None and result.specificity is not None:
+        wrong, missed = 1 - result.specificity.value, 1 - result.sensitivity.value
         yield (
-            f"It says yes to {wrong * 100:.1f} % of the rows that people labelled no,"
-            f" and no to {missed * 100:.1f} % of those labelled yes."
+            f"False positive rate {wrong * 100:.1f} % (labelled no, metric yes);"
+            f" false negative rate {missed * 100:.1f} %."
         )
-    yield from _corpus_verdicts(made)
+    yield from _corpus_verdicts(result)
 
 
-def number_verdicts(made: MetricAgreement, gaps: NDArray[np.float64]) -> Iterator[str]:
-    """What the distances of a metric's values from the labels mean.
+def number_verdicts(result: MetricAgreement, gaps: NDArray[np.float64]) -> Iterator[str]:
+    """Describe the differences between the values of a metric and the labels.
 
     >>> next(number_verdicts(MetricAgreement("groundedness", 2, {}), np.array([0.25, 0.0])))
-    'It lies 0.125 above the labels on average; the mean distance is 0.125.'
+    'On average 0.125 above the labels; mean absolute difference 0.125.'
     """
     mean, distance = float(gaps.mean()), float(np.abs(gaps).mean())
     side = "above" if mean >= 0 else "below"
-    yield f"It lies {abs(mean):.3g} {side} the labels on average; the mean distance is {distance:.3g}."
-    yield from _corpus_verdicts(made)
+    yield f"On average {abs(mean):.3g} {side} the labels; mean absolute difference {distance:.3g}."
+    yield from _corpus_verdicts(result)
 
 
-def class_verdicts(made: MetricAgreement) -> Iterator[str]:
-    """What the classes given to rows mean.
+def class_verdicts(result: MetricAgreement) -> Iterator[str]:
+    """Describe the agreement of classes.
 
     >>> said = {"b": {"a": 1, "b": 3}}
     >>> next(class_verdicts(MetricAgreement("factual_accuracy", 4, {}, confusion=said)))
-    'It gives the class that people gave to 75.0 % of the rows; most often wrong: b called a (1 row).'
+    'Same class as the label in 75.0 % of the rows; most frequent error: b classified as a (1 row).'
     """
-    cells = [(rows, label, said) for label, found in made.confusion.items() for said, rows in found.items()]
+    cells = [(rows, label, said) for label, found in result.confusion.items() for said, rows in found.items()]
     right = sum(rows for rows, label, said in cells if label == said)
     wrong = [cell for cell in cells if cell[1] != cell[2]]
     most = ""
     if wrong:
         rows, label, said = min(wrong, key=lambda cell: (-cell[0], cell[1], cell[2]))
-        most = f"; most often wrong: {label} called {said} ({rows} row{'s' if rows > 1 else ''})"
-    yield f"It gives the class that people gave to {right / made.rows * 100:.1f} % of the rows{most}."
+        most = f"; most frequent error: {label} classified as {said} ({rows} row{'s' if rows > 1 else ''})"
+    yield f"Same class as the label in {right / result.rows * 100:.1f} % of the rows{most}."
 
 
-def _corpus_verdicts(made: MetricAgreement) -> Iterator[str]:
-    """Whether the mean score can be taken as it is."""
-    corpus = made.corpus
+def _corpus_verdicts(result: MetricAgreement) -> Iterator[str]:
+    """Compare the mean score with the corrected mean."""
+    corpus = result.corpus
     if corpus is None or corpus.corrected.interval is None or corpus.labels.rows == corpus.naive.rows:
         return
     found, naive = corpus.corrected.interval, corpus.naive.value
     shown = (
-        f"{corpus.corrected.value * 100:.1f} %" if made.is_share else f"{corpus.corrected.value:.4g}",
+        f"{corpus.corrected.value * 100:.1f} %" if result.is_share else f"{corpus.corrected.value:.4g}",
         f"[{found.low * 100:.1f}, {found.high * 100:.1f}]"
-        if made.is_share
+        if result.is_share
         else f"[{found.low:.4g}, {found.high:.4g}]",
     )
     side = "above" if naive > found.high else "below"
     verdict = "is consistent with" if found.low <= naive <= found.high else f"is {side}"
-    own = f"{naive * 100:.1f} %" if made.is_share else f"{naive:.4g}"
-    yield f"Its own mean, {own}, {verdict} the mean label of all rows, estimated as {shown[0]} {shown[1]}."
+    own = f"{naive * 100:.1f} %" if result.is_share else f"{naive:.4g}"
+    yield f"The mean score, {own}, {verdict} the estimated mean label of all rows, {shown[0]} {shown[1]}."

@@ -87,7 +87,7 @@ def test_what_is_no_share_needs_a_threshold_and_is_scored_by_its_verdicts():
     made = run(column("ratio", values, high=None))
     labels = np.tile([0, 0, 1, 1], 5).tolist()
     silent = only(agree(made, "label", labels))
-    assert "give one with --threshold" in silent.reason
+    assert "give `threshold`" in silent.reason
     assert (silent.kappa, silent.corpus, silent.rows) == (None, None, 20)
     found = only(agree(made, "label", labels, threshold=1.0))
     assert (found.kappa.value, found.corpus.naive.value) == (1.0, 0.5)
@@ -102,16 +102,16 @@ def test_the_range_of_a_built_in_metric_is_known():
 @pytest.mark.parametrize(
     ("values", "labels", "reason"),
     [
-        ([NAN, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 0,"),
-        ([1.0, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 1,"),
+        ([NAN, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 0;"),
+        ([1.0, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 1;"),
         ([1.0, 0.0, 1.0, 0.0], [1, 1, 1, None], "all 3 labelled rows with a value have the label yes"),
         ([1.0, 0.0, 1.0, NAN], [0, 0, 0, 1], "all 3 labelled rows with a value have the label no"),
         ([1.0, 0.0, 1.0, 0.0], [3, 3, 3, None], "have the label 3"),
-        ([1.0, 0.0, 1.0, 0.0], ["good", "bad", "good", None], "the metric gives no classes"),
-        ([1.0, 0.0, 1.0, 0.0], [3, 4, 5, None], "labels go from 3 to 5, beyond 0 to 1"),
+        ([1.0, 0.0, 1.0, 0.0], ["good", "bad", "good", None], "the metric has no classes"),
+        ([1.0, 0.0, 1.0, 0.0], [3, 4, 5, None], "labels range from 3 to 5, outside 0 to 1"),
     ],
 )
-def test_where_nothing_can_be_said_a_reason_stands_and_no_number(values, labels, reason):
+def test_what_cannot_be_compared_gets_a_reason_and_no_number(values, labels, reason):
     found = only(agree(run(column("faith", values)), "label", labels))
     assert reason in found.reason
     assert (found.kappa, found.alpha, found.sensitivity, found.corpus, found.verdicts) == (
@@ -126,7 +126,7 @@ def test_where_nothing_can_be_said_a_reason_stands_and_no_number(values, labels,
 def test_a_judge_who_always_says_yes_agrees_by_chance():
     found = only(agree(run(column("faith", [1.0] * 20)), "label", [0, 1] * 10))
     assert (found.kappa.value, found.sensitivity.value, found.specificity.value) == (0.0, 1.0, 0.0)
-    assert "It says yes to 100.0 % of the rows that people labelled no" in found.verdicts[0]
+    assert "False positive rate 100.0 %" in found.verdicts[0]
 
 
 def test_numbers_are_compared_on_one_scale():
@@ -135,7 +135,7 @@ def test_numbers_are_compared_on_one_scale():
     values = np.clip((stars - 1) / 4 + generator.normal(0, 0.1, 80), 0, 1)
     made = run(column("relevance", values))
     unknown = agree(made, "stars", stars.tolist())
-    assert "--scale" in only(unknown).reason
+    assert "`scale`" in only(unknown).reason
     report = agree(made, "stars", stars.tolist(), scale=(1.0, 5.0))
     found = only(report)
     truth = (stars - 1) / 4
@@ -153,7 +153,7 @@ def test_numbers_are_compared_on_one_scale():
     linear = only(agree(made, "stars", stars.tolist(), scale=(1.0, 5.0), weights="linear"))
     assert linear.kappa.value == cohen_kappa(truth, values, weights="linear").value
     assert found.corpus.labels.value == pytest.approx(truth.mean())
-    assert "on average; the mean distance is 0.0" in found.verdicts[0]
+    assert "; mean absolute difference 0.0" in found.verdicts[0]
     assert not report.notes
 
 
@@ -161,7 +161,7 @@ def test_numbers_without_a_scale_are_read_on_the_metrics_own_and_this_is_told():
     labels, values = [0.2, 0.5, 0.8] * 10, [0.2, 0.5, 0.8] * 10
     made = agree(run(column("similarity", values)), "score", labels)
     assert only(made).kappa.value == pytest.approx(1.0)
-    assert "own scale" in made.notes[0]
+    assert "on the scale of each metric" in made.notes[0]
 
 
 def test_labels_of_0_and_1_alone_can_belong_to_a_longer_scale():
@@ -171,7 +171,7 @@ def test_labels_of_0_and_1_alone_can_belong_to_a_longer_scale():
 
 def test_a_metric_without_an_end_shares_no_scale_with_numbers():
     made = run(column("ratio", [0.5, 1.5, 2.5], high=None))
-    assert "share no scale" in only(agree(made, "stars", [1, 2, 3])).reason
+    assert "no common scale" in only(agree(made, "stars", [1, 2, 3])).reason
 
 
 def test_names_are_compared_with_the_classes(monkeypatch):
@@ -192,7 +192,9 @@ def test_names_are_compared_with_the_classes(monkeypatch):
         "wrong": {"correct": 6, "wrong": 6},
     }
     assert found.corpus is None
-    assert "50.0 % of the rows; most often wrong: dont_know called wrong (6 rows)" in found.verdicts[0]
+    assert (
+        "50.0 % of the rows; most frequent error: dont_know classified as wrong (6 rows)" in found.verdicts[0]
+    )
 
 
 def test_grades_are_ordered(monkeypatch):
@@ -213,7 +215,7 @@ def test_names_that_are_no_classes_of_the_metric_are_told(monkeypatch):
     other = agree(made, "human", ["good", "bad"] * 6, classes={"verdicts": ["correct", "wrong"] * 6})
     assert "no label is one of its classes" in only(other).reason
     gone = agree(made, "human", ["correct", "wrong"] * 6, classes={"verdicts": ["correct", None] * 6})
-    assert "keeps no class for some rows" in only(gone).reason
+    assert "has no class for some rows" in only(gone).reason
 
 
 def test_the_corrected_mean_comes_with_its_condition_and_a_slice_that_breaks_it_is_told():
@@ -241,15 +243,15 @@ def test_the_words_say_whether_the_own_mean_can_stand():
     some = [label if row % 5 == 0 else None for row, label in enumerate(labels)]
     report = agree(run(column("strict", verdicts), column("lenient", lenient)), "human", some)
     strict, other = report.metrics
-    assert "is consistent with the mean label of all rows" in strict.verdicts[1]
-    assert "is above the mean label of all rows" in other.verdicts[1]
-    assert "says yes to 0.0 % of the rows that people labelled no" in strict.verdicts[0]
+    assert "is consistent with the estimated mean label of all rows" in strict.verdicts[1]
+    assert "is above the estimated mean label of all rows" in other.verdicts[1]
+    assert "False positive rate 0.0 %" in strict.verdicts[0]
 
 
 def test_a_metric_that_says_the_opposite_is_told():
     labels, verdicts = judged(100)
     report = agree(run(column("faith", 1 - verdicts)), "hallucinated", labels)
-    assert any("says the opposite of the labels" in note for note in report.notes)
+    assert any("disagrees with the labels" in note for note in report.notes)
 
 
 def test_metrics_are_chosen_by_name_in_the_runs_order():
@@ -263,13 +265,13 @@ def test_metrics_are_chosen_by_name_in_the_runs_order():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": NAN}, "decides nothing"),
-        ({"scale": (3.0, 0.0)}, "low end first"),
-        ({"scale": (0.0, np.inf)}, "is none"),
-        ({"scale": (NAN, 1.0)}, "is none"),
+        ({"threshold": NAN}, "`threshold` is nan"),
+        ({"scale": (3.0, 0.0)}, "lower one first"),
+        ({"scale": (0.0, np.inf)}, "two finite numbers"),
+        ({"scale": (NAN, 1.0)}, "two finite numbers"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         agree(run(column("faith", [0.0, 1.0])), "label", [0, 1], **options)
 
@@ -292,5 +294,5 @@ def test_equal_input_gives_equal_bits_as_json():
 def test_a_threshold_that_no_value_can_cross_decides_nothing(threshold):
     labels, verdicts = judged()
     found = only(agree(run(column("faith", verdicts)), "human", labels, threshold=threshold))
-    assert "its values lie from 0 to 1" in found.reason
+    assert "its range is 0 to 1" in found.reason
     assert found.kappa is None
