@@ -100,7 +100,7 @@ def test_rows_are_filtered_sorted_and_paged(page):
     _rows_say(page, "120 of 120 rows")
     page.get_by_label("Label", exact=True).select_option("0")
     _rows_say(page, "30 of 120 rows")
-    page.get_by_label("Sorted by").select_option("lowest")
+    page.get_by_label("Sort by").select_option("lowest")
     page.wait_for_url(re.compile("sort=lowest"))
     page.go_back()
     page.wait_for_function("() => !location.search.includes('sort=lowest')")
@@ -116,19 +116,19 @@ def test_rows_are_filtered_sorted_and_paged(page):
 def test_what_cannot_be_read_is_told_in_the_place_of_the_rows(browser, address):
     with watched_page(browser, base_url=address) as watched:
         watched.page.goto("/runs/before")
-        watched.page.get_by_label("from", exact=True).first.fill("9")
-        watched.page.get_by_label("to", exact=True).first.fill("1")
+        watched.page.get_by_label("Min", exact=True).first.fill("9")
+        watched.page.get_by_label("Max", exact=True).first.fill("1")
         watched.page.wait_for_selector("#rows [role=alert]")
 
 
 def test_two_runs_are_ticked_and_compared(page):
     for name in ("before", "after"):
         page.get_by_label(f"Compare {name}", exact=True).check()
-    page.get_by_role("button", name="Compare the two").click()
+    page.get_by_role("button", name="Compare selected runs").click()
     assert page.get_by_role("heading", level=1).inner_text() == "before → after"
     page.wait_for_selector("[data-drawn='1']", timeout=60_000)
     assert "120 pairs" in page.locator("main").inner_text()
-    page.get_by_role("link", name="The other way round").click()
+    page.get_by_role("link", name="Swap base and new").click()
     assert page.get_by_role("heading", level=1).inner_text() == "after → before"
 
 
@@ -137,11 +137,11 @@ def test_a_file_is_uploaded_scored_renamed_tagged_and_deleted(page, site, tmp_pa
     page.get_by_label(re.compile("^File")).set_input_files(write_rows(tmp_path / "mine.jsonl", rows(30)))
     page.locator("input[value=squad_em]").check()
     page.get_by_label(re.compile("^Name of the run")).fill("mine")
-    page.get_by_role("button", name="Score it").click()
+    page.get_by_role("button", name="Score").click()
     page.wait_for_url(re.compile("/runs/"), timeout=60_000)
     assert page.get_by_role("heading", level=1).inner_text() == "mine"
     assert "30 of 30 rows" in page.locator("#rows").inner_text()
-    page.get_by_role("link", name="Name and tags").click()
+    page.get_by_role("link", name="Edit name and tags").click()
     page.get_by_label("Name", exact=True).fill("ours")
     page.get_by_label(re.compile("^Tags")).fill("from, browser")
     page.get_by_role("button", name="Save").click()
@@ -156,7 +156,7 @@ def test_a_bad_file_is_told_with_its_line(page, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n')
     page.goto("/upload")
     page.get_by_label(re.compile("^File")).set_input_files(tmp_path / "bad.jsonl")
-    page.get_by_role("button", name="Score it").click()
+    page.get_by_role("button", name="Score").click()
     problem = page.wait_for_selector("#job [role=alert]", timeout=60_000)
     assert problem.inner_text().startswith("bad.jsonl:2: id '2'")
 
@@ -178,9 +178,9 @@ def test_without_scripts_everything_is_there(browser, address):
         page.goto("/?search=before")
         page.get_by_role("link", name="before").click()
         page.get_by_label("Text").fill("colour of 12 ")
-        page.get_by_role("button", name="Show", exact=True).click()
+        page.get_by_role("button", name="Apply", exact=True).click()
         assert "1 of 120 rows" in page.locator("#rows").inner_text()
-        page.get_by_role("link", name=re.compile("Show the groups")).click()
+        page.get_by_role("link", name=re.compile("Show groups")).click()
         assert page.get_by_role("table").count() > 1
 
 

@@ -85,7 +85,7 @@ def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
         assert f"sgi run --resume {interrupted.id}" in told
     with open_database(tmp_path / "sgi.db") as database:
         found = find_run(database, interrupted.id)
-        assert found.stopped == "the server ended while this upload was scored"
+        assert found.stopped == "the server stopped while this upload was being scored"
         assert len(list_runs(database)) == 2
     command = [sys.executable, "-m", "sgi", "run", "--resume", found.id, "--db", "sgi.db", "-q"]
     subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)

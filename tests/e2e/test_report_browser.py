@@ -107,7 +107,7 @@ def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: Watched) -> 
     assert empty == 0
     assert opened.page.locator("[data-chart]").count() == 10
     assert opened.page.locator("[data-chart=plane] canvas").count() == 1
-    assert opened.page.get_by_role("img", name="sgi: the plane of its two angles").count() == 1
+    assert opened.page.get_by_role("img", name="sgi: angle plane").count() == 1
 
 
 def test_the_whole_page_has_one_style_sheet_and_no_style_in_its_own_marks(
@@ -125,7 +125,7 @@ def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_l
     assert _ids(page) == ["row-11"]
     page.locator("#filters [name=text]").fill("no such words")
     _shown(page, 0)
-    assert "No row fits" in page.locator("#rows-table tbody").inner_text()
+    assert "No rows match" in page.locator("#rows-table tbody").inner_text()
     page.get_by_role("button", name="Show all").click()
     _shown(page, 120)
     page.locator("#filters [name=status]").select_option("failed")
@@ -238,7 +238,7 @@ def test_a_row_that_is_told_whole_opens_with_its_story_whatever_its_id(opened: W
     panel = page.get_by_role("dialog")
     shown = HOSTILE_ID.replace("\u202e", "\ufffd")
     assert panel.locator("#panel-title").inner_text() == shown
-    assert "the one that counts" in panel.inner_text()
+    assert "used for the score" in panel.inner_text()
     assert page.locator("[id=row-2]").count() == 1
     panel.get_by_role("button", name="Close").click()
     assert not panel.is_visible()
@@ -255,7 +255,7 @@ def test_a_link_to_a_folded_row_opens_it(opened: Watched) -> None:
 def test_the_skip_link_is_first_and_leads_to_the_content(opened: Watched) -> None:
     page = opened.page
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
@@ -266,7 +266,7 @@ def test_the_switch_changes_page_and_charts_and_keeps_nothing(browser: Browser, 
         _open(page, report)
         ground = "getComputedStyle(document.documentElement).backgroundColor"
         dark, dark_label = page.evaluate(ground), page.evaluate(_FILL)
-        page.get_by_role("button", name="Show in light colours").click()
+        page.get_by_role("button", name="Switch to light theme").click()
         wait_until(page, f"old => {_FILL} && {_FILL} !== old", dark_label)
         assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
         page.reload()
@@ -354,7 +354,7 @@ def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path)
     place.write_text(run_report(bare_view(), row_page(0), export=None), encoding="utf-8")
     with watched_page(browser, viewport=_WIDE) as watched:
         _open(watched.page, place)
-        assert "No row is scored yet." in watched.page.locator("main").inner_text()
+        assert "No rows are scored yet." in watched.page.locator("main").inner_text()
         assert serious_faults(watched.page) == []
         assert watched.complaints == []
 
@@ -374,7 +374,7 @@ def test_a_chart_that_fails_says_so_and_the_others_are_drawn(browser: Browser, t
     with watched_page(browser, viewport=_WIDE) as watched:
         _open(watched.page, place)
         failed = watched.page.locator("[data-chart=distribution-0]")
-        assert "This chart could not be drawn" in failed.inner_text()
+        assert "Cannot draw this chart" in failed.inner_text()
         assert failed.get_attribute("role") is None
         assert watched.page.locator("[data-chart=distribution-1] svg").count() == 1
 

@@ -64,7 +64,7 @@ def card_markdown(card: DetectorCard) -> str:
     """
     parts = [f"# Detector card: {escaped(card.name)}", escaped(headline(card))]
     parts += [f"> **Warning.** {escaped(one)}" for one in card.warnings]
-    parts += ["## In words", "\n".join(f"- {escaped(one)}" for one in card.notes)]
+    parts += ["## Findings", "\n".join(f"- {escaped(one)}" for one in card.notes)]
     for made in card_tables(card):
         parts += [f"## {made.title}", table(made.columns, made.rows, left=made.left)]
     parts += [escaped(one) for one in remarks(card)]
@@ -79,16 +79,16 @@ def headline(card: DetectorCard) -> str:
     return (
         f"{card.rows:,} labelled rows with a score: {card.grounded:,} grounded, {card.ungrounded:,} not"
         f" ({100 * card.ungrounded_share:.1f} %), from {card.clusters:,} independent groups; {side} scores"
-        " are taken for grounded."
+        " mean grounded."
     )
 
 
 def remarks(card: DetectorCard) -> Iterator[str]:
     """How the numbers were made, and what could not be."""
     yield (
-        "AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision"
-        " and false positives are of the search for ungrounded answers. Intervals are at 95 % and treat"
-        " whole groups as independent units: score intervals for AUROC, a jackknife for average precision,"
+        "AUROC is the probability that a grounded answer scores better than an ungrounded one. Average"
+        " precision and false positives treat ungrounded answers as the positive class. Intervals are at 95 % and treat"
+        " groups as independent units: score intervals for AUROC, a jackknife for average precision,"
         f" and {card.draws:,} bootstrap draws (seed {card.seed}) for false positives."
     )
     yield from without_interval(_reasons(card))
@@ -101,14 +101,14 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     if card.shuffled.reason:
         yield f"Contexts were not shuffled: {card.shuffled.reason}."
     if card.unpermuted:
-        yield f"Labels cannot be shuffled: {card.unpermuted}."
+        yield f"Labels were not permuted: {card.unpermuted}."
     if card.uncalibrated:
-        yield f"No probabilities were fitted: {card.uncalibrated}"
+        yield f"No calibration was fitted: {card.uncalibrated}"
     if card.calibration:
         yield (
-            "Probabilities are of being grounded and out of fold, whole groups in one fold. ECE is the"
+            "Probabilities are P(grounded), out of fold with each group in one fold. ECE is the"
             " expected calibration error over ten bins; the Brier score is reliability − resolution +"
-            " uncertainty. The maps' probabilities are taken to two digits."
+            " uncertainty. Probabilities are rounded to two digits."
         )
 
 
@@ -123,7 +123,7 @@ def _score(card: DetectorCard) -> CardTable:
     if card.permuted is not None:
         name = f"AUROC with labels shuffled, mean of {card.permuted.draws:,} (p = {card.permuted.p:.3f})"
         rows.append((name, f"{card.permuted.auroc:.3f}", _span(card.permuted.interval), "0.5"))
-    return CardTable("How well it ranks", ("measure", "value", _INTERVAL, "chance"), tuple(rows))
+    return CardTable("Ranking performance", ("measure", "value", _INTERVAL, "chance"), tuple(rows))
 
 
 def _controls(card: DetectorCard) -> CardTable:
@@ -138,8 +138,8 @@ def _controls(card: DetectorCard) -> CardTable:
         rows.append(_control(name, made.ranking, {LENGTH: card.length_within}))
     if card.overlap_matched is not None:
         rows.append(_matched(card.overlap_matched, OVERLAP))
-    columns = ("rows", "AUROC", _INTERVAL, "what they are matched by, alone", "grounded / not")
-    title = "Matched by length and by overlap, or nearly so"
+    columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
+    title = "Matched by length and overlap"
     return CardTable(title, columns, tuple(rows) if len(rows) > 1 else ())
 
 
@@ -159,7 +159,7 @@ def _control(name: str, found: Ranking, alone: Mapping[str, Ranking | None]) -> 
 def _beside(card: DetectorCard) -> CardTable:
     made = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
     there = {name: one for name, one in made.items() if one is not None}
-    rows = [("the score itself", *map(_one, (card.ranking, *(one.ranking for one in there.values()))))]
+    rows = [("this score", *map(_one, (card.ranking, *(one.ranking for one in there.values()))))]
     for one in card.baselines:
         again = [_of(found, one.name) for found in there.values()]
         name = f"{one.name} ({one.direction} = grounded)"
@@ -168,7 +168,7 @@ def _beside(card: DetectorCard) -> CardTable:
         again = [_one(found.shuffled.ranking) for found in there.values()]
         rows.append(("the score with contexts shuffled", _one(card.shuffled.ranking), *again))
     columns = ("AUROC of", "all rows", *there)
-    return CardTable("Beside trivial scores", columns, tuple(rows) if len(rows) > 1 else ())
+    return CardTable("Comparison with trivial baselines", columns, tuple(rows) if len(rows) > 1 else ())
 
 
 def _one(found: Ranking | None) -> str:
@@ -196,7 +196,7 @@ def _within(card: DetectorCard) -> CardTable:
     for one in card.within:
         alone = (f"{one.alone:.3f}", f"{one.left_out:.3f}", f"{one.p:.3f}")
         rows.append(
-            (one.column, "the score itself", *_auroc(one.within.ranking), f"{card.ranking.auroc:.3f}", *alone)
+            (one.column, "this score", *_auroc(one.within.ranking), f"{card.ranking.auroc:.3f}", *alone)
         )
         pooled = {found.name: found.ranking.auroc for found in card.baselines}
         rows += [
@@ -205,9 +205,9 @@ def _within(card: DetectorCard) -> CardTable:
         ]
     columns = (
         *("within", "AUROC of", "AUROC", _INTERVAL, "all rows"),
-        *("column alone", "own label left out", "p"),
+        *("column alone", "leave-one-out", "p"),
     )
-    return CardTable("Within the groups of a column", columns, tuple(rows), left=("AUROC of",))
+    return CardTable("Within groups", columns, tuple(rows), left=("AUROC of",))
 
 
 def _subgroups(card: DetectorCard) -> CardTable:
@@ -231,7 +231,7 @@ def _calibration(card: DetectorCard) -> CardTable:
         "gain over the base rate",
         _INTERVAL,
     )
-    return CardTable("As probabilities", columns, tuple(map(_forecast, card.calibration)))
+    return CardTable("Calibration", columns, tuple(map(_forecast, card.calibration)))
 
 
 def _forecast(made: Calibration) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _forecast(made: Calibration) -> tuple[str, ...]:
 
 def _dropped(card: DetectorCard) -> CardTable:
     rows = tuple((reason, f"{rows:,}") for reason, rows in card.dropped.items())
-    return CardTable("Rows that take no part", ("reason", "rows"), rows)
+    return CardTable("Excluded rows", ("reason", "rows"), rows)
 
 
 def _auroc(found: Ranking | None) -> tuple[str, str]:

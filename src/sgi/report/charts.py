@@ -304,7 +304,7 @@ def step_chart(
         "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.45, "line": True},
         "encoding": {
             "x": quantitative("at", title=axis, scale=scale),
-            "y": quantitative("share", title="share of the group", stack=None),
+            "y": quantitative("share", title="share of group", stack=None),
             "color": series_colour("group", list(shares), known=colours, legend=len(shares) > 1),
         },
     }

@@ -70,7 +70,7 @@ def description_of(
         metric: of groups, the metric whose means are shown; the first if None.
 
     >>> description_of(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
-    'sgi over 4 rows; the fullest of 2 bins, from 0.5 to 1, holds 75.0 % of all rows.'
+    'sgi over 4 rows. Largest of 2 bins: 0.5 to 1, with 75.0 % of all rows.'
     """
     match part:
         case Distribution():
@@ -93,29 +93,26 @@ def _distribution(part: Distribution) -> str:
     if not rows:
         return f"{name} has no values."
     bins = len(part.edges) - 1
-    peaks = ", and ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
-    told = f"{name} over {_count(rows)}; the fullest of {bins} bins, {peaks}."
+    peaks = "; ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
+    told = f"{name} over {_count(rows)}. Largest of {bins} bins: {peaks}."
     if not part.below + part.above:
         return told
-    return f"{told} The outermost bins also hold {_count(part.below)} below and {part.above:,} above."
+    return f"{told} The outermost bins include {_count(part.below)} below and {part.above:,} above the axis."
 
 
 def _peak(part: Distribution, group: str) -> str:
     counts = part.counts[group]
     fullest = max(range(len(counts)), key=counts.__getitem__)
     low, high = part.edges[fullest], part.edges[fullest + 1]
-    return f"from {low:.4g} to {high:.4g}, holds {counts[fullest] / sum(counts):.1%} of {group}".replace(
-        "%", " %"
-    )
+    return f"{low:.4g} to {high:.4g}, with {counts[fullest] / sum(counts):.1%} of {group}".replace("%", " %")
 
 
 def _plane(part: Plane) -> str:
     if not part.points:
         return f"No row has both angles of {short(part.metric)}."
-    drawn = f"{len(part.points):,} of {part.rows:,} rows, spread evenly over the data"
+    drawn = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
     rows = drawn if len(part.points) < part.rows else _count(part.rows)
-    told = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal, where SGI"
-    told += " is over 1."
+    told = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal (SGI > 1)."
     groups = {f"label {value}": [row for row in part.points if row.label is bool(value)] for value in (1, 0)}
     shares = [f"of {name}: {_above(rows)}" for name, rows in groups.items() if rows]
     return f"{told} {'; '.join(shares).capitalize()}." if shares else told
@@ -137,9 +134,9 @@ def _groups(part: GroupTable, metric: str | None) -> str:
     ]
     head = f"{short(wanted)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
     if not means:
-        return f"{head}: none has a mean."
+        return f"{head}: no group has a mean."
     (low, worst), (high, best) = min(means), max(means)
-    return f"{head}: from a mean of {low:.4f} ({worst}) to {high:.4f} ({best})."
+    return f"{head}: means from {low:.4f} ({worst}) to {high:.4f} ({best})."
 
 
 def _correlation(part: Correlation) -> str:
@@ -151,13 +148,13 @@ def _correlation(part: Correlation) -> str:
         if value is not None
     ]
     if not pairs:
-        return f"No two of {_count(len(names), 'metric')} vary together."
+        return f"No pair of {_count(len(names), 'metric')} has a correlation."
     (low, *apart), (high, *alike) = min(pairs), max(pairs)
     told = f"Spearman's ρ of {_count(len(names), 'metric')}: "
     if len(pairs) == 1:
         return f"{told}{high:.2f} between {' and '.join(alike)}."
     return (
-        f"{told}most alike are {' and '.join(alike)} ({high:.2f}), least {' and '.join(apart)} ({low:.2f})."
+        f"{told}highest for {' and '.join(alike)} ({high:.2f}), lowest for {' and '.join(apart)} ({low:.2f})."
     )
 
 
@@ -172,17 +169,17 @@ def description_of_scatter(part: Scatter) -> str:
     ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
     return (
         f"{up} against {across} over {_count(part.rows)}{ranked}."
-        f" {_count(part.paraphrases)} rank much higher by {up} (near in meaning, in other words);"
-        f" {part.overlaps:,} rank much higher by {across} (the same words, with another meaning)."
+        f" {_count(part.paraphrases)} rank much higher by {up} (similar meaning, different words);"
+        f" {part.overlaps:,} rank much higher by {across} (same words, different meaning)."
     )
 
 
 def _labelled(part: Sequence[Labelled]) -> str:
     if not part:
-        return "No metric has values of rows of both labels."
+        return "No metric has values for rows with both labels."
     told = "; ".join(_against_labels(found) for found in part[:_TOLD])
     more = f"; and {_count(len(part) - _TOLD, 'more metric')}" if len(part) > _TOLD else ""
-    return f"Against the labels: {told}{more}."
+    return f"Metrics against labels: {told}{more}."
 
 
 def _against_labels(found: Labelled) -> str:
@@ -192,7 +189,7 @@ def _against_labels(found: Labelled) -> str:
     if found.ece is not None:
         numbers.append(f"expected calibration error {found.ece:.3f}")
     if found.brier is not None and found.base_rate_brier is not None:
-        numbers.append(f"Brier score {found.brier:.3f} (of the base rate {found.base_rate_brier:.3f})")
+        numbers.append(f"Brier score {found.brier:.3f} (base rate {found.base_rate_brier:.3f})")
     return f"{short(found.metric)} {', '.join([*numbers, f'{_count(found.rows)}'])}"
 
 
@@ -206,7 +203,7 @@ def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
 def _comparison(made: Comparison, base: str, new: str) -> str:
     told = "; ".join(_differences(made.metrics[:_TOLD]))
     more = f"; and {_count(len(made.metrics) - _TOLD, 'more metric')}" if len(made.metrics) > _TOLD else ""
-    head = f"{short(new)} less {short(base)} over {_count(made.pairs, 'pair')}"
+    head = f"{short(new)} − {short(base)} over {_count(made.pairs, 'pair')}"
     return f"{head}: {told}{more}."
 
 

@@ -35,13 +35,13 @@ def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
             yield f"  - sentence {sentence.number}{score}: {_marked(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
             if sentence.more_facts:
-                yield f"    - and {sentence.more_facts:,} further facts"
+                yield f"    - and {sentence.more_facts:,} more facts"
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     for passage in view.unused:
         yield f"  - passage {passage.number} supports no sentence: {_text(beginning(passage.text, longest))}"
     if view.more_unused:
-        yield f"  - nor do {view.more_unused:,} further passages"
+        yield f"  - {view.more_unused:,} more passages support no sentence"
 
 
 def _marked(sentence: SentenceView, longest: int) -> str:

@@ -57,13 +57,13 @@ def distribution_figure(part: Distribution) -> Chart:
     >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
     >>> distribution_figure(part)["title"]
-    'sgi: how its values are spread'
+    'Distribution of sgi'
     """
     shares = {
         name: [count / sum(counts) for count in counts] for name, counts in part.counts.items() if sum(counts)
     }
     name = short(part.metric)
-    title, mark = f"{name}: how its values are spread", middle_line(part.metric)
+    title, mark = f"Distribution of {name}", middle_line(part.metric)
     made = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
     return made | {"description": description_of(part)}
 
@@ -79,7 +79,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     >>> from sgi.report.views.plane import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
     >>> plane_figure(part)["title"]
-    'sgi: the plane of its two angles'
+    'sgi: angle plane'
     """
     low, high = _ends(part.points)
     scale = {"domain": [low, high], "nice": False}
@@ -103,7 +103,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
         points["encoding"]["opacity"] = {"condition": selected, "value": 0.12}
     line = diagonal("theta_rc", "theta_rq", axes, low=low, high=high)
     return {
-        "title": f"{short(part.metric)}: the plane of its two angles",
+        "title": f"{short(part.metric)}: angle plane",
         "description": description_of(part),
         "width": _SIDE,
         "height": _SIDE,
@@ -203,7 +203,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     if not found:
         raise ValueError(f"No group of {part.by!r} has a mean of {metric!r}.")
     named, by = short(metric), short(part.by)
-    more = f" (the largest {GROUPS} of {len(part.groups):,})" if len(part.groups) > GROUPS else ""
+    more = f" (largest {GROUPS} of {len(part.groups):,})" if len(part.groups) > GROUPS else ""
     share = found[0][1].is_share
     made = dot_chart(
         [_mean_dot(name, made) for name, made in found],
@@ -226,10 +226,10 @@ def correlation_figure(part: Correlation) -> Chart:
     >>> from sgi.report.views.correlation import Correlation
     >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
     >>> correlation_figure(part)["title"]
-    "How alike metrics rank the rows (Spearman's ρ)"
+    "Rank correlation of metrics (Spearman's ρ)"
     """
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
-    title = "How alike metrics rank the rows (Spearman's ρ)"
+    title = "Rank correlation of metrics (Spearman's ρ)"
     made = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
     return made | {"description": description_of(part)}
 
@@ -248,7 +248,7 @@ def roc_figure(part: Sequence[Labelled]) -> Chart:
         f"{name}{'' if found.auroc is None else f' ({found.auroc:.3f})'}": found.roc
         for name, found in zip(names, known, strict=True)
     }
-    title = "ROC: label 1 told from label 0 (AUROC)"
+    title = "ROC curves: label 1 versus label 0 (AUROC)"
     axes = {"across": "false positive rate", "axis": "true positive rate"}
     return curve_chart(curves, title=title, **axes) | {"description": description_of(known)}
 

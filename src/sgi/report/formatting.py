@@ -239,12 +239,12 @@ def notes(headline: Headline) -> Iterator[str]:
     yield from verbatim_notes(headline.verbatim_copies, headline.rows)
     yield from headline.clustering.notes(headline.rows)
     for field, rows in headline.truncated.items():
-        yield f"In {rows:,} rows {field} had more text than the model reads; what lies beyond was not read."
+        yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest was ignored."
     for model, rows in headline.left_out.items():
-        yield f"{rows:,} rows were scored without {model}, which gave no vectors for them."
+        yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
     yield from reasons_without_interval(headline.metrics)
     if headline.copies:
         yield (
-            f"In {headline.copies:,} labelled rows the response is its reference to the letter:"
-            " whatever compares the two ranks these by construction."
+            f"In {headline.copies:,} labelled rows the response equals the reference,"
+            " so reference-based metrics separate the labels trivially."
         )

@@ -171,7 +171,7 @@ def chart_spec(chart: Chart) -> dict[str, Any]:
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
     >>> spec = chart_spec(figures.distribution_figure(part))
     >>> spec["width"], spec["title"], spec["usermeta"]["title"]
-    ('container', None, 'sgi: how its values are spread')
+    ('container', None, 'Distribution of sgi')
     """
     return {
         **chart,

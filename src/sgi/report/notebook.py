@@ -67,7 +67,7 @@ def html_of(shown: NotebookRepr) -> str:
         case GroundingReport():
             parts = [_evidence(shown)]
         case _:
-            raise TypeError(f"{type(shown).__name__} is nothing that a notebook shows.")
+            raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
     return "\n".join(parts)
 
 
@@ -101,7 +101,7 @@ def _area(ranking: Any) -> str:
 
 def _rejected(made: Result) -> Iterator[str]:
     if made.rejected:
-        yield _small(f"{len(made.rejected):,} rows could not be read.")
+        yield _small(f"{len(made.rejected):,} rows could not be parsed.")
 
 
 def _comparison(made: Comparison) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _comparison(made: Comparison) -> Iterator[str]:
     yield _small(f"{made.base} → {made.new}: {made.pairs:,} pairs ({alone})")
     yield _table(columns, rows)
     for accepted in made.differences:
-        yield _small(f"Different beside the responses: {accepted}.")
+        yield _small(f"Differs in more than the responses: {accepted}.")
     for line in (*made.notes, *dict.fromkeys((made.base_signature, made.new_signature))):
         yield _small(line)
 
@@ -160,7 +160,7 @@ def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
     try:
         import vl_convert
     except ImportError:
-        yield _small(f"For charts here: pip install {install_target('images')}")
+        yield _small(f"To see charts here, run: pip install {install_target('images')}")
         return
     for chart in charts:
         drawn = vl_convert.vegalite_to_svg(chart | {"config": _EITHER_GROUND})

@@ -72,7 +72,7 @@ def comparison_markdown(view: ComparisonView) -> str:
         _lacking(view),
         _changed(view),
         _remarks(view.notes),
-        ["## What made the numbers", _listed(_signatures(view))],
+        ["## Provenance", _listed(_signatures(view))],
     )
     return "\n\n".join(parts) + "\n"
 
@@ -82,9 +82,9 @@ def _title(head: RunHead) -> Iterator[str]:
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
     facts = {"run": code(head.id), "data": _text(head.data), "rows": rows}
     if head.rejected:
-        facts["rejected"] = f"{head.rejected:,} rows that could not be read"
+        facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
     facts["state"] = head.state + (f": {_text(head.stopped)}" if head.stopped else "")
-    facts["begun"] = wording.moment(head.created_at)
+    facts["started"] = wording.moment(head.created_at)
     if head.finished_at:
         facts["finished"] = wording.moment(head.finished_at)
     if head.tags:
@@ -94,13 +94,13 @@ def _title(head: RunHead) -> Iterator[str]:
 
 def _headline(view: RunView) -> Iterator[str]:
     told = view.headline
-    yield "## Headline"
+    yield "## Summary"
     if told.metrics:
         yield _table(
             ("metric", *_MEANS), [[made.metric, *_means(made, view.head.rows)] for made in told.metrics]
         )
     else:
-        yield "No row is scored yet."
+        yield "No rows are scored yet."
     yield from _classes(told.metrics)
     ranked = [(made.metric, made.ranking) for made in told.metrics if made.ranking is not None]
     ranked += [(wording.baseline_name(found), found.ranking) for found in told.baselines]
@@ -130,7 +130,7 @@ def _figures(view: RunView) -> Iterator[str]:
     if view.scatter is not None:
         told.append(description_of_scatter(view.scatter))
     if told:
-        yield "## How the values are spread"
+        yield "## Distributions"
         yield _listed(map(_text, told))
 
 
@@ -161,7 +161,7 @@ def _groups(part: GroupTable) -> Iterator[str]:
 def _correlation(part: Correlation | None) -> Iterator[str]:
     if part is None:
         return
-    yield "## How alike metrics rank the rows"
+    yield "## Rank correlation of metrics"
     rows = (
         [name, *(wording.NOTHING if value is None else f"{value:.2f}" for value in line)]
         for name, line in zip(part.metrics, part.spearman, strict=True)
@@ -179,13 +179,13 @@ def _against_labels(part: Iterable[Labelled]) -> Iterator[str]:
         for made in part
     ]
     if rows:
-        yield "## Against the labels"
+        yield "## Metrics against labels"
         yield _table(
-            ("metric", "AUROC", "calibration error", "Brier", "Brier of the base rate", "rows"), rows
+            ("metric", "AUROC", "calibration error", "Brier", "Brier score of the base rate", "rows"), rows
         )
         yield (
-            "The expected calibration error and the Brier score are those of a Platt map, over rows it was"
-            " not fitted to; the base rate, foretold for every row, is what it has to be better than."
+            "The calibration error (ECE) and the Brier score use probabilities from Platt scaling, fitted"
+            " out of fold. A useful metric has a lower Brier score than the base rate."
         )
 
 
@@ -196,12 +196,12 @@ def _three(value: float | None) -> str:
 def _disagreement(part: Disagreement | None) -> Iterator[str]:
     if part is None or not part.rows:
         return
-    yield f"## Where {_text(part.semantic)} and {_text(part.lexical)} disagree most"
-    yield "The gap is the row's rank by the first less its rank by the second, as shares of the rows."
+    yield f"## Disagreements between {_text(part.semantic)} and {_text(part.lexical)}"
+    yield "Rank difference: rank by the first metric minus rank by the second, as a share of the rows."
     yield "\n".join(
         _row(
             found.sample,
-            f"gap {found.gap:+.2f}: {number(found.semantic)} against {number(found.lexical)}",
+            f"rank difference {found.gap:+.2f}: {number(found.semantic)} and {number(found.lexical)}",
         )
         for found in part.rows
     )
@@ -211,7 +211,7 @@ def _worst(part: WorstRows, head: RunHead) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
-    yield f"## Worst rows by {_text(part.metric)}: the {side} values"
+    yield f"## Rows with the {side} {_text(part.metric)}"
     yield "\n".join(
         line
         for sample in part.samples
@@ -257,7 +257,7 @@ def cut(text: str) -> str:
 def _reasons(found: Iterable[Reason]) -> Iterator[str]:
     rows = [[f"{why.rows:,}", why.status, why.metric, _beginning(why.reason)] for why in found]
     if rows:
-        yield "## Why rows have no value"
+        yield "## Rows without a value"
         yield _table(("rows", "status", "metric", "reason"), rows, left=("status", "metric", "reason"))
 
 
@@ -270,7 +270,7 @@ def _beginning(text: str) -> str:
 def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
     if not usage:
         return
-    yield "## What the judges took"
+    yield "## Judge usage"
     columns = (
         "judge",
         "calls",
@@ -303,7 +303,7 @@ def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
 
 
 def _origin(head: RunHead) -> Iterator[str]:
-    yield "## What made the numbers"
+    yield "## Provenance"
     yield code(plain(head.signature))
     if head.versions:
         yield ", ".join(f"{_text(name)} {_text(version)}" for name, version in head.versions.items())
@@ -339,7 +339,7 @@ def _yes_or_no(view: ComparisonView) -> Iterator[str]:
         if (test := made.mcnemar) is not None
     ]
     if rows:
-        yield _table(("yes or no", "1 → 0", "0 → 1", "p", "McNemar's test"), rows)
+        yield _table(("binary metric", "1 → 0", "0 → 1", "p", "McNemar's test"), rows)
 
 
 def _lacking(view: ComparisonView) -> Iterator[str]:
@@ -349,7 +349,7 @@ def _lacking(view: ComparisonView) -> Iterator[str]:
         for found in made.lacking
     ]
     if rows:
-        yield _table(("without a value on a side", "base", "new", "pairs"), rows, left=("base", "new"))
+        yield _table(("missing values", "base", "new", "pairs"), rows, left=("base", "new"))
 
 
 def _changed(view: ComparisonView) -> Iterator[str]:

@@ -66,6 +66,6 @@ def _point(point: ScatterPoint) -> dict[str, Any]:
 
 
 def _tooltip(up: str, across: str) -> list[Any]:
-    numbers = {"semantic": up, "lexical": across, "gap": "gap of the ranks"}
+    numbers = {"semantic": up, "lexical": across, "gap": "rank difference"}
     shown = [quantitative(field, title=title, format=".4f") for field, title in numbers.items()]
     return [nominal("id", title="row"), *shown, nominal("label", title="label")]

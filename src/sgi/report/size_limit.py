@@ -34,7 +34,7 @@ def fitted(samples: Sequence[SampleView], *, budget: int = STORIES) -> tuple[Sam
     >>> from sgi.report.views.sample import SampleView
     >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
     >>> fitted([row])[0].response[-51:]
-    'xxx … [50,000 more characters are not in this file]'
+    'xxx … [50,000 more characters omitted]'
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
     for length in _LENGTHS:
@@ -47,10 +47,10 @@ def cut(text: str, length: int) -> str:
     """A text of at most that length, and how much is missing.
 
     >>> cut("abc", 3), cut("abcd", 3)
-    ('abc', 'abc … [1 more characters are not in this file]')
+    ('abc', 'abc … [1 more characters omitted]')
     """
     more = len(text) - length
-    return text if more <= 0 else f"{text[:length]} … [{more:,} more characters are not in this file]"
+    return text if more <= 0 else f"{text[:length]} … [{more:,} more characters omitted]"
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -114,4 +114,4 @@ def _cut_value(value: Any, length: int, depth: int = 0, items: int | None = _ITE
 def _few(items: Iterable[Any]) -> list[Any]:
     found = list(items)
     more = len(found) - _ITEMS
-    return found if more <= 0 else [*found[:_ITEMS], f"… [{more:,} more are not in this file]"]
+    return found if more <= 0 else [*found[:_ITEMS], f"… [{more:,} more items omitted]"]

@@ -67,10 +67,10 @@ def too_large(limit: int) -> str:
     """What to say to somebody who sends more.
 
     >>> too_large(100_000_000)
-    'This is more than the 100.0 MB that can be sent here. Score it with `sgi run`, or raise --upload-limit.'
+    'The upload exceeds the limit of 100.0 MB. Score the file with `sgi run`, or raise --upload-limit.'
     """
     return (
-        f"This is more than the {limit / 1e6:.1f} MB that can be sent here. Score it with `sgi run`, "
+        f"The upload exceeds the limit of {limit / 1e6:.1f} MB. Score the file with `sgi run`, "
         "or raise --upload-limit."
     )
 

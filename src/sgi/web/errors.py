@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("sgi.web")
 _WORDS = {
-    404: "There is no such page. The list of runs leads to all there are.",
-    405: "This address cannot be used like this. The list of runs leads to all pages.",
+    404: "This page does not exist. The list of runs links to all pages.",
+    405: "This page does not support that request method.",
 }
 
 
@@ -45,9 +45,7 @@ def _unreadable(request: Request, error: Exception) -> Response:
     del error  # its words are for programmers
     if request.method == "GET":
         return problem(request, 404, _WORDS[404])
-    return problem(
-        request, 400, "The form cannot be read. Go back, load the page again, and send it once more."
-    )
+    return problem(request, 400, "The form could not be read. Go back, reload the page and submit it again.")
 
 
 class Caught:
@@ -76,5 +74,5 @@ class Caught:
                 raise
             request = Request(scope)
             _log.exception("%s %s failed", request.method, scope["path"])
-            message = "This is a fault of SGI's own; the server's log has the details. Please report it."
+            message = "Internal error in SGI. The server log has the details. Please report it."
             await problem(request, 500, message)(scope, receive, send)

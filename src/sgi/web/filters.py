@@ -30,10 +30,10 @@ def row_query(values: Mapping[str, str], **fixed: Any) -> RowQuery:
     """
     sort = values.get("sort") or "position"
     if sort not in _SORTS:
-        raise UsageError(f"Rows cannot be sorted by {sort!r}.", hint=f"It is {', '.join(_SORTS)}.")
+        raise UsageError(f"sort must be one of {', '.join(_SORTS)}, not {sort!r}.")
     label = values.get("label") or ""
     if label not in {"", *_LABELS}:
-        raise UsageError(f"There is no label {label!r}.", hint="It is 1 or 0.")
+        raise UsageError(f"label must be 1 or 0, not {label!r}.")
     asked: dict[str, Any] = {
         "text": values.get("q") or "",
         "metric": values.get("metric") or None,
@@ -99,7 +99,7 @@ def _number(values: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         number = float("nan")
     if not abs(number) < float("inf"):
-        raise UsageError(f"{name} is no number: {text[:40]!r}.", hint="Write it with digits and a point.")
+        raise UsageError(f"{name} is not a number: {text[:40]!r}.", hint="Use digits and a decimal point.")
     return number
 
 
@@ -108,5 +108,5 @@ def _whole(values: Mapping[str, str], name: str, otherwise: int) -> int:
     if not text:
         return otherwise
     if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004 - digits of a page's number
-        raise UsageError(f"{name} is no whole number: {text[:40]!r}.", hint="Write it with digits.")
+        raise UsageError(f"{name} is not a whole number: {text[:40]!r}.", hint="Use digits.")
     return int(text)

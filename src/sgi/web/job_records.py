@@ -59,7 +59,7 @@ class JobRecord:
                 record.remove()
                 raise
         except OSError as error:
-            raise StoreError(f"The upload cannot be kept: {error.strerror or error}.") from error
+            raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
         return record
 
     def add(self, facts: dict[str, Any]) -> None:

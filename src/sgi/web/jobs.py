@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "running", "finished", "failed", "stopped"]
 MAX_WAITING = 20
 _MOST_KNOWN = 200
-_KILLED = "the server ended while this upload was scored"
+_KILLED = "the server stopped while this upload was being scored"
 
 
 @dataclass
@@ -110,7 +110,7 @@ class Jobs:
         job = Job(secrets.token_urlsafe(12), spec, shown, tags)
         with self._changed:
             if self._closed or len(self._waiting) >= MAX_WAITING:
-                raise ServerBusyError("Too many uploads wait already.", hint="Try again when some are done.")
+                raise ServerBusyError("Too many uploads are queued.", hint="Try again later.")
             facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
             job.record = JobRecord.create(spec.data.parent, job.id, facts)
             self._add(job)
@@ -204,7 +204,7 @@ class Jobs:
             job.problem = _told(error, job)
             job.state = "failed"
         except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
-            job.problem = f"This is a fault of SGI's own: {type(error).__name__}. Please report it."
+            job.problem = f"Internal error in SGI: {type(error).__name__}. Please report it."
             job.state = "failed"
         if job.state != "stopped" or job.run is None:  # a run that goes on needs its file
             job.spec.data.unlink(missing_ok=True)

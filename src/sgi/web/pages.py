@@ -30,13 +30,13 @@ _LATER = 503
 _SECONDS = "5"
 """After which it is worth asking again."""
 _TITLES = {
-    400: "This cannot be done",
-    403: "Not allowed",
+    400: "Bad request",
+    403: "Forbidden",
     404: "Not found",
     405: "Not found",
     413: "Too large",
-    422: "This cannot be read",
-    503: "Not now",
+    422: "Invalid request",
+    503: "Unavailable",
 }
 
 
@@ -99,7 +99,7 @@ def found_run(site: Site, wanted: str) -> RunRecord:
     try:
         return find_run(site.database, wanted)
     except UsageError as error:
-        raise RunNotFoundError(error.message, hint="The list of runs has those there are.") from error
+        raise RunNotFoundError(error.message, hint="The list of runs shows all runs.") from error
 
 
 def status_of(error: SgiError) -> int:

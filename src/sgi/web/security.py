@@ -125,9 +125,7 @@ def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
         HTTPException: 403.
     """
     if not secrets.compare_digest(form_token(request).encode(), form_key.encode("utf-8", "replace")):
-        raise HTTPException(
-            403, "This form is out of date. Go back, load the page again, and send it once more."
-        )
+        raise HTTPException(403, "This form is out of date. Go back, reload the page and submit it again.")
 
 
 def login_cookie(request: Request) -> tuple[str, int]:
@@ -220,13 +218,13 @@ class Security:
         host = hosts[0] if hosts else ""
         if self._site.hosts is not None and host not in self._site.hosts:
             names = ", ".join(sorted(self._site.hosts))
-            return Refused(400, "Wrong host", f"This server answers to {names} alone.")
+            return Refused(400, "Wrong host", f"This server only answers requests for {names}.")
         if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
-            return Refused(400, "Wrong host", "The Host header of this request names no host.")
+            return Refused(400, "Wrong host", "The Host header of this request is not valid.")
         if request.method not in _SAFE and _is_foreign(request, host):
-            return Refused(403, "Not from here", "Only a page of this server may change something here.")
+            return Refused(403, "Cross-site request", "Only pages of this server can change data.")
         if _is_embedded(request):
-            return Refused(403, "Not from here", "Other sites may link to this, and not build it in.")
+            return Refused(403, "Cross-site request", "Other sites can link to this page but not embed it.")
         path = request.scope["path"]
         if path in _OPEN or path.startswith("/static/") or is_known(self._site, request):
             return None

@@ -61,7 +61,7 @@ class Kept:
                 return cast("T", self._values[key][0])
             nested = getattr(self._thread, "busy", False)  # what makes a value may need another one
             if self._busy >= self._most_busy and not nested:
-                raise ServerBusyError("Too much is being computed at once.", hint="Try again in a moment.")
+                raise ServerBusyError("The server is busy with other pages.", hint="Try again in a moment.")
             self._busy += not nested
             others = self._making.get(key)
             mine: Future[Any] = Future()

@@ -29,7 +29,7 @@ class Turns:
     ...         pass
     Traceback (most recent call last):
         ...
-    sgi.web.throttle.ServerBusyError: Others are being served with this. Try again in a moment.
+    sgi.web.throttle.ServerBusyError: The server is busy with other downloads. Try again in a moment.
     """
 
     def __init__(self, most_waiting: int = 4, seconds: float = 5.0) -> None:
@@ -51,7 +51,7 @@ class Turns:
 @contextmanager
 def _held(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
-        raise ServerBusyError("Others are being served with this.", hint="Try again in a moment.")
+        raise ServerBusyError("The server is busy with other downloads.", hint="Try again in a moment.")
     try:
         yield
     finally:

@@ -75,7 +75,7 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
     suffix = PurePosixPath(shown).suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(
-            f"{shown!r} is of no kind that is read here.", hint=f"It can be {', '.join(SUFFIXES)}."
+            f"{shown!r} is not a supported file type.", hint=f"Supported: {', '.join(SUFFIXES)}."
         )
     path = site.folder.resolve() / f"{_UPLOAD}{secrets.token_hex(8)}{suffix}"
     try:
@@ -86,7 +86,7 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
     except OSError as error:
         with suppress(OSError):
             path.unlink()
-        raise StoreError(f"The upload cannot be kept: {error.strerror or error}.") from error
+        raise StoreError(f"The upload cannot be saved: {error.strerror or error}.") from error
     if not size:
         path.unlink()
         raise UsageError(f"{shown!r} is empty.", hint="Choose a file with rows.")
@@ -105,7 +105,7 @@ def remove_leftovers(site: Site) -> None:
     except FileNotFoundError:
         return
     except (SgiError, OSError) as error:
-        _log.warning("what earlier servers left is not cleaned up: %s", error)
+        _log.warning("cannot remove leftover files: %s", error)
         return
     for path in found:
         longest = _HOUR if path.name.startswith((EXPORT, _PART)) else _DAY

@@ -43,10 +43,10 @@ def test_a_card_in_markdown(sgi, made_run):
     )
     for heading in (
         "In words",
-        "How well it ranks",
-        "Beside trivial scores",
+        "Ranking performance",
+        "Comparison with trivial baselines",
         "By subgroup",
-        "As probabilities",
+        "Calibration",
     ):
         assert f"\n## {heading}\n" in made.out
     for name in ("length (", "overlap (higher", "verbatim (higher", "cos(r,q) (", "cos(r,c) (higher"):
@@ -199,7 +199,7 @@ def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     made = sgi("card", "stones", "-m", "support", *FAST)
     assert "| " not in made.out
-    assert "How well it ranks" in made.out
+    assert "Ranking performance" in made.out
     assert "Near chance" not in made.out
     assert "- A threshold that flags 95 % of the ungrounded answers" in made.out
 

@@ -158,7 +158,7 @@ def test_another_version_is_refused_and_one_that_is_not_recorded_is_noted(sgi, t
     alike = sgi("compare", "before", "after", "-m", "rouge_l")
     assert (alike.code, "version of rouge_l is not recorded" in alike.err) == (0, True)
     anyway = sgi("compare", "before", "after", "--allow-different")
-    assert (anyway.code, "Different beside the responses: version of squad_em: 1 → 9." in anyway.err) == (
+    assert (anyway.code, "Differs in more than the responses: version of squad_em: 1 → 9." in anyway.err) == (
         0,
         True,
     )

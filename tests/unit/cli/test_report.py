@@ -54,7 +54,7 @@ def test_markdown_goes_to_stdout_or_into_a_file(sgi, kept, tmp_path):
     page = sgi("report", "monday", "--db", kept, "--format", "md", "--worst", "1")
     assert (page.code, page.err) == (0, "")
     assert page.out.startswith("# monday\n")
-    assert page.out.count("## Worst rows by") == 3
+    assert page.out.count("## Lowest-scoring rows by") == 3
     assert sgi("report", "monday", "--db", kept, "-o", "a.md", "--worst", "1", "-q").err == ""
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == page.out
 
@@ -98,7 +98,7 @@ def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp
         refused = sgi(*words)
         assert (refused.code, "reference of 12 of 12 pairs" in refused.err) == (2, True)
         assert sgi(*words, "--allow-different").code == 0
-    assert "Different beside the responses: reference of 12" in (tmp_path / "report.md").read_text()
+    assert "Differs in more than the responses: reference of 12" in (tmp_path / "report.md").read_text()
 
 
 def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
@@ -187,5 +187,5 @@ def test_a_run_that_is_not_whole_says_so(sgi, tmp_path):
     page = sgi("report", "last", "--format", "md")
     assert page.code == 0
     assert "- rows: 0 of 1" in page.out
-    assert "No row is scored yet." in page.out
+    assert "No rows are scored yet." in page.out
     assert sgi("report", "last", "-q").code == 0

@@ -103,22 +103,22 @@ def test_every_number_stands_in_its_table():
 
 def test_what_is_not_there_has_no_table():
     titles = [made.title for made in card_tables(card())]
-    assert titles == ["How well it ranks"]
+    assert titles == ["Ranking performance"]
     assert [made.title for made in card_tables(full())] == [
-        "How well it ranks",
-        "Matched by length and by overlap, or nearly so",
-        "Beside trivial scores",
+        "Ranking performance",
+        "Matched by length and overlap",
+        "Comparison with trivial baselines",
         "By subgroup",
-        "As probabilities",
-        "Rows that take no part",
+        "Calibration",
+        "Excluded rows",
     ]
 
 
 def test_remarks_say_why_something_is_not_there():
     told = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
-    assert "Labels cannot be shuffled: all are alike." in told
+    assert "Labels were not permuted: all are alike." in told
     assert "Contexts were not shuffled: it was not asked for." in told
-    assert "No probabilities were fitted: too few clusters." in told
+    assert "No calibration was fitted: too few clusters." in told
     assert "ECE" not in told
     told = " ".join(remarks(full(draws=2000, seed=3)))
     assert "2,000 bootstrap draws (seed 3)" in told
@@ -129,7 +129,7 @@ def test_remarks_say_why_something_is_not_there():
 def test_the_headline_counts():
     assert headline(card()) == (
         "100 labelled rows with a score: 40 grounded, 60 not (60.0 %), from 50 independent groups; higher"
-        " scores are taken for grounded."
+        " scores mean grounded."
     )
     assert "lower scores" in headline(card(higher_is_better=False))
 

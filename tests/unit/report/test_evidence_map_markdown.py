@@ -58,7 +58,7 @@ def test_what_is_left_out_is_told() -> None:
     many = (sentence(TALL),) * (MOST_SENTENCES + 1)
     made = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
     assert made[1] == f"  - Only the first {MOST_SENTENCES} of {MOST_SENTENCES + 1} sentences are shown."
-    assert made[-1] == "  - nor do 2 further passages"
+    assert made[-1] == "  - 2 more passages support no sentence"
 
 
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
@@ -75,7 +75,7 @@ def test_a_cut_before_a_mark_leaves_no_stars() -> None:
 def test_facts_beyond_the_most_are_counted() -> None:
     many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MOST_FACTS + 3)))
     made = lines(details(sentences=(many,), unused=()))
-    assert "    - and 3 further facts" in made
+    assert "    - and 3 more facts" in made
 
 
 def test_stars_stand_at_words() -> None:
@@ -95,7 +95,7 @@ def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
     scores = {"grounding": score(0.01, details=details()), "sgi": score(0.9)}
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores=scores)
     view = replace(bare_view(), worst=(worst("sgi", row), worst("grounding", row)))
-    before, after = run_markdown(view).split("## Worst rows by grounding")
+    before, after = run_markdown(view).split("## Rows with the lowest grounding")
     assert "scores below" not in before
     assert "score below" not in before
     assert "- sentence 1 (score 0.11): It is **312 m** tall." in after

@@ -233,7 +233,7 @@ def test_groups_stand_with_their_intervals_and_the_largest_of_many():
     assert chart["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.0, 1.0]
     many = figures.groups_figure(groups(names=[f"{'x' * 90}{n}" for n in range(40)]), "sgi")
     assert len({row["label"] for row in values(many)}) == figures.GROUPS
-    assert many["title"].endswith("(the largest 30 of 40)")
+    assert many["title"].endswith("(largest 30 of 40)")
 
 
 def test_what_cannot_be_drawn_says_so():
@@ -272,31 +272,31 @@ def test_verdicts_have_their_colours():
 
 def test_words_hold_the_numbers_that_matter():
     assert description_of(distribution()) == (
-        "sgi over 8 rows; the fullest of 2 bins, from 1 to 1.5, holds 75.0 % of label 1, and "
-        "from 0.5 to 1, holds 100.0 % of label 0. The outermost bins also hold 1 row below and 2 above."
+        "sgi over 8 rows. Largest of 2 bins: 1 to 1.5, with 75.0 % of label 1; 0.5 to 1, with 100.0 % of "
+        "label 0. The outermost bins include 1 row below and 2 above the axis."
     )
     assert description_of(plane(rows=9)) == (
-        "The angles θ(r, c) and θ(r, q) of 3 of 9 rows, spread evenly over the data: 2 (66.7 %) above the "
-        "diagonal, where SGI is over 1. Of label 1: 1 (100.0 %); of label 0: 1 (100.0 %)."
+        "The angles θ(r, c) and θ(r, q) of 3 of 9 rows, evenly sampled: 2 (66.7 %) above the diagonal "
+        "(SGI > 1). Of label 1: 1 (100.0 %); of label 0: 1 (100.0 %)."
     )
-    assert (
-        description_of(groups()) == "sgi by method, 2 groups: from a mean of 0.2000 (easy) to 0.2100 (hard)."
+    assert description_of(groups()) == "sgi by method, 2 groups: means from 0.2000 (easy) to 0.2100 (hard)."
+    assert "highest for flat and bleu (0.25), lowest for bleu and sgi (-0.50)" in description_of(
+        correlation()
     )
-    assert "most alike are flat and bleu (0.25), least bleu and sgi (-0.50)" in description_of(correlation())
     assert description_of([labelled()]) == (
-        "Against the labels: sgi AUROC 0.750, expected calibration error 0.130, 8 rows."
+        "Metrics against labels: sgi AUROC 0.750, expected calibration error 0.130, 8 rows."
     )
     assert description_of(comparison(difference("sgi", -0.1))) == (
-        "friday less monday over 4 pairs: sgi -0.1000 [-0.2000, +0.0000], worse."
+        "friday − monday over 4 pairs: sgi -0.1000 [-0.2000, +0.0000], worse."
     )
 
 
 def test_words_for_what_is_empty():
     assert description_of(Distribution("sgi", (0, 1), {}, 0, 0)) == "sgi has no values."
     assert description_of(plane(labels=(), rows=0)) == "No row has both angles of sgi."
-    assert description_of(GroupTable("by", ())) == " by by, 0 groups: none has a mean."
-    assert description_of(Correlation(("a",), ((1.0,),), ((3,),))) == "No two of 1 metric vary together."
-    assert description_of([]) == "No metric has values of rows of both labels."
+    assert description_of(GroupTable("by", ())) == " by by, 0 groups: no group has a mean."
+    assert description_of(Correlation(("a",), ((1.0,),), ((3,),))) == "No pair of 1 metric has a correlation."
+    assert description_of([]) == "No metric has values for rows with both labels."
     assert "9 metrics" not in description_of([labelled()] * 10)
     assert description_of([labelled()] * 10).endswith("and 2 more metrics.")
 
@@ -329,10 +329,10 @@ def test_the_names_of_a_comparison_are_those_of_its_page():
     titled = replace(made, new=replace(made.new, name="after the change"))
     chart = figures.comparison_figure(titled)
     assert chart["title"] == "after the change − monday"
-    assert chart["description"].startswith("after the change less monday over")
+    assert chart["description"].startswith("after the change − monday over")
     assert figures.comparison_figure(made.comparison)["title"] == "friday − monday"
 
 
 def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():
     told = description_of([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
-    assert "error 0.130, Brier score 0.210 (of the base rate 0.250), 8 rows" in told
+    assert "error 0.130, Brier score 0.210 (base rate 0.250), 8 rows" in told

@@ -120,18 +120,18 @@ def test_the_page_has_no_handler_no_style_and_no_address_outside(page: _Page) ->
 
 def test_sections_stand_in_their_order(page: _Page) -> None:
     assert page.headings == [
-        "Numbers",
+        "Summary",
         "Distributions",
-        "Plane of angles",
+        "Angle plane",
         "Groups",
-        "Agreement of metrics",
-        "Worst rows",
+        "Agreement between metrics",
+        "Lowest-scoring rows",
         "All rows",
-        "Labels",
+        "Metrics against labels",
         "Rows without a value",
-        "Usage and cost",
+        "Judge usage and cost",
         "Row",
-        "Origin",
+        "Provenance",
     ]
 
 
@@ -185,20 +185,20 @@ def test_a_row_is_told_once_and_linked_to_after_that(report: str) -> None:
 
 def test_what_is_not_known_has_no_section() -> None:
     page = _Page(run_report(bare_view(), row_page(0), export=None))
-    assert page.headings == ["Numbers", "All rows", "Row", "Origin"]
+    assert page.headings == ["Summary", "All rows", "Row", "Provenance"]
     assert len(page.scripts) == 2  # no chart, so nothing that draws
 
 
 @pytest.mark.parametrize("part", ["plane", "correlation", "scatter", "disagreement"])
 def test_each_part_can_be_missing(part: str) -> None:
     page = _Page(run_report(run_view(**{part: None}), row_page(3), export=None))
-    assert ("Plane of angles" in page.headings) == (part != "plane")
-    assert "Agreement of metrics" in page.headings
+    assert ("Angle plane" in page.headings) == (part != "plane")
+    assert "Agreement between metrics" in page.headings
 
 
 def test_a_run_without_labels_has_neither_curves_nor_their_section() -> None:
     page = _Page(run_report(run_view(labelled=()), row_page(3), export=None))
-    assert "Labels" not in page.headings
+    assert "Metrics against labels" not in page.headings
     assert not {"roc", "reliability"} & set(page.blocks["data-charts"])
 
 
@@ -220,7 +220,7 @@ def test_a_megabyte_of_response_is_cut_and_says_so() -> None:
         export=None,
     )
     assert len(told.encode()) < 6 * _MEGA
-    assert "more characters are not in this file" in told
+    assert "more characters omitted" in told
 
 
 def test_the_table_of_many_long_rows_keeps_its_size() -> None:
@@ -258,11 +258,11 @@ def test_the_comparison_has_both_answers_and_both_headlines() -> None:
     text = comparison_report(comparison_view(), run_view().headline, run_view(3).headline)
     page = _Page(text)
     assert page.open == []
-    assert page.headings == ["Runs", "Differences", "Changed rows", "Notes", "Numbers of both", "Origin"]
+    assert page.headings == ["Runs", "Differences", "Changed rows", "Notes", "Summaries", "Provenance"]
     assert "+10.00 pp" in text
     assert "&lt; 0.0001" in text
     assert "McNemar" in text
-    assert "1 rows are only in the base run, 2 only in the new one" in text
+    assert "1 rows are only in the base run and 2 only in the new run" in text
     assert "<script>window" not in text
     assert list(page.blocks["data-charts"]) == ["differences"]
 
@@ -289,10 +289,10 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
         told = run_report(views[0], page_of(opened, first, RowQuery(size=10_000)), export=None)
         compared = comparison_report(view_of(opened, first, second), *(view.headline for view in views))
     page = _Page(told)
-    assert "Plane of angles" in page.headings
+    assert "Angle plane" in page.headings
     assert len(page.blocks["data-rows"]["ids"]) == 24
     assert {"plane", "correlation", "distribution-0"} <= set(page.blocks["data-charts"])
-    assert "the one that counts" in told
+    assert "used for the score" in told
     assert "There are 1 rivers." in compared
     assert _Page(compared).open == []
 
@@ -344,7 +344,7 @@ def test_a_hostile_evidence_map_is_shown_as_text() -> None:
 def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
     told = _with_evidence(hostile("x " * (2 * _MEGA)))
     assert len(told.encode()) < 6 * _MEGA
-    assert "more characters are not in this file" in told
+    assert "more characters omitted" in told
 
 
 def test_a_doubtful_sentence_without_a_mark_says_why() -> None:
@@ -364,6 +364,6 @@ def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
     first = f"the first {MOST_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
     assert f'<p class="strong">Only {first} are shown.</p>' in told
     assert told.count('class="n heat-') == MOST_SENTENCES * MOST_PASSAGES
-    assert f"<li>and {n - MOST_PASSAGES} further passages</li>" in told
-    assert told.count(f"<li>and {n - MOST_FACTS} further facts</li>") == 1
+    assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in told
+    assert told.count(f"<li>and {n - MOST_FACTS} more facts</li>") == 1
     assert "log_odds" not in told

@@ -93,7 +93,7 @@ def test_a_comparison_is_a_table_and_one_chart(result):
     assert cells(page)[1][0] == "content_f1"
     assert cells(page)[1][-1] == "worse"
     ((drawing, told),) = pictures(page)
-    assert told.startswith("friday less monday over 20 pairs: content_f1 -0.5")
+    assert told.startswith("friday − monday over 20 pairs: content_f1 -0.5")
     assert "friday − monday" in "".join(drawing.itertext())
     assert "monday → friday: 20 pairs" in page
 
@@ -129,7 +129,7 @@ def test_rejected_rows_and_rows_without_a_value_are_told():
     given = [{"response": "a", "reference": "a"}, {"response": "a"}, {"label": "perhaps", "response": 1}]
     made = sgi.evaluate(given, ["squad_em"], on_error="skip")
     page = html_of(made)
-    assert f"{len(made.rejected)} rows could not be read." in page
+    assert f"{len(made.rejected)} rows could not be parsed." in page
     assert cells(page)[1][3:] == ["1 / 2", "1 missing"]
 
 
@@ -147,7 +147,7 @@ def test_pictures_are_legible_on_either_ground(result):
 
 
 def test_what_is_no_result_is_refused():
-    with pytest.raises(TypeError, match="NotebookRepr is nothing that a notebook shows"):
+    with pytest.raises(TypeError, match="NotebookRepr cannot be displayed in a notebook"):
         html_of(NotebookRepr())
 
 

@@ -130,14 +130,14 @@ def test_everything_that_the_view_holds_stands_on_the_page():
     for told in (
         "# nightly\n",
         "- run: `20260101-120000-abcdef`\n- data: halueval.jsonl\n- rows: 1,200\n- state: finished\n",
-        "- begun: 2026-01-01 12:00:00 UTC\n- finished: 2026-01-01 12:01:00 UTC\n- tags: main, v2\n",
+        "- started: 2026-01-01 12:00:00 UTC\n- finished: 2026-01-01 12:01:00 UTC\n- tags: main, v2\n",
         "| sgi | 1.2500 | [1.1500, 1.3500] | 1,100 / 1,200 | 60 failed, 40 not scored |",
         "| squad_em | 50.00 % | [40.00, 60.00] | 1,100 / 1,200 |",
         "- squad_em: yes 1,000 (90.9 %), no 100 (9.1 %)\n",
         "| sgi | 0.800 | [0.700, 0.900] | 600 / 500 |",
         "| length alone (longer = grounded) | 0.600 | – | 600 / 500 |",
         *(f"- {escaped(note)}\n" for note in notes(view().headline)),
-        "- sgi over 5 rows; the fullest of 1 bins, from 0 to 1, holds 100.0 % of all rows.\n",
+        "- sgi over 5 rows. Largest of 1 bins: 0 to 1, with 100.0 % of all rows.\n",
         "- The angles θ(r, c) and θ(r, q) of 1 row: 1 (100.0 %) above the diagonal",
         "- sgi against squad_em over 1,100 rows, Spearman's ρ 0.25. 3 rows rank much higher by sgi",
         "## By method\n",
@@ -146,11 +146,11 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "| squad_em by method | yes | no |\n",
         "| sgi | 1.00 | – |",
         "| sgi | 0.800 | 0.050 | 0.200 | 0.250 | 1,100 |",
-        "## Where sgi and squad_em disagree most\n",
-        "- `q1`: gap -0.75: 0.5000 against 0.2500, label 0\n  - question: Who?\n  - response: Anke.\n",
+        "## Disagreements between sgi and squad_em\n",
+        "- `q1`: rank difference -0.75: 0.5000 and 0.2500, label 0\n  - question: Who?\n",
         "  - reference: Anke\n  - passage 1: It was Anke.\n  - passage 2: It was not.\n",
-        "## Worst rows by sgi: the lowest values\n\n- `q1`: 0.5000, label 0\n",
-        "## Worst rows by squad_em: the highest values\n\n- `q1`: 25.00 %, label 0\n",
+        "## Rows with the lowest sgi\n\n- `q1`: 0.5000, label 0\n",
+        "## Rows with the highest squad_em\n\n- `q1`: 25.00 %, label 0\n",
         "| 60 | failed | sgi | The judge gave no reply. |",
         "| openai:gpt | 1,000 | 5 | 1 | 0 | 2 | 3 | not known |",
         "| local | 0 | 0 | 0 | 0 | 0 | 0 | 0.5000 |",
@@ -181,12 +181,12 @@ def test_what_is_not_there_has_no_heading():
     page = run_markdown(bare)
     assert re.findall("^#+ .*", page, re.MULTILINE) == [
         "# nightly",
-        "## Headline",
-        "## What made the numbers",
+        "## Summary",
+        "## Provenance",
     ]
-    assert "No row is scored yet.\n\n- numbers of the 0 rows that are scored, of 9\n" in page
+    assert "No rows are scored yet.\n\n- numbers of the 0 rows that are scored, of 9\n" in page
     assert (
-        "- rows: 0 of 1,200\n- rejected: 2 rows that could not be read\n- state: stopped: no such luck\n"
+        "- rows: 0 of 1,200\n- rejected: 2 rows that could not be parsed\n- state: stopped: no such luck\n"
         in page
     )
 

@@ -20,14 +20,14 @@ def _broken(*_, **__):
     ("path", "told"),
     [
         ("/runs/befor", "Did you mean 'before'?"),
-        ("/runs/nothing-like-it", "The list of runs has those there are."),
+        ("/runs/nothing-like-it", "The list of runs shows all runs."),
         ("/runs/before/samples/item-999", "Did you mean 'item-9'"),
-        ("/runs/before/nothing", "There is no such page."),
-        ("/runs/before/rows.exe", "There is no such page."),
-        ("/running/nothing", "No upload is known here"),
-        ("/static/../app.py", "There is no such page."),
-        ("/static/app.py", "There is no such file."),
-        ("/nothing", "There is no such page."),
+        ("/runs/before/nothing", "This page does not exist."),
+        ("/runs/before/rows.exe", "This page does not exist."),
+        ("/running/nothing", "This upload does not exist"),
+        ("/static/../app.py", "This page does not exist."),
+        ("/static/app.py", "This file does not exist."),
+        ("/nothing", "This page does not exist."),
         ("/compare?base=before&new=nobody", "Unknown run 'nobody'"),
     ],
 )
@@ -41,12 +41,12 @@ def test_what_is_missing_is_said_clearly(client, path, told):
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("/runs/before?low=much", "low is no number"),
-        ("/runs/before?page=x", "page is no whole number"),
+        ("/runs/before?low=much", "low is not a number"),
+        ("/runs/before?page=x", "page is not a whole number"),
         ("/runs/before?metric=nothing&sort=lowest", "nothing"),
-        ("/runs/before?label=7", "There is no label '7'"),
-        ("/compare?run=before", "Two runs are compared, and 1 were ticked."),
-        ("/compare?run=before&run=after&run=x", "3 were ticked"),
+        ("/runs/before?label=7", "label must be 1 or 0, not '7'"),
+        ("/compare?run=before", "Select exactly two runs to compare, not 1."),
+        ("/compare?run=before&run=after&run=x", "two runs to compare, not 3"),
     ],
 )
 def test_what_makes_no_sense_is_said_clearly(client, path, told):
@@ -58,7 +58,7 @@ def test_what_makes_no_sense_is_said_clearly(client, path, told):
 def test_a_script_gets_the_words_alone(client):
     made = client.get("/runs/before?low=x", headers={"HX-Request": "true", "HX-Request-Type": "partial"})
     assert (made.status_code, "<h1>" in made.text) == (400, False)
-    assert "low is no number" in made.text
+    assert "low is not a number" in made.text
 
 
 def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
@@ -86,7 +86,7 @@ def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, 
     monkeypatch.setattr(security, "is_known", _broken)
     made = client.get(path)
     assert made.status_code == 500
-    assert "the server's log has the details" in unescape(made.text)
+    assert "The server log has the details" in unescape(made.text)
     assert made.headers["content-security-policy"]
     assert "the secret inside of a bug" in caplog.text
 
@@ -119,7 +119,7 @@ def test_the_api_tells_json(client):
 def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
     place = empty.app.state.site.database.shown
     made = empty.get("/api/v1/runs/any").json()["error"]
-    assert (made["message"], place in str(made)) == ("There is no run in the database yet.", False)
+    assert (made["message"], place in str(made)) == ("has no runs yet the database yet.", False)
 
     def gone(*_, **__):
         raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")

@@ -224,7 +224,7 @@ def test_without_the_token_a_program_is_refused(guarded):
 def test_the_token_opens_the_pages_and_is_kept_nowhere(guarded, caplog):
     with caplog.at_level(logging.DEBUG):
         wrong = send(guarded, "/login", token=TOKEN[1:], further="/runs/before")
-        assert (wrong.status_code, "This is not the token." in wrong.text) == (403, True)
+        assert (wrong.status_code, "Wrong token." in wrong.text) == (403, True)
         made = send(guarded, "/login", token=TOKEN, further="/runs/before")
         assert (made.status_code, made.headers["location"]) == (303, "/runs/before")
     cookie = made.headers["set-cookie"]

@@ -23,7 +23,7 @@
     const say = () => {
       const dark = window.sgiCharts.theme() === "dark";
       button.textContent = dark ? "Light" : "Dark";
-      button.setAttribute("aria-label", dark ? "Show in light colours" : "Show in dark colours");
+      button.setAttribute("aria-label", dark ? "Switch to light theme" : "Switch to dark theme");
     };
     button.addEventListener("click", () => {
       document.documentElement.dataset.theme = window.sgiCharts.theme() === "dark" ? "light" : "dark";
@@ -136,7 +136,7 @@
 
   function emptyLine() {
     const made = make("tr");
-    made.append(make("td", "No row fits the filters.", { colspan: String(5 + rows.metrics.length) }));
+    made.append(make("td", "No rows match the filters.", { colspan: String(5 + rows.metrics.length) }));
     return made;
   }
 
@@ -242,7 +242,7 @@
       pair.append(make("dt", name, { dir: "auto" }), make("dd", text, { dir: "auto" }));
       facts.append(pair);
     };
-    add("Place in the data", number.format(rows.positions[at]));
+    add("Position", number.format(rows.positions[at]));
     if (rows.labels[at] !== null) add("Label", String(rows.labels[at]));
     rows.metrics.forEach((metric, place) => {
       const column = rows.columns[place];
@@ -258,7 +258,7 @@
       part.append(make("h3", title), make("p", text || "–", { class: "text", dir: "auto" }));
       made.append(part);
     }
-    const whole = make("p", "This file holds the beginnings of this row’s texts; all of it: ", { class: "faint" });
+    const whole = make("p", "This file holds only the start of this row’s texts. To show the full texts, run: ", { class: "faint" });
     whole.append(make("code", `sgi show ${rows.run} --sample=${quoted(rows.ids[at])}`));
     made.append(whole);
     return made;
@@ -369,7 +369,7 @@
       try {
         await window.sgiCharts.draw(element, charts[id], options);
       } catch (error) {
-        element.replaceChildren(make("p", `This chart could not be drawn: ${error.message}`, { class: "notes" }));
+        element.replaceChildren(make("p", `Cannot draw this chart: ${error.message}`, { class: "notes" }));
         element.removeAttribute("role");
         element.removeAttribute("aria-label");
       }

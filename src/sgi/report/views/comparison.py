@@ -93,7 +93,7 @@ def comparison_view(
         shares=_shares(before),
         changed=_changed(database, base, new, made),
         notes=(
-            *(f"Different beside the responses: {found}." for found in made.differences),
+            *(f"Differs in more than the responses: {found}." for found in made.differences),
             *_unfinished((base, new)),
             *made.notes,
         ),
@@ -121,4 +121,5 @@ def _changed(
 def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
     for record in records:
         if record.scored < record.rows:
-            yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
+            rows = f"{record.scored:,} of {record.rows:,} rows"
+            yield f"{record.label} is unfinished: only {rows} are compared."

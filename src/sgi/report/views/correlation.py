@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Correlation:
-    """How alike metrics rank the rows.
+    """Rank correlation of metrics.
 
     Attributes:
         metrics: canonical strings.

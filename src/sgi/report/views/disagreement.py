@@ -43,7 +43,7 @@ class Disagreeing:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Where meaning and wording disagree most.
+    """Largest disagreements between semantic and lexical metrics.
 
     Attributes:
         semantic: the metric of meaning, a canonical string.
@@ -68,7 +68,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Where meaning and wording disagree most, without texts; see `Disagreement`."""
+    """Largest disagreements between semantic and lexical metrics, without texts; see `Disagreement`."""
 
     semantic: str
     lexical: str

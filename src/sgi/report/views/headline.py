@@ -130,5 +130,5 @@ def _computed(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline
 
 def _partial(record: RunRecord) -> str:
     if record.scored < record.rows:
-        return f"numbers of the {record.scored:,} rows that are scored, of {record.rows:,}"
-    return "numbers computed now, from the scores of the rows"
+        return f"Only {record.scored:,} of {record.rows:,} rows are scored so far."
+    return "The run has no stored summary; these numbers are computed from its scores."

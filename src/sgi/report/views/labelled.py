@@ -56,7 +56,7 @@ class Labelled:
 
 
 def labelled(columns: RunColumns) -> tuple[Labelled, ...]:
-    """Each metric against the labels, where rows of both have values."""
+    """Metrics against labels, where rows of both have values."""
     made = (_labelled(column, columns) for column in columns.metrics)
     return tuple(found for found in made if found is not None)
 

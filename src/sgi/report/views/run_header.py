@@ -23,7 +23,7 @@ class RunHead:
         data: what messages call its data.
         rows: how many rows the data has.
         scored: how many of them are done.
-        rejected: rows that could not be read.
+        rejected: rows that could not be parsed.
         state: ``unfinished`` while it goes on; ``damaged`` where its settings or its summary cannot be read.
         stopped: why it ended before its time, or what is damaged; empty where neither is so.
         created_at: ISO 8601, UTC.

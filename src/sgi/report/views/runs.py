@@ -56,7 +56,7 @@ def run_list(
     """
     for name, value in (("page", page), ("size", size)):
         if value < 1:
-            raise UsageError(f"The {name} of a list of runs is 1 or more, not {value}.")
+            raise UsageError(f"{name} must be at least 1, not {value}.")
     found = page_of_runs(database, search=search, tag=tag, page=page, size=size)
     runs = tuple(map(run_head, found.records))
     return RunList(runs, found.total, found.page, found.pages, search, tag, found.tags)

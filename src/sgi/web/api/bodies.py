@@ -43,7 +43,7 @@ async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
     async for part in request.stream():
         size += len(part)
         if size > most:
-            raise HTTPException(413, f"The body is larger than {most >> 20} MB. Send fewer rows at once.")
+            raise HTTPException(413, f"The body exceeds {most >> 20} MB. Send fewer rows per request.")
         parts.append(part)
     return b"".join(parts)
 
@@ -58,7 +58,7 @@ def read_model(body: bytes, model: type[T]) -> T:
         values = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         message = f"invalid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-        raise DataError(message, hint="Bodies are UTF-8, without NaN and lone surrogates.") from None
+        raise DataError(message, hint="The body must be UTF-8 JSON without NaN or lone surrogates.") from None
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -84,8 +84,8 @@ def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
     for number, row in enumerate(rows, 1):
         name = str(number) if row.id is None else str(row.id)
         if name in seen:
-            message = f"row {seen[name]} has the same id"
-            hint = "Ids must be unique; a row without one takes its number as its id."
+            message = f"duplicate id: row {seen[name]} has the same one"
+            hint = "Ids must be unique. The default id of a row is its number."
             raise DataError(message, line=number, sample_id=name, field="id", hint=hint)
         seen[name] = number
         given = {key: value for key, value in row if value is not None}

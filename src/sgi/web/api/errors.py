@@ -30,10 +30,10 @@ _EXPECTED = {
     "int_type": "a whole number",
 }
 _SAID = {
-    "extra_forbidden": "there is no such field",
-    "missing": "it is missing",
-    "recursion_loop": "it is nested too deeply",
-    "string_pattern_mismatch": "it is blank",
+    "extra_forbidden": "unknown field",
+    "missing": "required field is missing",
+    "recursion_loop": "nested too deeply",
+    "string_pattern_mismatch": "must not be blank",
 }
 
 
@@ -94,7 +94,7 @@ def mistake(error: ValidationError, given: Any) -> DataError:
 def _called_here(name: str) -> str:
     """What a field is called that files may have under this name."""
     fields = [field for field, names in NAMES.items() if name.casefold() in names]
-    return f"Call it {fields[0]}." if fields else ""
+    return f"Use the name {fields[0]}." if fields else ""
 
 
 def _said(error: ErrorDetails, depth: int) -> str:

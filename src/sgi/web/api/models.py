@@ -55,20 +55,20 @@ Texts = Annotated[list[Text], Field(max_length=MOST_PASSAGES)]
 
 
 class Row(BaseModel):
-    """A question with its passages and its answer. A field that is null counts as absent."""
+    """A question with its passages and its response. A null field counts as missing."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: Annotated[str, Field(pattern=r"\S", max_length=LONGEST_ID)] | int | None = Field(
         None, description="Unique within the request; by default the row's number, from 1."
     )
-    question: Text | None = Field(None, description="What was asked.")
+    question: Text | None = Field(None, description="The question.")
     contexts: Text | Texts | None = Field(None, description="The retrieved passages, best first.")
-    response: Text | None = Field(None, description="The answer to be judged.")
+    response: Text | None = Field(None, description="The response to score.")
     reference: Text | Texts | None = Field(None, description="The expected answer, or all accepted ones.")
     alternatives: Texts | None = Field(None, description="Further accepted answers.")
-    label: bool | None = Field(None, description="Known truth.")
-    metadata: dict[str, JsonValue] | None = Field(None, description="Anything else; it changes no score.")
+    label: bool | None = Field(None, description="Known label.")
+    metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
 
 
 MetricName = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
@@ -84,20 +84,20 @@ class ScoreRequest(BaseModel):
         None,
         min_length=1,
         max_length=MOST_METRICS,
-        description="Names such as `sgi` or `rouge_l(beta=1.2)`, none of which asks a judge. Without them: "
-        "of grounding, sgi, semantic_similarity and lexical_aggregate those for which a row has the fields.",
+        description="Metrics that need no judge, such as `sgi` or `rouge_l(beta=1.2)`. Default: those of "
+        "grounding, sgi, semantic_similarity and lexical_aggregate that the rows have the fields for.",
     )
-    details: bool = Field(default=False, description="Whether to tell what each value was made of.")
+    details: bool = Field(default=False, description="Whether to return the details behind each value.")
 
 
 class Score(BaseModel):
-    """What a metric made of a row."""
+    """The score of a row."""
 
-    value: float | None = Field(description="Null where there is none.")
+    value: float | None = Field(description="Null if there is no value.")
     status: Status
-    reason: str = Field(description="Why there is no value; empty where there is one.")
+    reason: str = Field(description="Why there is no value; empty if there is one.")
     details: dict[str, JsonValue] | None = Field(
-        None, description="What it was made of, where that was asked for."
+        None, description="The details behind the value, if requested."
     )
 
 
@@ -113,12 +113,12 @@ class ScoredRow(BaseModel):
 class ScoreResponse(BaseModel):
     """Scores, in the order of the rows."""
 
-    signature: str = Field(description="Everything that can change a number.")
+    signature: str = Field(description="All settings that can change a value.")
     scores: list[ScoredRow]
 
 
 class ErrorBody(BaseModel):
-    """What is wrong, and the way out."""
+    """What went wrong and how to fix it."""
 
     message: str
     hint: str
@@ -128,7 +128,7 @@ class ErrorBody(BaseModel):
 
 
 class Problem(BaseModel):
-    """An answer that is none."""
+    """An error response."""
 
     error: ErrorBody
 
@@ -138,49 +138,53 @@ class MetricFacts(BaseModel):
 
     name: str
     summary: str
-    needs: list[str] = Field(description="The fields without which a row is `missing`.")
-    low: float | None = Field(description="The least possible value; null where there is none.")
-    high: float | None = Field(description="The greatest possible value; null where there is none.")
+    needs: list[str] = Field(description="Required fields; a row without them has status `missing`.")
+    low: float | None = Field(description="Smallest possible value; null if unbounded.")
+    high: float | None = Field(description="Largest possible value; null if unbounded.")
     higher_is_better: bool
     unit: str = Field(description="Empty for a pure number.")
-    version: int = Field(description="Raised when the same input gives another number.")
-    judged: bool = Field(description="Whether a language model is asked; such metrics are not scored here.")
+    version: int = Field(description="Increases when the same input gives a different value.")
+    judged: bool = Field(
+        description="Whether the metric needs an LLM judge; such metrics are not scored here."
+    )
     citation: str
 
 
 class RunChange(BaseModel):
-    """What is to be another's: only what is given changes."""
+    """Changes to a run. Omitted fields stay the same."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str | None = Field(
-        None, max_length=_LONGEST_NAME, description="Its new name; null takes the name away."
+    name: str | None = Field(None, max_length=_LONGEST_NAME, description="The new name; null clears it.")
+    tags: list[str] | None = Field(
+        None, max_length=100, description="The new tags; they replace the old ones."
     )
-    tags: list[str] | None = Field(None, max_length=100, description="Its tags, in place of those it has.")
 
 
 class RowParameters(BaseModel):
-    """Which rows of a run, in which order."""
+    """Selects and orders the rows of a run."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
     q: str = Field(
-        "", max_length=1000, description="A text in the row's id, question or response, in any case."
+        "", max_length=1000, description="Text in the row's id, question or response (case-insensitive)."
     )
-    metric: str | None = Field(None, description="The metric that status, low, high and sort speak of.")
-    status: Status | None = Field(None, description="Of the metric.")
-    low: float | None = Field(None, description="The least value.")
-    high: float | None = Field(None, description="The greatest value.")
-    label: bool | None = Field(None, description="Known truth.")
-    rc_low: float = Field(0.0, description="The least angle between response and context, radians.")
-    rc_high: float = Field(4.0, description="The greatest.")
-    rq_low: float = Field(0.0, description="The least angle between response and question, radians.")
-    rq_high: float = Field(4.0, description="The greatest.")
-    by: str | None = Field(None, description="A column of the metadata.")
+    metric: str | None = Field(None, description="The metric that status, low, high and sort apply to.")
+    status: Status | None = Field(None, description="Status of the metric's score.")
+    low: float | None = Field(None, description="Minimum value.")
+    high: float | None = Field(None, description="Maximum value.")
+    label: bool | None = Field(None, description="Known label.")
+    rc_low: float = Field(0.0, description="Minimum angle between response and context, radians.")
+    rc_high: float = Field(4.0, description="Maximum of the same angle.")
+    rq_low: float = Field(0.0, description="Minimum angle between response and question, radians.")
+    rq_high: float = Field(4.0, description="Maximum of the same angle.")
+    by: str | None = Field(None, description="A metadata column.")
     value: str = Field("", alias="is", description="Its value, as text.")
-    sort: Literal["position", "lowest", "highest"] = Field("position", description="By the metric.")
+    sort: Literal["position", "lowest", "highest"] = Field(
+        "position", description="By position or by the value of the metric."
+    )
     page: int = Field(1, ge=1, le=10**9)
-    size: int = Field(50, ge=1, le=10_000, description="Rows a page.")
+    size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
 
     def query(self) -> RowQuery:
         """The same, as the store is asked."""

@@ -39,11 +39,14 @@ class Measures:
     def __init__(self, site: Site) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
-            "sgi_http_requests", "Requests answered.", ("route", "method", "status"), registry=self.registry
+            "sgi_http_requests",
+            "HTTP requests served.",
+            ("route", "method", "status"),
+            registry=self.registry,
         )
         self.seconds = Histogram(
             "sgi_http_request_seconds",
-            "From a request's arrival to the end of its answer.",
+            "Duration of HTTP requests, in seconds.",
             ("route", "method"),
             buckets=_SECONDS,
             registry=self.registry,
@@ -79,12 +82,10 @@ class _OfScorer:
         scorer = self._site.scorer
         if scorer is None:
             return
-        yield GaugeMetricFamily(
-            "sgi_score_waiting_rows", "Rows that wait for their turn.", value=scorer.waiting
-        )
+        yield GaugeMetricFamily("sgi_score_waiting_rows", "Rows waiting to be scored.", value=scorer.waiting)
         sizes = dict(scorer.batch_sizes)
         buckets = [(str(most), sum(n for rows, n in sizes.items() if rows <= most)) for most in _BATCH_ROWS]
-        family = HistogramMetricFamily("sgi_score_batch_rows", "Rows that were scored together.")
+        family = HistogramMetricFamily("sgi_score_batch_rows", "Rows per scoring batch.")
         total = sum(rows * n for rows, n in sizes.items())
         family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
         yield family

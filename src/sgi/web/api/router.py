@@ -45,14 +45,14 @@ from sgi.web.site import site_of
 Documented = dict[int | str, dict[str, Any]]
 
 _WHY = {
-    400: "What is asked for cannot be had.",
+    400: "The request is not valid.",
     401: "The token is missing or wrong.",
     403: "The request comes from a page of another site.",
-    404: "There is no such run or sample.",
+    404: "The run or sample does not exist.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON.",
-    422: "A parameter or a row cannot be read; says which.",
-    503: "The database or the scorer is not available now.",
+    415: "The Content-Type is not JSON.",
+    422: "A parameter or a row is not valid; the error names it.",
+    503: "The database or the scorer is unavailable.",
 }
 _LARGEST = 10_000
 
@@ -86,10 +86,12 @@ def _without_references(part: Any, named: dict[str, Any]) -> Any:
 
 @router.post("/score", responses=_answers(ScoreResponse, 403, 413, 415), openapi_extra=_takes(ScoreRequest))
 async def score(request: Request) -> Response:
-    """Score up to 256 rows with metrics that ask no judge. Nothing of them is kept."""
+    """Score up to 256 rows with metrics that need no judge. Nothing is stored."""
     scorer = site_of(request).scorer
     if scorer is None:
-        raise ScorerClosedError("This server scores no rows.", hint="Start it with its scorer.")
+        raise ScorerClosedError(
+            "Scoring is disabled on this server.", hint="Start the server with `sgi serve`."
+        )
     asked = read_score_request(await read_body(request))
     scores = await scorer.score(asked.samples, asked.metrics)
     for metric in asked.metrics:
@@ -103,7 +105,7 @@ async def score(request: Request) -> Response:
 
 @router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": Problem}})
 def metrics() -> Response:
-    """List the metrics there are."""
+    """List all metrics."""
     classes, _ = metric_classes()
     return as_response([_facts(kind) for kind in classes.values()])
 
@@ -111,19 +113,19 @@ def metrics() -> Response:
 @router.get("/runs", responses=_answers(RunListModel))
 def runs(
     request: Request,
-    search: Annotated[str, Query(max_length=1000, description="A text in id, name, data or tags.")] = "",
-    tag: Annotated[str | None, Query(max_length=1000, description="A tag they all have.")] = None,
+    search: Annotated[str, Query(max_length=1000, description="Text in the id, name, data or tags.")] = "",
+    tag: Annotated[str | None, Query(max_length=1000, description="Only runs with this tag.")] = None,
     page: Annotated[int, Query(ge=1, le=10**9)] = 1,
     size: Annotated[int, Query(ge=1, le=_LARGEST)] = 50,
 ) -> Response:
-    """List the runs, the newest first."""
+    """List runs, newest first."""
     made = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
     return as_response(as_json(made))
 
 
 @router.get("/runs/{run}", responses=_answers(RunModel, 404))
 def run(request: Request, run: str) -> Response:
-    """Tell what a run is, and its numbers. A run has its id, its name, or `last`."""
+    """Return a run and its summary. `run` is an id, a name or `last`."""
     record = found_run(site_of(request), run)
     return as_response(
         {"head": as_json(run_head(record)), "headline": as_json(cached_headline(request, record))}
@@ -134,7 +136,7 @@ def run(request: Request, run: str) -> Response:
     "/runs/{run}", responses=_answers(HeadModel, 403, 404, 413, 415), openapi_extra=_takes(RunChange)
 )
 async def change(request: Request, run: str) -> Response:
-    """Rename a run, or give it tags."""
+    """Change the name or the tags of a run."""
     wanted = read_model(await read_body(request), RunChange)
     return await anyio.to_thread.run_sync(_changed, request, run, wanted)
 
@@ -155,12 +157,12 @@ def _changed(request: Request, run: str, wanted: RunChange) -> Response:
     responses={code: answer for code, answer in _answers(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP's own
 )
 def delete(request: Request, run: str) -> Response:
-    """Forget a run, with all its scores. Only its whole id or its whole name will do."""
+    """Delete a run and its scores. `run` must be the full id or the full name."""
     site = site_of(request)
     record = found_run(site, run)
     if run not in {record.id, record.name}:
         raise RunNotFoundError(
-            f"There is no run {run!r}.", hint=f"Meant may be {record.label!r}: write it in full."
+            f"There is no run {run!r}.", hint=f"Did you mean {record.label!r}? Use the full name or id."
         )
     delete_run(site.database, record.id)
     return Response(status_code=204)
@@ -168,14 +170,14 @@ def delete(request: Request, run: str) -> Response:
 
 @router.get("/runs/{run}/samples", responses=_answers(RowPageModel, 404))
 def samples(request: Request, run: str, wanted: Annotated[RowParameters, Query()]) -> Response:
-    """List rows of a run: filtered, sorted, a page at a time."""
+    """List rows of a run, filtered, sorted and paginated."""
     site = site_of(request)
     return as_response(as_json(row_page(site.database, found_run(site, run), wanted.query())))
 
 
 @router.get("/runs/{run}/samples/{sample_id:anything}", responses=_answers(SampleModel, 404))
 def sample(request: Request, run: str, sample_id: str) -> Response:
-    """Tell all that is kept of one row. An id may hold any characters, escaped as in every address."""
+    """Return one row with all its texts and scores. Percent-encode the id."""
     del sample_id  # the address as it came knows more: ids need not be valid Unicode
     site = site_of(request)
     return as_response(as_json(sample_view(site.database, found_run(site, run), asked_sample(request))))
@@ -184,12 +186,14 @@ def sample(request: Request, run: str, sample_id: str) -> Response:
 @router.get("/compare", responses=_answers(ComparisonModel, 404))
 def compare(
     request: Request,
-    base: Annotated[str, Query(max_length=1000, description="The run before.")],
-    new: Annotated[str, Query(max_length=1000, description="The run after.")],
-    changed: Annotated[int, Query(ge=0, le=100, description="Rows that changed most, for each metric.")] = 5,
+    base: Annotated[str, Query(max_length=1000, description="The base run.")],
+    new: Annotated[str, Query(max_length=1000, description="The new run.")],
+    changed: Annotated[
+        int, Query(ge=0, le=100, description="Number of most changed rows to return for each metric.")
+    ] = 5,
     *,
     allow_different: Annotated[
-        bool, Query(description="Also compare runs that differ in more than their responses.")
+        bool, Query(description="Compare runs even if they differ in more than their responses.")
     ] = False,
 ) -> Response:
     """Compare two runs, row by row."""

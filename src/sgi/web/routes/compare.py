@@ -60,9 +60,7 @@ def charts(request: Request) -> Response:
 def _of_list(request: Request, chosen: list[str]) -> Response:
     """The two that are ticked in the list, the older one as the base."""
     if len(set(chosen)) != 2:  # noqa: PLR2004 - a pair
-        raise UsageError(
-            f"Two runs are compared, and {len(set(chosen))} were ticked.", hint="Go back and tick two."
-        )
+        raise UsageError(f"Select exactly two runs to compare, not {len(set(chosen))}.")
     site = site_of(request)
     base, new = sorted(
         (found_run(site, run) for run in dict.fromkeys(chosen)), key=lambda run: (run.created_at, run.id)

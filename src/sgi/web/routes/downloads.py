@@ -99,7 +99,7 @@ def _exported(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
         finally:
             path.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreError(f"The file cannot be made: {error.strerror or error}.") from error
+        raise StoreError(f"The file cannot be written: {error.strerror or error}.") from error
 
 
 def _attached(record: RunRecord, what: str) -> dict[str, str]:

@@ -40,7 +40,7 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
         seconds = seconds_to_wait(site, request)
         if seconds:
             return refusal(request, too_many_tokens(seconds))
-        return page(request, "login.html", status=403, further=further, problem="This is not the token.")
+        return page(request, "login.html", status=403, further=further, problem="Wrong token.")
     response = go_to(further)
     value, seconds = login_cookie(request)
     secure = request.scope["scheme"] == "https"

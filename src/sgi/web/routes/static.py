@@ -42,7 +42,7 @@ _SOURCES: dict[str, Callable[[], str]] = {
 def static(request: Request, name: str) -> Response:
     """A style or a script; a browser that has it is told so."""
     if name not in _SOURCES:
-        return problem(request, 404, "There is no such file.")
+        return problem(request, 404, "This file does not exist.")
     body, tag = _content(name)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     headers = {"Cache-Control": "no-cache", "ETag": tag}

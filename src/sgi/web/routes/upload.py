@@ -52,7 +52,7 @@ def running(request: Request, job: str) -> Response:
     """How far an upload is; once it is scored, its run."""
     found = jobs_of(request).find(job)
     if found is None:
-        message = "No upload is known here by this address. The list of runs has what was scored before."
+        message = "This upload does not exist. The list of runs shows finished uploads."
         return problem(request, 404, message)
     if found.state == "finished" and found.run is not None:
         path = run_path(found.run)
@@ -66,7 +66,7 @@ def _submitted(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) 
     unknown = set(given["metrics"]) - set(offline_metrics())
     if unknown:
         raise UsageError(
-            f"{min(unknown)!r} is no metric that can be had here.", hint="Tick some in the list."
+            f"{min(unknown)!r} is not an available metric.", hint="Select metrics from the list."
         )
     shown = file_name(file.filename)
     path = keep(site, file.file, shown)

@@ -58,10 +58,10 @@
     section.setAttribute("aria-busy", "true");
     try {
       const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const { charts } = await answer.json();
       if (!charts.length) {
-        tell(section, "There is nothing to draw.");
+        tell(section, "There are no charts to show.");
         return;
       }
       const made = charts.map((chart) => ({ chart, ...figureOf(chart) }));
@@ -72,7 +72,7 @@
       }
       section.dataset.drawn = String(made.length);
     } catch (problem) {
-      tell(section, `The charts cannot be drawn: ${problem.message}.`);
+      tell(section, `Cannot draw the charts: ${problem.message}.`);
     } finally {
       section.removeAttribute("aria-busy");
     }
@@ -84,7 +84,7 @@
     const isTooLarge = Boolean(file) && file.size > Number(field.dataset.limit);
     field.setCustomValidity(isTooLarge ? "The file is too large." : "");
     place.hidden = !isTooLarge;
-    place.textContent = isTooLarge ? `${file.name} is too large to be sent here. Score it with: sgi run` : "";
+    place.textContent = isTooLarge ? `${file.name} exceeds the upload limit. Score it with: sgi run` : "";
   }
 
   document.addEventListener("change", (event) => {

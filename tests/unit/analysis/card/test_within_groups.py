@@ -45,11 +45,11 @@ def test_it_is_in_the_tables_the_page_and_the_json():
         "s", GENERATOR.random(N), LABELS, lengths=lengths, columns={"model": MODELS}, draws=20
     )
     found = named(card)["model"]
-    table = next(one for one in card_tables(card) if one.title == "Within the groups of a column")
-    assert [row[:2] for row in table.rows] == [("model", "the score itself"), ("model", "length")]
+    table = next(one for one in card_tables(card) if one.title == "Within groups")
+    assert [row[:2] for row in table.rows] == [("model", "this score"), ("model", "length")]
     assert table.rows[0][5:] == (f"{found.alone:.3f}", f"{found.left_out:.3f}", f"{found.p:.3f}")
     page = card_markdown(card)
-    assert "## Within the groups of a column" in page
+    assert "## Within groups" in page
     assert "The column model alone predicts the labels" in page
     told = json.loads(json.dumps(card.to_dict()))["within"][0]
     assert told["within"]["ranking"]["auroc"] == found.within.ranking.auroc

@@ -301,7 +301,7 @@ def test_a_drop_of_another_version_is_not_met():
     allowed = gate(made, Rule("m", Condition.MAX_DROP, 0.5), against=before, allow_different=True)
     assert (allowed.passed, allowed.notes[0]) == (
         True,
-        "Different beside the responses: version of m: 1 → 2.",
+        "Differs in more than the responses: version of m: 1 → 2.",
     )
     unknown = run(replace(column("m", VALUES), version=0))
     assert gate(made, Rule("m", Condition.MAX_DROP, 0.04), against=unknown).passed
@@ -421,7 +421,7 @@ def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():
     allowed = gate(scored("one@1"), rules, against=scored("two@1"), allow_different=True)
     assert (allowed.passed, allowed.notes[0]) == (
         True,
-        "Different beside the responses: embedder of m: two@1 → one@1.",
+        "Differs in more than the responses: embedder of m: two@1 → one@1.",
     )
 
 

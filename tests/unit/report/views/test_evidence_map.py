@@ -208,7 +208,7 @@ def test_what_is_no_map_is_none():
         {"sentences": [{"text": "a", "sgi": 1.0}], "passages": [1.0]},
         {key: value for key, value in whole.items() if key != "unused"},
         whole | {"passages": "all"},
-        whole | {"sentences": [*whole["sentences"], "… [9 more are not in this file]"]},
+        whole | {"sentences": [*whole["sentences"], "… [9 more items omitted]"]},
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
         assert support_view(broken, CONTEXTS) is None

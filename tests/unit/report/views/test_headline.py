@@ -19,14 +19,14 @@ def test_without_a_kept_headline_it_is_computed_and_says_so(kept):
     found = headline(kept.database, bare)
     kept_means = [made.mean for made in headline(kept.database, kept.record).metrics]
     assert [made.mean for made in found.metrics] == pytest.approx(kept_means)
-    assert found.partial == "numbers computed now, from the scores of the rows"
+    assert found.partial == "The run has no stored summary; these numbers are computed from its scores."
 
 
 def test_a_run_without_rows_has_an_empty_headline(kept):
     bare = dataclasses.replace(kept.record, summary=None, scored=0, finished_at=None)
     found = headline(kept.database, bare)
     assert found.metrics == ()
-    assert found.partial == "numbers of the 0 rows that are scored, of 60"
+    assert found.partial == "Only 0 of 60 rows are scored so far."
 
 
 def test_a_run_that_was_deleted_meanwhile_has_an_empty_headline(kept):

@@ -56,5 +56,5 @@ def test_search_and_tag_leave_those_they_mean(database):
 
 @pytest.mark.parametrize("asked", [{"page": 0}, {"size": 0}, {"page": -1}])
 def test_what_is_no_page(database, asked):
-    with pytest.raises(UsageError, match=f"The {next(iter(asked))} of a list of runs is 1 or more"):
+    with pytest.raises(UsageError, match=f"{next(iter(asked))} must be at least 1"):
         run_list(database, **asked)

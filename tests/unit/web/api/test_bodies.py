@@ -68,7 +68,7 @@ def test_metrics_are_named_as_everywhere():
 @pytest.mark.parametrize(
     ("rows", "row", "sample_id", "field", "message"),
     [
-        ([ROW, {"id": "x", "questio": "a"}], 2, "x", "questio", "no such field"),
+        ([ROW, {"id": "x", "questio": "a"}], 2, "x", "questio", "unknown field"),
         ([{"id": "x", "question": 3}], 1, "x", "question", "expected text, found number 3"),
         ([{"contexts": ["a", 3]}], 1, None, "contexts", "text 2: expected text, found number 3"),
         ([{"contexts": {"a": 3}}], 1, None, "contexts", "expected"),
@@ -76,10 +76,10 @@ def test_metrics_are_named_as_everywhere():
         ([{"label": "yes"}], 1, None, "label", "expected true or false"),
         ([{"metadata": [1]}], 1, None, "metadata", "expected an object, found a list"),
         ([{"id": True}], 1, None, "id", "expected"),
-        ([{"id": " "}], 1, " ", "id", "it is blank"),
+        ([{"id": " "}], 1, " ", "id", "must not be blank"),
         ([{"reference": ["a", None]}], 1, None, "reference", "text 2: expected text, found null"),
-        ([{"id": "1"}, {"id": 1}], 2, "1", "id", "row 1 has the same id"),
-        ([{}, {"id": "1"}], 2, "1", "id", "row 1 has the same id"),
+        ([{"id": "1"}, {"id": 1}], 2, "1", "id", "row 1 has the same one"),
+        ([{}, {"id": "1"}], 2, "1", "id", "row 1 has the same one"),
         ([ROW, 5], 2, None, None, "expected an object, found number 5"),
         ([[]], 1, None, None, "expected an object, found a list"),
         ([None], 1, None, None, "expected an object, found null"),

@@ -99,7 +99,7 @@ def test_what_cannot_be_scored_is_told_in_one_shape(client, given, status, messa
 
 def test_a_name_that_files_may_use_is_told_as_it_is_here(client):
     told = score(client, rows=[{"question": "q", "context": "c", "response": "r"}]).json()["error"]
-    assert (told["field"], told["hint"]) == ("context", "Call it contexts.")
+    assert (told["field"], told["hint"]) == ("context", "Use the name contexts.")
     assert score(client, rows=[{"colour": "red"}]).json()["error"]["hint"] == ""
 
 
@@ -122,9 +122,7 @@ def test_a_body_is_json_and_bounded_whatever_the_headers_say(client):
     parts = (b" " * (1 << 20) for _ in range(9))  # without a Content-Length
     refused = client.post("/api/v1/score", content=parts, headers={"Content-Type": "application/json"})
     assert refused.status_code == 413
-    assert valid(client, "/score", "post", refused)["error"]["message"].startswith(
-        "The body is larger than 8 MB"
-    )
+    assert valid(client, "/score", "post", refused)["error"]["message"].startswith("The body exceeds 8 MB")
 
 
 def test_a_page_of_another_site_can_change_nothing(client):
@@ -139,7 +137,7 @@ def test_a_server_without_a_scorer_says_so(tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         refused = score(TestClient(create_app(Site(database=database)), base_url="http://localhost"))
     assert refused.status_code == 503
-    assert "scores no rows" in refused.json()["error"]["message"]
+    assert "Scoring is disabled" in refused.json()["error"]["message"]
 
 
 def test_too_many_rows_at_once_are_asked_to_come_again(client, monkeypatch):

@@ -60,7 +60,10 @@ def test_a_folder_that_cannot_be_made_is_told(client, site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
     made = client.get("/runs/before/rows.parquet")
-    assert (made.status_code, "The file cannot be made: Not a directory." in words(made.text)) == (503, True)
+    assert (made.status_code, "The file cannot be written: Not a directory." in words(made.text)) == (
+        503,
+        True,
+    )
     assert str(tmp_path) not in made.text
 
 

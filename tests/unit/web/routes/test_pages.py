@@ -27,18 +27,18 @@ def test_the_list_is_searched_and_filtered(client):
     send(client, "/runs/before/edit", name="before", tags="nightly, de")
     page = client.get("/")
     assert words(page.text).index("after") < words(page.text).index("before")
-    assert "2 runs, the newest first" in words(page.text)
+    assert "2 runs, newest first" in words(page.text)
     assert "nightly (1)" in words(page.text)
     found = words(client.get("/?search=BEF").text)
-    assert "1 run, the newest first" in found
+    assert "1 run, newest first" in found
     assert "1 run," in words(client.get("/?tag=nightly").text)
-    assert "No run has this." in words(client.get("/?search=%25").text)
+    assert "No runs match." in words(client.get("/?search=%25").text)
     assert client.get("/?page=99").status_code == 200
 
 
 def test_an_empty_store_says_how_to_fill_it(empty):
     made = words(empty.get("/").text)
-    assert "There is no run in" in made
+    assert "has no runs yet" in made
     assert "sgi run answers.csv" in made
     assert empty.get("/runs/last").status_code == 404
     assert empty.get("/compare").status_code == 200
@@ -159,7 +159,7 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
         anyway = f"/compare?base={base}&amp;new={new}&amp;allow_different=1"
         assert f'href="{anyway}"' in refused.text
         page = client.get(anyway.replace("&amp;", "&"))
-        assert (page.status_code, "Different beside the responses" in page.text) == (200, True)
+        assert (page.status_code, "Differs in more than the responses" in page.text) == (200, True)
         charts = client.get(f"/compare/charts.json?base={base}&new={new}&allow_different=1")
         assert charts.status_code == 200
         assert client.get(f"/api/v1/compare?base={base}&new={new}").status_code == 400

@@ -53,9 +53,9 @@ def test_a_bad_row_is_told_with_file_line_and_field(client, site):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"file": "mine.exe"}, "is of no kind that is read here"),
+        ({"file": "mine.exe"}, "is not a supported file type"),
         ({"content": b""}, "is empty"),
-        ({"metrics": ["faithfulness"]}, "is no metric that can be had here"),
+        ({"metrics": ["faithfulness"]}, "is not an available metric"),
         ({"tags": "x" * 41}, "xxxxxxxx"),
     ],
 )
