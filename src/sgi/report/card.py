@@ -87,8 +87,9 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     """How the numbers were made, and what could not be."""
     yield (
         "AUROC is the probability that a grounded answer scores better than an ungrounded one. Average"
-        " precision and false positives treat ungrounded answers as the positive class. Intervals are at 95 % and treat"
-        " groups as independent units: score intervals for AUROC, a jackknife for average precision,"
+        " precision and false positives treat ungrounded answers as the positive class. Intervals are at"
+        " 95 % and treat groups as independent units: score intervals for AUROC, a jackknife for average"
+        " precision,"
         f" and {card.draws:,} bootstrap draws (seed {card.seed}) for false positives."
     )
     yield from without_interval(_reasons(card))
