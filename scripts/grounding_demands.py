@@ -17,7 +17,7 @@ from sgi.bench.page import alarms_of
 from sgi.bench.perturbation import Kind, Others
 from sgi.io.dataset import open_dataset
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.report.markdown import table
+from sgi.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,7 +144,9 @@ def demands(made: Mapping[str, Bench], folder: Path) -> str:
         for name, one in made.items()
         for row in demanded(one, entailment_pairs_of(folder / training.SETS[name]))
     ]
-    return table(("set", "requirement", "limit", "measured"), rows, left=("requirement", "limit", "measured"))
+    return Table.of(
+        ("set", "requirement", "limit", "measured"), rows, left=("requirement", "limit", "measured")
+    ).markdown()
 
 
 def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str, str]]:
@@ -186,7 +188,7 @@ def errors_seen(made: Mapping[str, Bench]) -> str:
         for one in bench.changes
         if one.kind is Kind.ERROR
     ]
-    return table(("errors", "rows", *next(iter(made.values())).metrics), rows)
+    return Table.of(("errors", "rows", *next(iter(made.values())).metrics), rows).markdown()
 
 
 def seen(cell: Cell | None) -> str:
@@ -208,9 +210,9 @@ def steadiness(made: Mapping[str, Bench]) -> str:
         for one in bench.changes
         if one.kind is Kind.HARMLESS
     ]
-    return table(
+    return Table.of(
         ("harmless changes", "rows", "lost", "mean absolute change", "98th percentile", "maximum"), rows
-    )
+    ).markdown()
 
 
 def moves(cell: Cell | None) -> list[str]:

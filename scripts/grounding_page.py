@@ -29,7 +29,8 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
 from sgi.metrics.grounding.signals import Signals
 from sgi.metrics.grounding.words import split_words
-from sgi.report.markdown import escaped, table
+from sgi.report.markdown import escaped
+from sgi.report.table import Table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.intervals import interval_or_none
@@ -133,7 +134,9 @@ def cards(sets: Mapping[str, Scored]) -> str:
                 "grounding, as committed: trained on this set": one.scores,
             }
         rows += [(name, score, *areas(one, values)) for score, values in (scores | one.others).items()]
-    return table(("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",))
+    return Table.of(
+        ("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",)
+    ).markdown()
 
 
 def held_out(name: str) -> bool:
@@ -165,7 +168,9 @@ def calibration(sets: Mapping[str, Scored]) -> str:
         score = brier(scores, true).score
         shown = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
         rows.append((name, f"{len(even):,}", f"{error:.2f}", f"{score:.3f}{shown}", "0.250"))
-    return table(("set", "rows", "calibration error", "Brier score", "Brier score of a constant 0.5"), rows)
+    return Table.of(
+        ("set", "rows", "calibration error", "Brier score", "Brier score of a constant 0.5"), rows
+    ).markdown()
 
 
 def areas(one: Scored, values: Floats) -> tuple[str, str, str]:
@@ -200,7 +205,7 @@ def ablation(sets: Mapping[str, Scored]) -> str:
             for name, one in sets.items()
         ]
         rows.append((f"all but {signal}", *rest))
-    return table(("AUROC", *sets), rows)
+    return Table.of(("AUROC", *sets), rows).markdown()
 
 
 def area_of(one: Scored, scores: Floats) -> str:
@@ -290,7 +295,7 @@ def similarities(found: EvidenceMap) -> str:
         (str(number), *(f"{value:.2f}" for value in sentence.similarity))
         for number, sentence in enumerate(found.sentences, start=1)
     ]
-    return table(columns, rows)
+    return Table.of(columns, rows).markdown()
 
 
 def checked(page: str) -> str:

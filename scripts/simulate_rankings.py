@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.report.markdown import table
+from sgi.report.table import Table
 from sgi.stats.agreement import cohen_kappa
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.auroc_intervals import auroc_interval
@@ -261,7 +261,7 @@ def _corrected(sets: int) -> Iterator[str]:
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    return table(columns, rows)
+    return Table.of(columns, rows).markdown()
 
 
 def page(sets: int) -> str:

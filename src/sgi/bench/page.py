@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.bench.detection import ALARM_RATE
@@ -17,7 +16,8 @@ from sgi.bench.measures import (
     Verdict,
 )
 from sgi.bench.perturbation import Kind
-from sgi.report.markdown import code, escaped, table
+from sgi.report.markdown import code, escaped
+from sgi.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,22 +47,7 @@ _SHARES = {
 _SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed"
 
 
-@dataclass(frozen=True)
-class BenchTable:
-    """The part of the matrix of one kind of change, as texts.
-
-    Attributes:
-        title: what is demanded.
-        columns: the headings: the change, the rows it applies to, the metrics.
-        rows: one cell for each column.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def bench_tables(bench: Bench, *, intervals: bool = True) -> list[BenchTable]:
+def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
     """The matrix as one table a kind that has changes: these down, metrics across.
 
     Args:
@@ -80,13 +65,17 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[BenchTable]:
             )
             for one in changes
         )
-        made.append(BenchTable(_TITLES[kind], ("change", "rows", *metrics), rows))
+        made.append(_matrix(metrics, rows, _TITLES[kind]))
         if kind is Kind.ERROR:
             made += _detections(bench, changes, intervals=intervals)
     return made
 
 
-def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[BenchTable]:
+def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -> Table:
+    return Table.of(("change", "rows", *metrics), rows, title=title, left=metrics)
+
+
+def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
     """The share of errors that each metric sees, below its threshold and false alarms; none without them."""
     if not bench.alarms:
         return []
@@ -98,7 +87,7 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
     for one in changes:
         cells = [bench.cell(metric, one.name) for metric in metrics]
         rows.append((one.name, f"{one.applied:,}", *(_seen(cell, intervals=intervals) for cell in cells)))
-    return [BenchTable(_SEEN, ("change", "rows", *metrics), tuple(rows))]
+    return [_matrix(metrics, rows, _SEEN)]
 
 
 def alarms_of(alarm: Alarm) -> str:
@@ -206,16 +195,15 @@ def bench_markdown(bench: Bench) -> str:
         "\n".join(f"- {escaped(line)}" for line in in_words(bench)),
     ]
     for made in bench_tables(bench):
-        words = [name for name in made.columns if name != "rows"]
-        parts += [f"## {made.title}", table(made.columns, made.rows, left=words)]
+        parts += [f"## {made.title}", made.markdown()]
     parts += ["## Size of the changes", *_moves(bench)]
     lost = _lost(bench)
     if lost:
         columns = ("metric", "reason", "rows by change")
-        parts += ["## Lost values", table(columns, lost, left=columns)]
+        parts += ["## Lost values", Table.of(columns, lost, left=columns).markdown()]
     parts += [
         "## The changes",
-        table(("change", "description"), _described(bench), left=("description",)),
+        Table.of(("change", "description"), _described(bench), left=("description",)).markdown(),
     ]
     parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
     return "\n\n".join(parts) + "\n"
@@ -241,7 +229,7 @@ def _moves(bench: Bench) -> list[str]:
         for one in bench.changes
         if one.kind in kinds
     ]
-    return [escaped(told), table(("change", *bench.metrics), rows)]
+    return [escaped(told), Table.of(("change", *bench.metrics), rows).markdown()]
 
 
 def _move(cell: Cell | None) -> str:

@@ -19,9 +19,8 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rich.table import Table
-
     from sgi.analysis.agreement.report import AgreementReport, Estimate, MetricAgreement
+    from sgi.report.table import Table
     from sgi.stats.agreement import Agreement
     from sgi.store.run_queries import RunRecord
 
@@ -130,38 +129,33 @@ def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
         _rates(report.metrics, percent=percent),
         _corrected(report.metrics, percent=percent),
     ]
-    return [table for table in tables if table.row_count]
+    return [table for table in tables if table.rows]
 
 
 def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.cli.console import add_row, new_table
+    from sgi.report.table import Table
 
     columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
-    table = new_table("agreement", *columns, left=("compared",))
+    rows = []
     for agreement in metrics:
         if agreement.kappa is not None and agreement.alpha is not None:
             kinds = dict.fromkeys((agreement.weights, agreement.scale))
             compared = f"{agreement.compared} ({', '.join(kinds)})"
             numbers = (*_agreement(agreement.kappa), *_agreement(agreement.alpha))
-            add_row(
-                table,
-                agreement.metric,
-                compared,
-                *numbers,
-                f"{agreement.rows:,}",
-                f"{sum(agreement.lacking.values()):,}",
-            )
-    return table
+            counts = (f"{agreement.rows:,}", f"{sum(agreement.lacking.values()):,}")
+            rows.append((agreement.metric, compared, *numbers, *counts))
+    return Table.of(("agreement", *columns), rows, left=["compared"])
 
 
 def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.cli.console import add_row, new_table
+    from sgi.report.table import Table
 
-    table = new_table("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval")
-    for agreement in metrics:
-        if agreement.pearson is not None and agreement.spearman is not None:
-            add_row(table, agreement.metric, *_agreement(agreement.pearson), *_agreement(agreement.spearman))
-    return table
+    rows = [
+        (agreement.metric, *_agreement(agreement.pearson), *_agreement(agreement.spearman))
+        for agreement in metrics
+        if agreement.pearson is not None and agreement.spearman is not None
+    ]
+    return Table.of(("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval"), rows)
 
 
 def _agreement(agreement: Agreement) -> tuple[str, str]:
@@ -171,21 +165,21 @@ def _agreement(agreement: Agreement) -> tuple[str, str]:
 
 
 def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.cli.console import add_row, new_table
+    from sgi.report.table import Table
 
     columns = ("sensitivity", "95 % interval", "of yes", "specificity", "95 % interval", "of no", "intervals")
-    table = new_table("verdicts", *columns, left=("intervals",))
+    rows = []
     for agreement in metrics:
         if agreement.sensitivity is not None and agreement.specificity is not None:
             both = (agreement.sensitivity, agreement.specificity)
             cells = [cell for one in both for cell in (*_estimate(one, percent=percent), f"{one.rows:,}")]
             methods = dict.fromkeys(one.interval.method for one in both if one.interval is not None)
-            add_row(table, agreement.metric, *cells, ", ".join(methods))
-    return table
+            rows.append((agreement.metric, *cells, ", ".join(methods)))
+    return Table.of(("verdicts", *columns), rows, left=["intervals"])
 
 
 def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.cli.console import add_row, new_table
+    from sgi.report.table import Table
 
     interval = "95 % interval"
     columns = (
@@ -198,15 +192,15 @@ def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
         "lambda",
         "labels / rows",
     )
-    table = new_table("mean", *columns)
+    table = []
     for agreement in metrics:
         if agreement.corpus is not None:
             three = (agreement.corpus.naive, agreement.corpus.labels, agreement.corpus.corrected)
             as_percent = percent and agreement.is_share
             cells = [cell for one in three for cell in _estimate(one, percent=as_percent)]
             rows = f"{agreement.corpus.labels.rows:,} / {agreement.corpus.naive.rows:,}"
-            add_row(table, agreement.metric, *cells, f"{agreement.corpus.power:.2f}", rows)
-    return table
+            table.append((agreement.metric, *cells, f"{agreement.corpus.power:.2f}", rows))
+    return Table.of(("mean", *columns), table)
 
 
 def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:

@@ -150,16 +150,15 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
 
 def _list(*, as_json: bool) -> None:
     from sgi.bench.catalogue import FAULTS, PERTURBATIONS
-    from sgi.cli.console import add_row, new_table, print_json, print_tables
+    from sgi.cli.console import print_json, print_tables
+    from sgi.report.table import Table
 
     found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
     if as_json:
         print_json([{"name": one.name, "kind": one.kind.value, "says": one.says} for one in found])
         return
-    shown = new_table("perturbation", "kind", "what it does", left=("kind", "what it does"))
-    for one in found:
-        add_row(shown, one.name, one.kind.value, one.says)
-    print_tables([shown])
+    rows = [(one.name, one.kind.value, one.says) for one in found]
+    print_tables([Table.of(("perturbation", "kind", "what it does"), rows, left=("kind", "what it does"))])
 
 
 def _show(made: Bench, *, as_json: bool) -> None:
@@ -177,16 +176,13 @@ def _show(made: Bench, *, as_json: bool) -> None:
 
 def _show_tables(made: Bench) -> None:
     from sgi.bench.page import bench_tables, headline, in_words
-    from sgi.cli.console import add_row, new_table, one_line, print_lines, print_tables
+    from sgi.cli.console import one_line, print_lines, print_tables
 
     lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
     print_lines([*(one_line(line, longest=_MAX_LINE) for line in lines), ""])
     for part in bench_tables(made, intervals=False):
         print_lines([part.title])
-        shown = new_table(*part.columns, left=[name for name in part.columns if name != "rows"])
-        for row in part.rows:
-            add_row(shown, *row)
-        print_tables([shown])
+        print_tables([part])
     print_lines([one_line(made.signature, longest=_MAX_LINE)])
 
 

@@ -21,9 +21,8 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.table import Table
-
     from sgi.engine.calibration_file import CalibrationFile, LengthBin, Rate
+    from sgi.report.table import Table
 
 
 def calibrate(
@@ -137,20 +136,21 @@ def _target(calibration: CalibrationFile) -> str:
 
 
 def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
-    from sgi.cli.console import add_row, new_table, scaled
+    from sgi.cli.console import scaled
+    from sgi.report.table import Table
 
     interval = "95 % interval"
     flags = "flags below" if calibration.higher_is_better else "flags above"
     of = "questions"
     columns = (flags, "grounded flagged", interval, of, "ungrounded flagged", interval, of)
-    table = new_table("answer length (characters)", *columns)
+    rows = []
     for found in calibration.bins:
         rates = (*_rate(found.false_positives, percent), *_rate(found.recall, percent))
-        add_row(table, _range(found), scaled(found.threshold, percent=False), *rates)
+        rows.append((_range(found), scaled(found.threshold, percent=False), *rates))
     if len(calibration.bins) > 1:
         rates = (*_rate(calibration.false_positives, percent), *_rate(calibration.recall, percent))
-        add_row(table, "all", "", *rates)
-    return table
+        rows.append(("all", "", *rates))
+    return Table.of(("answer length (characters)", *columns), rows)
 
 
 def _rate(rate: Rate, percent: bool) -> tuple[str, str, str]:
@@ -166,16 +166,18 @@ def _range(length_bin: LengthBin) -> str:
 
 
 def _probabilities(calibration: CalibrationFile) -> Table:
-    from sgi.cli.console import add_row, new_table, scaled
+    from sgi.cli.console import scaled
+    from sgi.report.table import Table
 
-    table = new_table("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
+    rows = []
     for name, found in {
         calibration.map.to_dict()["map"]: calibration.quality,
         "base rate": calibration.base_rate,
     }.items():
         numbers = (found.brier, found.ece_width, found.ece_mass)
-        add_row(table, name, *(scaled(number, percent=False) for number in numbers))
-    return table
+        rows.append((name, *(scaled(number, percent=False) for number in numbers)))
+    columns = ("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
+    return Table.of(columns, rows)
 
 
 def _area(calibration: CalibrationFile) -> str:

@@ -25,10 +25,7 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from sgi.analysis.card.card import DetectorCard
-    from sgi.report.card import CardTable
 
 _MAX_LINE = 400
 
@@ -150,7 +147,7 @@ def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
             print_lines(_head(detector_card))
             for shown in card_tables(detector_card):
                 print_lines([shown.title])
-                print_tables([_table(shown)])
+                print_tables([shown])
             print_lines(_foot(detector_card))
         else:
             print_lines([card_markdown(detector_card).rstrip("\n")])
@@ -179,16 +176,6 @@ def _foot(detector_card: DetectorCard) -> list[str]:
     from sgi.report.card import remarks
 
     return [one_line(line, longest=_MAX_LINE) for line in [*remarks(detector_card), detector_card.signature]]
-
-
-def _table(table: CardTable) -> Table:
-    from sgi.cli.console import add_row, new_table
-
-    first, *others = table.columns
-    shown = new_table(first, *others, left=table.left)
-    for row in table.rows:
-        add_row(shown, *row)
-    return shown
 
 
 def _write(detector_card: DetectorCard, folder: Path, *, quiet: bool) -> None:

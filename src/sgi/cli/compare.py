@@ -57,7 +57,8 @@ def compare(
       sgi compare monday friday --json
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.cli.tables import comparison_tables
+    from sgi.cli.tables import changed_table
+    from sgi.report.tables import comparison_tables
     from sgi.report.views.comparison import comparison_view
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -77,7 +78,8 @@ def compare(
             print_json(comparison.to_dict())
         else:
             print_lines([*_head(comparison), ""])
-            print_tables(comparison_tables(comparison, view.shares, percent=percent))
+            shares = view.shares if percent else frozenset()
+            print_tables([*comparison_tables(comparison, shares), changed_table(comparison, shares)])
             print_lines(_signatures(comparison))
     for note in view.notes:
         talk(one_line(note, longest=_MAX_NOTE))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
@@ -22,15 +21,14 @@ from sgi.report import formatting
 from sgi.report.formatting import STEERING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import JsonValue
-    from rich.console import JustifyMethod
 
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.summary import MetricSummary, Summary
+    from sgi.engine.summary import Summary
     from sgi.kernel.errors import SgiError
-    from sgi.report.views.headline import Headline
+    from sgi.report.table import Table
     from sgi.stats.intervals import Interval
 
 _INVISIBLE = re.compile(
@@ -38,7 +36,6 @@ _INVISIBLE = re.compile(
 )
 _LINE_SECONDS = 5.0
 _MAX_LINE = 60
-_MAX_CELL = 400
 _BREAKS = dict.fromkeys((9, 10, 0x2028, 0x2029), "\N{REPLACEMENT CHARACTER}")
 
 
@@ -206,12 +203,13 @@ class _Output(Console):
         raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
 
 
-def print_tables(tables: Sequence[Table]) -> None:
-    """Print tables on stdout; numbers are never cut, even in a narrow window."""
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print the tables that have rows on stdout; numbers are never cut, even in a narrow window."""
+    shown = [table.terminal() for table in tables if table.rows]
     wide = Console(width=10_000)
-    needed = max((wide.measure(table).maximum for table in tables), default=0)
+    needed = max((wide.measure(table).maximum for table in shown), default=0)
     output = _Output(highlight=False, width=max(Console().width, needed))
-    for table in tables:
+    for table in shown:
         output.print(table)
         output.print()
 
@@ -225,69 +223,13 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
+    from sgi.report.tables import class_lines, ranking_table, summary_table
 
-    print_tables([means_table(summary.metrics, percent=percent), *ranking_tables(summary)])
+    means = summary_table(summary.metrics, percent=percent)
+    print_tables([means, ranking_table(summary.metrics, summary.baselines)])
     print_lines(
         [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
     )
-
-
-def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Counts of classes or grades, one line for each metric that has them."""
-    return [f"{made.metric}: {formatting.classes_of(made)}" for made in metrics if made.classes]
-
-
-def means_table(metrics: Iterable[MetricSummary], *, percent: bool, rows: int | None = None) -> Table:
-    """One line per metric: mean, interval, coverage, and why rows have no value.
-
-    Args:
-        metrics: summaries.
-        percent: print shares as percent.
-        rows: number of rows of the data, if not all of them are scored.
-    """
-    table = new_table("metric", *MEANS)
-    for made in metrics:
-        add_row(table, made.metric, *means_cells(made, percent=percent, rows=rows))
-    return table
-
-
-MEANS = ("mean", "95 % interval", "ok / n", "no value")
-
-
-def means_cells(made: MetricSummary, *, percent: bool, rows: int | None = None) -> list[str]:
-    """The cells of a metric for the columns ``MEANS``."""
-    n = made.rows if rows is None else rows
-    numbers = [formatting.mean_of(made, percent=percent), formatting.interval_of(made, percent=percent)]
-    return [*numbers, f"{made.ok:,} / {n:,}", formatting.gaps_of(made, n)]
-
-
-def ranking_tables(summary: Summary | Headline) -> list[Table]:
-    """How well each metric and each trivial baseline ranks label 1 above 0; empty without labels."""
-    rankings = [(item.metric, item.ranking) for item in summary.metrics if item.ranking is not None]
-    if not rankings and not summary.baselines:
-        return []
-    table = new_table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-    for name, ranking in rankings:
-        add_row(table, name, *formatting.ranks_of(ranking))
-    for baseline in summary.baselines:
-        add_row(
-            table, formatting.baseline_name(baseline), *formatting.ranks_of(baseline.ranking), style="dim"
-        )
-    return [table]
-
-
-def new_table(*columns: str, left: Sequence[str] = ()) -> Table:
-    """An empty table; the first column and those in ``left`` are left-aligned, others right-aligned."""
-    table = Table(box=None, pad_edge=False)
-    for index, name in enumerate(columns):
-        side: JustifyMethod = "right" if index and name not in left else "left"
-        table.add_column(Text(one_line(name)), justify=side, no_wrap=True)
-    return table
-
-
-def add_row(table: Table, *cells: str, style: str = "") -> None:
-    """Add a row of texts; none is interpreted as markup or breaks the line."""
-    table.add_row(*(Text(one_line(cell, longest=_MAX_CELL)) for cell in cells), style=style)
 
 
 def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = "-") -> str:

@@ -15,9 +15,8 @@ from sgi.kernel.sample import Field
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.table import Table
-
     from sgi.kernel.metric import AnyMetric
+    from sgi.report.table import Table
 
 
 _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
@@ -58,17 +57,15 @@ def metrics(
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
     """One table for each set of needed fields: offline metrics, judged ones, then other names of both."""
-    from sgi.cli.console import add_row, new_table
+    from sgi.report.table import Table
 
     groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:
         groups.setdefault(_group(kind), []).append(kind)
     tables = []
     for group in sorted(groups):
-        table = new_table(group[1], "", left=("",))
-        for kind in groups[group]:
-            add_row(table, kind.spec.name, _first_line(kind))
-        tables.append(table)
+        rows = [(kind.spec.name, _first_line(kind)) for kind in groups[group]]
+        tables.append(Table.of((group[1], ""), rows, left=[""]))
     return tables
 
 

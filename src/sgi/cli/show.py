@@ -132,16 +132,10 @@ def show(
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import (
-        class_lines,
-        means_table,
-        print_json,
-        print_lines,
-        print_tables,
-        ranking_tables,
-    )
+    from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.engine.summary import reasons_without_interval
     from sgi.report.formatting import notes
+    from sgi.report.tables import class_lines, ranking_table, summary_table
     from sgi.report.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
@@ -155,8 +149,8 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
     print_lines([*_head(record), ""])
-    means = means_table(summary.metrics, percent=percent, rows=record.rows)
-    print_tables([means, *ranking_tables(summary)])
+    means = summary_table(summary.metrics, percent=percent, rows=record.rows)
+    print_tables([means, ranking_table(summary.metrics, summary.baselines)])
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(found), *_judges(usage), *_origin(record)])
 
@@ -229,14 +223,14 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
 
 def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
-    from sgi.cli.tables import groups_tables
     from sgi.engine.summary import without_interval
+    from sgi.report.tables import group_tables
 
     if as_json:
         print_json(_facts(record) | {"by": table.by, "groups": [group.to_dict() for group in table.groups]})
         return
     print_lines([*_head(record), ""])
-    print_tables(groups_tables(table.by, table.groups, percent=percent))
+    print_tables(group_tables(table.by, table.groups, percent=percent))
     lacking = (
         (f"{made.metric} of {group.name}", made.no_interval)
         for group in table.groups

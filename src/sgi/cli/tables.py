@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
-from sgi.analysis.groups import class_tables
-from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
-from sgi.report import formatting
-from sgi.report.formatting import beginning, moment, probability
+from sgi.cli.console import one_line, scaled
+from sgi.report.formatting import beginning, moment
+from sgi.report.table import Table
 from sgi.report.views.run_header import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
-    from rich.table import Table
-
-    from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.analysis.groups import ClassTable, Group
     from sgi.kernel.scored import MetricColumn
     from sgi.report.views.lowest import WorstRows
     from sgi.store.run_queries import RunRecord
@@ -67,25 +62,23 @@ def _metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
 
 
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
-    """One row per run, with one line per metric."""
-    table = new_table("id", "name", "tags", "data", "rows", "metrics", "state", "created", left=_LEFT)
-    for record in records:
-        names = (_cell(record.id), _cell(record.name or ""), Text("\n".join(map(one_line, record.tags))))
-        data = (record.dataset_name, progress_of(record))
-        end = (state(record), moment(record.created_at))
-        means = "\n".join(
-            _mean_line(*metric, percent=percent) for metric in _metric_summaries(record).items()
-        )
-        table.add_row(*names, *map(_cell, data), Text(means), *map(_cell, end))
-    return table
+    """One line per run and metric or tag."""
+    rows = [row for record in records for row in _run_rows(record, percent=percent)]
+    return Table.of(
+        ("id", "name", "tags", "data", "rows", "metrics", "state", "created"), rows, title="Runs", left=_LEFT
+    )
+
+
+def _run_rows(record: RunRecord, *, percent: bool) -> Iterator[tuple[str, ...]]:
+    means = [_mean_line(*metric, percent=percent) for metric in _metric_summaries(record).items()]
+    first, *others = zip_longest(record.tags or ("",), means or ("",), fillvalue="")
+    start, end = (record.id, record.name or ""), (state(record), moment(record.created_at))
+    yield *map(one_line, (*start, first[0], record.dataset_name)), progress_of(record), first[1], *end
+    yield from (("", "", one_line(tag), "", "", mean, "", "") for tag, mean in others)
 
 
 _BEGINNING = 80
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
-
-
-def _cell(text: str) -> Text:
-    return Text(one_line(text))
 
 
 def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
@@ -93,28 +86,9 @@ def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
     return f"{one_line(name)} {mean}" if known else one_line(name)
 
 
-def groups_tables(by: str, groups: Sequence[Group], *, percent: bool) -> list[Table]:
-    """One row per group and metric; then a table of class counts for each metric with classes."""
-    table = new_table(by, "rows", "metric", MEANS[0], "best", "worst", *MEANS[1:], left=("metric",))
-    for group in groups:
-        for place, made in enumerate(group.metrics):
-            head = ("", "") if place else (one_line(group.name), f"{group.rows:,}")
-            mean, *others = means_cells(made, percent=percent)
-            ends = (formatting.end_of(end, made, percent=percent) for end in (made.best, made.worst))
-            add_row(table, *head, made.metric, mean, *ends, *others)
-    return [table, *(_classes_table(by, found) for found in class_tables(groups))]
-
-
-def _classes_table(by: str, found: ClassTable) -> Table:
-    table = new_table(f"{found.metric} by {by}", *found.classes)
-    for group, made in found.groups.items():
-        add_row(table, one_line(group), *(formatting.class_of(made, name) for name in found.classes))
-    return table
-
-
 def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Table:
     """The rows with the worst values of a metric, with the start of their texts."""
-    table = new_table("id", found.metric, "label", "question", "response", left=("question", "response"))
+    rows = []
     for row in found.samples:
         value = row.scores[found.metric].value
         shown = (
@@ -122,8 +96,9 @@ def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Tab
         )
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
-        add_row(table, row.id, shown, label, *texts)
-    return table
+        rows.append((row.id, shown, label, *texts))
+    columns = ("id", found.metric, "label", "question", "response")
+    return Table.of(columns, rows, left=("question", "response"))
 
 
 def worst_facts(found: WorstRows) -> dict[str, Any]:
@@ -141,84 +116,17 @@ def worst_facts(found: WorstRows) -> dict[str, Any]:
     return {"metric": found.metric, "higher_is_better": found.higher_is_better, "worst": rows}
 
 
-def comparison_tables(made: Comparison, shares: Collection[str], *, percent: bool) -> list[Table]:
-    """Tables of differences, yes/no metrics, pairs without a value, and most changed rows.
-
-    Args:
-        made: the comparison.
-        shares: metrics that can be shown as percent.
-        percent: whether to show them so.
-    """
-    scale = {found.metric: percent and found.metric in shares for found in made.metrics}
-    tables = [
-        _differences(made.metrics, scale),
-        _yes_or_no(made.metrics),
-        _lacking(made.metrics),
-        _changed(made.metrics, scale),
-    ]
-    return [table for table in tables if table.row_count]
-
-
-def _differences(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Table:
-    columns = (
-        "base",
-        "new",
-        "new − base",
-        "95 % interval",
-        "p",
-        "p (Holm)",
-        "detectable",
-        "pairs",
-        "verdict",
-    )
-    table = new_table("metric", *columns, left=("verdict",))
-    for made in metrics:
-        found, percent = made.difference, scale[made.metric]
-        add_row(
-            table,
-            made.metric,
-            scaled(found.first, percent=percent),
-            scaled(found.second, percent=percent),
-            scaled(found.difference, percent=percent, unit="pp", sign="+"),
-            span(found.interval, percent=percent),
-            probability(found.p),
-            probability(made.adjusted_p),
-            scaled(found.smallest, percent=percent, unit="pp"),
-            f"{found.pairs:,}",
-            made.verdict,
-        )
-    return table
-
-
-def _yes_or_no(metrics: Iterable[MetricComparison]) -> Table:
-    table = new_table("yes or no", "1 → 0", "0 → 1", "p", "McNemar's test")
-    for made in metrics:
-        if made.mcnemar is not None:
-            test = made.mcnemar
-            add_row(
-                table, made.metric, f"{test.lost:,}", f"{test.gained:,}", probability(test.p), test.method
-            )
-    return table
-
-
-def _lacking(metrics: Iterable[MetricComparison]) -> Table:
-    table = new_table("missing values", "base", "new", "pairs")
-    for made in metrics:
-        for found in made.lacking:
-            add_row(table, made.metric, found.base, found.new, f"{found.pairs:,}")
-    return table
-
-
-def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Table:
-    table = new_table("most changed", "id", "base", "new", "new − base", left=("id",))
-    for made in metrics:
-        percent = scale[made.metric]
-        for place, row in enumerate(made.changed):
+def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
+    """Rows that changed most in each metric, with metrics in `shares` as percent."""
+    rows = []
+    for metric in comparison.metrics:
+        percent = metric.metric in shares
+        for place, row in enumerate(metric.changed):
             numbers = [scaled(number, percent=percent) for number in (row.before, row.after)]
             change = scaled(row.difference, percent=percent, unit="pp", sign="+")
             name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
-            add_row(table, "" if place else made.metric, name, *numbers, change)
-    return table
+            rows.append(("" if place else metric.metric, name, *numbers, change))
+    return Table.of(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])
 
 
 def worst_tables(report: GateReport) -> list[Table]:
@@ -227,26 +135,28 @@ def worst_tables(report: GateReport) -> list[Table]:
     for check in report.checks:
         before = any(row.before is not None for row in check.worst)
         columns = ("id", *(["before"] if before else []), "value", "response")
-        table = new_table(f"worst for {one_line(check.rule)}", *columns, left=("id", "response"))
-        for row in check.worst:
-            numbers = [row.before, row.value] if before else [row.value]
-            add_row(table, "", row.id, *(scaled(number, percent=False) for number in numbers), row.response)
-        tables.append(table)
-    return [table for table in tables if table.row_count]
+        rows = [
+            ("", row.id, *(scaled(number, percent=False) for number in numbers), row.response)
+            for row in check.worst
+            for numbers in [[row.before, row.value] if before else [row.value]]
+        ]
+        tables.append(Table.of((f"worst for {check.rule}", *columns), rows, left=("id", "response")))
+    return tables
 
 
 def gate_table(report: GateReport) -> Table:
     """One row per rule: value, end of the interval, questions, coverage and verdict."""
     from sgi.analysis.gate.gate import check_name
 
-    table = new_table("rule", "value", "bound", "questions", "coverage", "look", "", left=("",))
-    for check in report.checks:
-        numbers = [scaled(number, percent=False) for number in (check.value, check.bound)]
-        verdict = "met" if check.passed else f"NOT MET: {check.reason}"
-        facts = (
+    rows = [
+        (
+            check_name(check),
+            *(scaled(number, percent=False) for number in (check.value, check.bound)),
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),
+            "met" if check.passed else f"NOT MET: {check.reason}",
         )
-        add_row(table, check_name(check), *numbers, *facts, verdict)
-    return table
+        for check in report.checks
+    ]
+    return Table.of(("rule", "value", "bound", "questions", "coverage", "look", ""), rows, left=[""])

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.report.markdown import code, escaped, table
+from sgi.report.markdown import code, escaped
+from sgi.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +80,7 @@ class Section:
             for column in self.columns
             if any(isinstance(row.get(column.key), str) for row in self.rows)
         ]
-        parts = [f"## {escaped(self.heading)}", table(headings, cells, left=left)]
+        parts = [f"## {escaped(self.heading)}", Table.of(headings, cells, left=left).markdown()]
         return "\n\n".join([*parts, self.remark] if self.remark else parts)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.card.controls import LENGTH, OVERLAP
 from sgi.analysis.card.verdicts import number, width_words
 from sgi.engine.summary import without_interval
-from sgi.report.markdown import escaped, table
+from sgi.report.markdown import escaped
+from sgi.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,24 +22,7 @@ _NONE = "–"
 _INTERVAL = "95 % interval"
 
 
-@dataclass(frozen=True)
-class CardTable:
-    """A table of a card, as texts.
-
-    Attributes:
-        title: what it shows.
-        columns: the headings.
-        rows: one cell for each column.
-        left: columns beside the first whose cells are words.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: tuple[str, ...] = ()
-
-
-def card_tables(card: DetectorCard) -> list[CardTable]:
+def card_tables(card: DetectorCard) -> list[Table]:
     """The numbers of a card as tables; those that would be empty are left out."""
     made = [
         _score(card),
@@ -66,7 +49,7 @@ def card_markdown(card: DetectorCard) -> str:
     parts += [f"> **Warning.** {escaped(one)}" for one in card.warnings]
     parts += ["## Findings", "\n".join(f"- {escaped(one)}" for one in card.notes)]
     for made in card_tables(card):
-        parts += [f"## {made.title}", table(made.columns, made.rows, left=made.left)]
+        parts += [f"## {made.title}", made.markdown()]
     parts += [escaped(one) for one in remarks(card)]
     if card.signature:
         parts.append(f"Signature: {escaped(card.signature)}")
@@ -113,7 +96,7 @@ def remarks(card: DetectorCard) -> Iterator[str]:
         )
 
 
-def _score(card: DetectorCard) -> CardTable:
+def _score(card: DetectorCard) -> Table:
     found = card.ranking
     precision, rate = card.average_precision, card.false_positive_rate
     rows = [
@@ -124,10 +107,10 @@ def _score(card: DetectorCard) -> CardTable:
     if card.permuted is not None:
         name = f"AUROC with labels shuffled, mean of {card.permuted.draws:,} (p = {card.permuted.p:.3f})"
         rows.append((name, f"{card.permuted.auroc:.3f}", _span(card.permuted.interval), "0.5"))
-    return CardTable("Ranking performance", ("measure", "value", _INTERVAL, "chance"), tuple(rows))
+    return Table(("measure", "value", _INTERVAL, "chance"), tuple(rows), "Ranking performance")
 
 
-def _controls(card: DetectorCard) -> CardTable:
+def _controls(card: DetectorCard) -> Table:
     alone = {one.name: one.ranking for one in card.baselines}
     rows = [_control("all rows", card.ranking, alone)]
     if card.length_matched is not None:
@@ -141,7 +124,7 @@ def _controls(card: DetectorCard) -> CardTable:
         rows.append(_matched(card.overlap_matched, OVERLAP))
     columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
     title = "Matched by length and overlap"
-    return CardTable(title, columns, tuple(rows) if len(rows) > 1 else ())
+    return Table(columns, tuple(rows) if len(rows) > 1 else (), title)
 
 
 def _matched(made: Matched, unit: str) -> tuple[str, ...]:
@@ -157,7 +140,7 @@ def _control(name: str, found: Ranking, alone: Mapping[str, Ranking | None]) -> 
     return (name, *_auroc(found), told or _NONE, f"{found.positives:,} / {found.negatives:,}")
 
 
-def _beside(card: DetectorCard) -> CardTable:
+def _beside(card: DetectorCard) -> Table:
     made = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
     there = {name: one for name, one in made.items() if one is not None}
     rows = [("this score", *map(_one, (card.ranking, *(one.ranking for one in there.values()))))]
@@ -169,7 +152,7 @@ def _beside(card: DetectorCard) -> CardTable:
         again = [_one(found.shuffled.ranking) for found in there.values()]
         rows.append(("the score with contexts shuffled", _one(card.shuffled.ranking), *again))
     columns = ("AUROC of", "all rows", *there)
-    return CardTable("Comparison with trivial baselines", columns, tuple(rows) if len(rows) > 1 else ())
+    return Table(columns, tuple(rows) if len(rows) > 1 else (), "Comparison with trivial baselines")
 
 
 def _one(found: Ranking | None) -> str:
@@ -191,7 +174,7 @@ def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
     yield from ((name, "one label only" if found is None else found.no_interval) for name, found in named)
 
 
-def _within(card: DetectorCard) -> CardTable:
+def _within(card: DetectorCard) -> Table:
     """The score within the groups of each categorical column, and the column alone."""
     rows = []
     for one in card.within:
@@ -208,19 +191,19 @@ def _within(card: DetectorCard) -> CardTable:
         *("within", "AUROC of", "AUROC", _INTERVAL, "all rows"),
         *("column alone", "leave-one-out", "p"),
     )
-    return CardTable("Within groups", columns, tuple(rows), left=("AUROC of",))
+    return Table(columns, tuple(rows), "Within groups", left=("AUROC of",))
 
 
-def _subgroups(card: DetectorCard) -> CardTable:
+def _subgroups(card: DetectorCard) -> Table:
     rows = tuple(
         (one.column, one.value, f"{one.rows:,}", f"{100 * one.base_rate:.1f} %", *_auroc(one.ranking))
         for one in card.subgroups
     )
     columns = ("column", "value", "rows", "grounded", "AUROC", _INTERVAL)
-    return CardTable("By subgroup", columns, rows, left=("value",))
+    return Table(columns, rows, "By subgroup", left=("value",))
 
 
-def _calibration(card: DetectorCard) -> CardTable:
+def _calibration(card: DetectorCard) -> Table:
     columns = (
         "probabilities",
         "ECE, equal width",
@@ -232,7 +215,7 @@ def _calibration(card: DetectorCard) -> CardTable:
         "gain over the base rate",
         _INTERVAL,
     )
-    return CardTable("Calibration", columns, tuple(map(_forecast, card.calibration)))
+    return Table(columns, tuple(map(_forecast, card.calibration)), "Calibration")
 
 
 def _forecast(made: Calibration) -> tuple[str, ...]:
@@ -243,9 +226,9 @@ def _forecast(made: Calibration) -> tuple[str, ...]:
     return (made.method, *(f"{value:.4f}" for value in numbers), *gain)
 
 
-def _dropped(card: DetectorCard) -> CardTable:
+def _dropped(card: DetectorCard) -> Table:
     rows = tuple((reason, f"{rows:,}") for reason, rows in card.dropped.items())
-    return CardTable("Excluded rows", ("reason", "rows"), rows)
+    return Table(("reason", "rows"), rows, "Excluded rows")
 
 
 def _auroc(found: Ranking | None) -> tuple[str, str]:

@@ -46,13 +46,13 @@ def plain(text: str) -> str:
     return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
 
 
-def number(value: float | None, *, sign: str = "-") -> str:
-    """A number with four decimals, or a dash.
+def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
+    """A number with a fixed count of decimals, or a dash.
 
     >>> number(0.25), number(None), number(0.25, sign="+")
     ('0.2500', '–', '+0.2500')
     """
-    return NOTHING if value is None else f"{value:{sign}.4f}"
+    return NOTHING if value is None else f"{value:{sign}.{digits}f}"
 
 
 def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
@@ -154,11 +154,11 @@ def how_to_calibrate(metric: str, run: str = "RUN") -> str:
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
-def ranks_of(ranking: Ranking) -> list[str]:
+def ranks_of(ranking: Ranking, *, digits: int = 3) -> list[str]:
     """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
     found = ranking.interval
-    interval = NOTHING if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
-    return [f"{ranking.auroc:.3f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
+    interval = NOTHING if found is None else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    return [f"{ranking.auroc:.{digits}f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
 
 
 def baseline_name(baseline: Baseline) -> str:
@@ -211,6 +211,17 @@ def beginning(text: str, longest: int = 160) -> str:
     line = " ".join(text[: 4 * longest].split())
     cut = len(line) > longest or len(text) > 4 * longest
     return f"{line[: longest - 1]}…" if cut else line
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text of at most that many characters, with its full length if it is cut.
+
+    >>> shortened("abc", 3), shortened("abcd", 3)
+    ('abc', 'abc … (3 of 4 characters)')
+    """
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]} … ({longest:,} of {len(text):,} characters)"
 
 
 def pretty(value: Any) -> str:

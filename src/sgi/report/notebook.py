@@ -12,12 +12,13 @@ from sgi.analysis.compare import Comparison
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
-from sgi.report import formatting as wording
+from sgi.report.formatting import plain
 from sgi.report.page import asset, environment, inline
+from sgi.report.tables import comparison_tables, ranking_table, summary_table
 from sgi.report.views.evidence_map import support_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from sgi.engine.summary import NotebookRepr
     from sgi.report.charts import Chart
@@ -54,7 +55,7 @@ def html_of(shown: NotebookRepr) -> str:
 
     >>> from sgi.engine.evaluate import evaluate
     >>> page = html_of(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
-    >>> "<td>squad_em</td>" in page, "<b>" in page
+    >>> ">squad_em</th>" in page, "<b>" in page
     (True, False)
     """
     match shown:
@@ -80,23 +81,13 @@ def _evidence(made: GroundingReport) -> str:
     return template.render(view=view, value=made.value, style=inline(asset("notebook.css")))
 
 
-def _summary(made: Summary) -> Iterator[str]:
-    ranked = any(found.ranking for found in made.metrics) or bool(made.baselines)
-    columns = ["metric", "mean", "95 % interval", "ok / n", "no value", *(["AUROC"] if ranked else [])]
-    rows = []
-    for found in made.metrics:
-        numbers = [wording.mean_of(found), wording.interval_of(found), f"{found.ok:,} / {found.rows:,}"]
-        area = [] if not ranked else [_area(found.ranking)]
-        rows.append([found.metric, *numbers, wording.gaps_of(found, made.rows), *area])
-    blank = [""] * 4
-    rows += [[wording.baseline_name(found), *blank, _area(found.ranking)] for found in made.baselines]
-    yield _table(columns, rows)
-    for line in (*reasons_without_interval(made.metrics), made.signature):
+def _summary(summary: Summary) -> Iterator[str]:
+    yield summary_table(summary.metrics, rows=summary.rows).html()
+    ranking = ranking_table(summary.metrics, summary.baselines)
+    if ranking.rows:
+        yield ranking.html()
+    for line in (*reasons_without_interval(summary.metrics), summary.signature):
         yield _small(line)
-
-
-def _area(ranking: Any) -> str:
-    return wording.NOTHING if ranking is None else f"{ranking.auroc:.3f}"
 
 
 def _rejected(made: Result) -> Iterator[str]:
@@ -105,36 +96,17 @@ def _rejected(made: Result) -> Iterator[str]:
 
 
 def _comparison(made: Comparison) -> Iterator[str]:
-    columns = ("metric", "base", "new", "new − base", "95 % interval", "p (Holm)", "pairs", "verdict")
-    rows = []
-    for found in made.metrics:
-        paired = found.difference
-        numbers = [wording.number(paired.first), wording.number(paired.second)]
-        numbers += [wording.number(paired.difference, sign="+"), wording.span(paired.interval)]
-        told = [wording.probability(found.adjusted_p), f"{paired.pairs:,}", found.verdict]
-        rows.append([found.metric, *numbers, *told])
     alone = f"{made.only_base:,} only in {made.base}, {made.only_new:,} only in {made.new}"
     yield _small(f"{made.base} → {made.new}: {made.pairs:,} pairs ({alone})")
-    yield _table(columns, rows)
+    yield from (table.html() for table in comparison_tables(made, ()))
     for accepted in made.differences:
         yield _small(f"Differs in more than the responses: {accepted}.")
     for line in (*made.notes, *dict.fromkeys((made.base_signature, made.new_signature))):
         yield _small(line)
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = Markup("").join(Markup("<th>{}</th>").format(wording.plain(name)) for name in columns)
-    body = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(wording.plain(cell)) for cell in row)
-        )
-        for row in rows
-    )
-    return str(Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body))
-
-
 def _small(text: str) -> str:
-    return str(Markup("<p><small>{}</small></p>").format(wording.plain(text)))
+    return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
 def _distributions(made: Result) -> Iterator[Chart]:
@@ -166,4 +138,4 @@ def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
         drawn = vl_convert.vegalite_to_svg(chart | {"config": _EITHER_GROUND})
         data = base64.b64encode(drawn.encode()).decode()
         picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
-        yield str(picture.format(data, wording.plain(chart["description"])))
+        yield str(picture.format(data, plain(chart["description"])))

@@ -13,7 +13,7 @@ import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sgi.report import formatting as wording
+from sgi.report import formatting, tables
 from sgi.report.row_details import as_tree, passages, remarks, support
 
 if TYPE_CHECKING:
@@ -21,21 +21,23 @@ if TYPE_CHECKING:
 
 _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _FILTERS: dict[str, Callable[..., Any]] = {
-    "number": wording.number,
-    "scaled": wording.scaled,
-    "span": wording.span,
-    "mean_of": wording.mean_of,
-    "interval_of": wording.interval_of,
-    "end_of": wording.end_of,
-    "classes_of": wording.classes_of,
-    "gaps_of": wording.gaps_of,
-    "probability": wording.probability,
-    "moment": wording.moment,
-    "count": wording.count,
-    "beginning": wording.beginning,
-    "plain": wording.plain,
-    "pretty": wording.pretty,
-    "notes": wording.notes,
+    "number": formatting.number,
+    "scaled": formatting.scaled,
+    "moment": formatting.moment,
+    "count": formatting.count,
+    "beginning": formatting.beginning,
+    "plain": formatting.plain,
+    "pretty": formatting.pretty,
+    "notes": formatting.notes,
+    "summary_table": tables.summary_table,
+    "class_lines": tables.class_lines,
+    "ranking_table": tables.ranking_table,
+    "group_tables": tables.group_tables,
+    "correlation_table": tables.correlation_table,
+    "labelled_table": tables.labelled_table,
+    "reasons_table": tables.reasons_table,
+    "usage_table": tables.usage_table,
+    "comparison_tables": tables.comparison_tables,
     "passages": passages,
     "remarks": remarks,
     "support": support,
@@ -70,7 +72,7 @@ def environment(*packages: str) -> Environment:
 
 def _finished(value: Any) -> Any:
     """Texts as they may stand in a page; what is markup already was made of such texts."""
-    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def asset(name: str) -> str:
@@ -102,9 +104,9 @@ def json_block(value: Any) -> Markup:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
-        return wording.plain(value)
+        return formatting.plain(value)
     if isinstance(value, dict):
-        return {wording.plain(str(key)): _plain(item) for key, item in value.items()}
+        return {formatting.plain(str(key)): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.report.table import Table
 from sgi.report.views.evidence_map import beside_support, support_view
 
 if TYPE_CHECKING:
@@ -43,19 +44,6 @@ class Passage:
 
     text: str
     values: tuple[PassageValue, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Mappings of one kind, a line each.
-
-    Attributes:
-        columns: their keys.
-        rows: what each has under them, as texts.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def passages(sample: SampleView) -> tuple[Passage, ...]:
@@ -124,7 +112,8 @@ def is_table(values: Sequence[Any]) -> bool:
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     columns = tuple(dict.fromkeys(key for row in rows for key in row))
     cells = [_column(key, rows) for key in columns]
-    return Table(tuple(map(str, columns)), tuple(zip(*cells, strict=True)))
+    names = tuple(map(str, columns))
+    return Table.of(names, zip(*cells, strict=True), title="Parts", left=names)
 
 
 def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:

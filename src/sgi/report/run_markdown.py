@@ -5,19 +5,27 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.analysis.groups import class_tables
-from sgi.report import formatting as wording
+from sgi.report import formatting
 from sgi.report.descriptions import description_of, description_of_scatter
 from sgi.report.evidence_map_markdown import support_markdown
-from sgi.report.formatting import number, plain, probability, scaled, span
+from sgi.report.formatting import number, plain, scaled, shortened
 from sgi.report.markdown import code, escaped
-from sgi.report.markdown import table as markdown_table
 from sgi.report.row_details import support
+from sgi.report.tables import (
+    class_lines,
+    comparison_tables,
+    correlation_table,
+    group_tables,
+    labelled_table,
+    ranking_table,
+    reasons_table,
+    summary_table,
+    usage_table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.report.views.comparison import ComparisonView
     from sgi.report.views.correlation import Correlation
@@ -32,8 +40,6 @@ if TYPE_CHECKING:
 
 LONGEST = 300
 """Characters of a row's text; of a longer one it is said how long it is."""
-
-_MEANS = ("mean", "95 % interval", "ok / n", "no value")
 
 
 def run_markdown(view: RunView) -> str:
@@ -68,8 +74,6 @@ def comparison_markdown(view: ComparisonView) -> str:
         [f"# {_text(view.base.label)} → {_text(view.new.label)}"],
         [_listed(_pairs(view))],
         _differences(view),
-        _yes_or_no(view),
-        _lacking(view),
         _changed(view),
         _remarks(view.notes),
         ["## Provenance", _listed(_signatures(view))],
@@ -84,42 +88,27 @@ def _title(head: RunHead) -> Iterator[str]:
     if head.rejected:
         facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
     facts["state"] = head.state + (f": {_text(head.stopped)}" if head.stopped else "")
-    facts["started"] = wording.moment(head.created_at)
+    facts["started"] = formatting.moment(head.created_at)
     if head.finished_at:
-        facts["finished"] = wording.moment(head.finished_at)
+        facts["finished"] = formatting.moment(head.finished_at)
     if head.tags:
         facts["tags"] = ", ".join(map(_text, head.tags))
     yield _listed(f"{name}: {told}" for name, told in facts.items())
 
 
 def _headline(view: RunView) -> Iterator[str]:
-    told = view.headline
+    summary = view.headline
     yield "## Summary"
-    if told.metrics:
-        yield _table(
-            ("metric", *_MEANS), [[made.metric, *_means(made, view.head.rows)] for made in told.metrics]
-        )
+    if summary.metrics:
+        yield summary_table(summary.metrics, rows=view.head.rows).markdown()
     else:
         yield "No rows are scored yet."
-    yield from _classes(told.metrics)
-    ranked = [(made.metric, made.ranking) for made in told.metrics if made.ranking is not None]
-    ranked += [(wording.baseline_name(found), found.ranking) for found in told.baselines]
-    if ranked:
-        columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-        yield _table(columns, [[name, *wording.ranks_of(found)] for name, found in ranked])
-    yield from _remarks(wording.notes(told))
-
-
-def _means(made: MetricSummary, rows: int) -> list[str]:
-    """A metric's cells under ``_MEANS``; coverage is over all rows of the data."""
-    counted = f"{made.ok:,} / {rows:,}"
-    return [wording.mean_of(made), wording.interval_of(made), counted, wording.gaps_of(made, rows)]
-
-
-def _classes(metrics: Iterable[MetricSummary]) -> Iterator[str]:
-    told = [f"{_text(made.metric)}: {_text(wording.classes_of(made))}" for made in metrics if made.classes]
-    if told:
-        yield _listed(told)
+    if classes := class_lines(summary.metrics):
+        yield _listed(map(_text, classes))
+    ranking = ranking_table(summary.metrics, summary.baselines)
+    if ranking.rows:
+        yield ranking.markdown()
+    yield from _remarks(formatting.notes(summary))
 
 
 def _figures(view: RunView) -> Iterator[str]:
@@ -136,61 +125,23 @@ def _figures(view: RunView) -> Iterator[str]:
 
 def _groups(part: GroupTable) -> Iterator[str]:
     yield f"## By {_text(part.by)}"
-    rows = [
-        [
-            *(("", "") if place else (group.name, f"{group.rows:,}")),
-            made.metric,
-            wording.mean_of(made),
-            wording.end_of(made.best, made),
-            wording.end_of(made.worst, made),
-            *_means(made, group.rows)[1:],
-        ]
-        for group in part.groups
-        for place, made in enumerate(group.metrics)
-    ]
-    columns = ("rows", "metric", _MEANS[0], "best", "worst", *_MEANS[1:])
-    yield _table((part.by, *columns), rows, left=("metric",))
-    for found in class_tables(part.groups):
-        counts = (
-            [group, *(wording.class_of(made, name) for name in found.classes)]
-            for group, made in found.groups.items()
-        )
-        yield _table((f"{found.metric} by {part.by}", *found.classes), counts)
+    yield from (table.markdown() for table in group_tables(part.by, part.groups))
 
 
 def _correlation(part: Correlation | None) -> Iterator[str]:
-    if part is None:
-        return
-    yield "## Rank correlation of metrics"
-    rows = (
-        [name, *(wording.NOTHING if value is None else f"{value:.2f}" for value in line)]
-        for name, line in zip(part.metrics, part.spearman, strict=True)
-    )
-    yield _table(("Spearman's ρ", *part.metrics), rows)
+    if part is not None:
+        yield "## Rank correlation of metrics"
+        yield correlation_table(part).markdown()
 
 
-def _against_labels(part: Iterable[Labelled]) -> Iterator[str]:
-    rows = [
-        [
-            made.metric,
-            *map(_three, (made.auroc, made.ece, made.brier, made.base_rate_brier)),
-            f"{made.rows:,}",
-        ]
-        for made in part
-    ]
-    if rows:
+def _against_labels(part: Sequence[Labelled]) -> Iterator[str]:
+    if part:
         yield "## Metrics against labels"
-        yield _table(
-            ("metric", "AUROC", "calibration error", "Brier", "Brier score of the base rate", "rows"), rows
-        )
+        yield labelled_table(part).markdown()
         yield (
             "The calibration error (ECE) and the Brier score use probabilities from Platt scaling, fitted"
             " out of fold. A useful metric has a lower Brier score than the base rate."
         )
-
-
-def _three(value: float | None) -> str:
-    return wording.NOTHING if value is None else f"{value:.3f}"
 
 
 def _disagreement(part: Disagreement | None) -> Iterator[str]:
@@ -239,67 +190,20 @@ def _row(sample: SampleView, told: str) -> str:
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
     lines = [f"- {code(plain(sample.id))}: {told}{label}"]
-    lines += [f"  - {name}: {cut(text)}" for name, text in texts.items() if text]
+    lines += [f"  - {name}: {_text(shortened(text, LONGEST))}" for name, text in texts.items() if text]
     return "\n".join(lines)
 
 
-def cut(text: str) -> str:
-    r"""A text as Markdown shows it, its beginning where it is long, and then how long it is.
-
-    >>> cut("a *b*"), cut("x" * 400)[-30:]
-    ('a \\*b\\*', 'xxxx … (300 of 400 characters)')
-    """
-    if len(text) <= LONGEST:
-        return _text(text)
-    return f"{_text(text[:LONGEST])} … ({LONGEST} of {len(text):,} characters)"
-
-
-def _reasons(found: Iterable[Reason]) -> Iterator[str]:
-    rows = [[f"{why.rows:,}", why.status, why.metric, _beginning(why.reason)] for why in found]
-    if rows:
+def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
+    if reasons:
         yield "## Rows without a value"
-        yield _table(("rows", "status", "metric", "reason"), rows, left=("status", "metric", "reason"))
-
-
-def _beginning(text: str) -> str:
-    return plain(
-        text if len(text) <= LONGEST else f"{text[:LONGEST]} … ({LONGEST} of {len(text):,} characters)"
-    )
+        yield reasons_table(reasons, longest=LONGEST).markdown()
 
 
 def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
-    if not usage:
-        return
-    yield "## Judge usage"
-    columns = (
-        "judge",
-        "calls",
-        "from cache",
-        "retries",
-        "no answer",
-        "tokens in",
-        "tokens out",
-        "US dollars",
-    )
-    rows = [
-        [
-            judge,
-            *(
-                f"{n:,}"
-                for n in (
-                    used.calls,
-                    used.cached,
-                    used.retries,
-                    used.unanswered,
-                    used.input_tokens,
-                    used.output_tokens,
-                )
-            ),
-            "not known" if used.cost is None else f"{used.cost:.4f}",
-        ]
-        for judge, used in usage.items()
-    ]
-    yield _table(columns, rows)
+    if usage:
+        yield "## Judge usage"
+        yield usage_table(usage).markdown()
 
 
 def _origin(head: RunHead) -> Iterator[str]:
@@ -320,36 +224,11 @@ def _pairs(view: ComparisonView) -> Iterator[str]:
 
 
 def _differences(view: ComparisonView) -> Iterator[str]:
-    columns = ("base", "new", "new − base", "95 % interval", "p (Holm)", "detectable", "pairs", "verdict")
-    rows = []
-    for made in view.comparison.metrics:
-        found, share = made.difference, made.metric in view.shares
-        numbers = [scaled(found.first, share), scaled(found.second, share)]
-        numbers += [scaled(found.difference, share, unit="pp", sign="+"), span(found.interval, share)]
-        numbers += [probability(made.adjusted_p), scaled(found.smallest, share, unit="pp")]
-        rows.append([made.metric, *numbers, f"{found.pairs:,}", made.verdict])
     yield "## Differences"
-    yield _table(("metric", *columns), rows, left=("verdict",)) if rows else "No metric can be compared."
-
-
-def _yes_or_no(view: ComparisonView) -> Iterator[str]:
-    rows = [
-        [made.metric, f"{test.lost:,}", f"{test.gained:,}", probability(test.p), test.method]
-        for made in view.comparison.metrics
-        if (test := made.mcnemar) is not None
-    ]
-    if rows:
-        yield _table(("binary metric", "1 → 0", "0 → 1", "p", "McNemar's test"), rows)
-
-
-def _lacking(view: ComparisonView) -> Iterator[str]:
-    rows = [
-        [made.metric, found.base, found.new, f"{found.pairs:,}"]
-        for made in view.comparison.metrics
-        for found in made.lacking
-    ]
-    if rows:
-        yield _table(("missing values", "base", "new", "pairs"), rows, left=("base", "new"))
+    tables = comparison_tables(view.comparison, view.shares)
+    yield from (table.markdown() for table in tables)
+    if not view.comparison.metrics:
+        yield "No metric can be compared."
 
 
 def _changed(view: ComparisonView) -> Iterator[str]:
@@ -362,7 +241,10 @@ def _changed(view: ComparisonView) -> Iterator[str]:
         change = scaled(row.difference, share, unit="pp", sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
         lines = [f"- {code(plain(row.after.id))}: {_text(row.metric)} {change}"]
-        items += [*lines, *(f"  - {name}: {cut(text)}" for name, text in texts.items() if text)]
+        items += [
+            *lines,
+            *(f"  - {name}: {_text(shortened(text, LONGEST))}" for name, text in texts.items() if text),
+        ]
     yield "\n".join(items)
 
 
@@ -385,7 +267,3 @@ def _listed(lines: Iterable[str]) -> str:
 
 def _text(text: str) -> str:
     return escaped(plain(text))
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[str] = ()) -> str:
-    return markdown_table(list(map(plain, columns)), [list(map(plain, row)) for row in rows], left=left)

@@ -42,7 +42,7 @@ def test_a_card_in_markdown(sgi, made_run):
         "# Detector card: support on stones.jsonl\n\n80 labelled rows with a score: 40 grounded"
     )
     for heading in (
-        "In words",
+        "Findings",
         "Ranking performance",
         "Comparison with trivial baselines",
         "By subgroup",

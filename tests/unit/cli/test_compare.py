@@ -93,7 +93,7 @@ def test_an_unfinished_run_is_compared_as_far_as_it_came(sgi, tmp_path):
     sgi("run", "many.jsonl", "-m", "squad_em", "--name", "whole", "-q")
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_compare:answer", "--name", "part", "-q")
     made = sgi("compare", "whole", "part")
-    assert "part is not finished: 256 of 300 rows are compared" in made.err
+    assert "part is unfinished: only 256 of 300 rows are compared" in made.err
     assert "256 pairs" in made.out
     assert "rows only in whole, left out: 44" in made.out
 

@@ -1,16 +1,21 @@
-"""Tables and text for Markdown files."""
+"""Escaped text for Markdown, and tables in their three formats."""
 
 from __future__ import annotations
 
+import html
+import io
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from rich.console import Console
 
-from sgi.report.markdown import _UNSEEN as SHOWN
-from sgi.report.markdown import escaped, table
+from sgi.report.formatting import plain
+from sgi.report.markdown import _REPLACEMENTS as SHOWN
+from sgi.report.markdown import escaped
+from sgi.report.table import Cell, Table
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -47,17 +52,42 @@ def _plain(text):
 
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=5))
 def test_a_table_has_a_line_for_each_row_whatever_it_holds(rows):
-    lines = table(["name", "value"], rows).split("\n")
+    lines = Table.of(["name", "value"], rows).markdown().split("\n")
     assert len(lines) == 2 + len(rows)
     for line in lines:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 3
 
 
 def test_words_stand_to_the_left_and_numbers_to_the_right():
-    rule = table(["model", "sample", "n"], [["a", "full", "3"]], left=["sample"]).split("\n")[1]
+    rule = Table.of(["model", "sample", "n"], [["a", "full", "3"]], left=["sample"]).markdown().split("\n")[1]
     assert [cell[:1] + cell[-1:] for cell in rule.strip("|").split("|")] == [":-", ":-", "-:"]
 
 
 def test_a_short_row_is_refused():
-    with pytest.raises(ValueError, match="1 cells stands in a table of 2"):
-        table(["a", "b"], [["only"]])
+    with pytest.raises(ValueError, match="1 cells, but the table has 2 columns"):
+        Table.of(["a", "b"], [["only"]])
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=5))
+def test_html_shows_the_texts_and_nothing_else(rows):
+    page = Table.of(["<b>", "&"], rows, title="<i>").html()
+    cells = re.findall(r"<(t[hd])(?: [^>]*)?>([^<]*)</\1>", page)
+    assert [html.unescape(text) for _, text in cells] == [
+        plain(text) for row in [("<b>", "&"), *rows] for text in row
+    ]
+    assert html.unescape(re.findall("<caption>([^<]*)</caption>", page)[0]) == "<i>"
+
+
+def test_html_has_tooltips_and_classes():
+    page = Table.of(["a", "b"], [["x", Cell("1", tooltip="<why>", css="strong")]]).html()
+    assert '<td class="n" title="&lt;why&gt;"><span class="strong">1</span></td>' in page
+
+
+def test_the_terminal_shows_one_line_per_row_without_markup():
+    table = Table.of(["[bold]a[/]", "b"], [["x\ny", "\x1b[31m1"]]).terminal()
+    console = Console(width=60, record=True, file=io.StringIO())
+    console.print(table)
+    assert [line.split() for line in console.export_text().splitlines()] == [
+        ["[bold]a[/]", "b"],
+        ["x", "y", "\ufffd[31m1"],
+    ]

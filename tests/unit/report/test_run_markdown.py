@@ -16,7 +16,7 @@ from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.report.formatting import notes
 from sgi.report.markdown import escaped
-from sgi.report.run_markdown import LONGEST, comparison_markdown, cut, run_markdown
+from sgi.report.run_markdown import LONGEST, comparison_markdown, run_markdown
 from sgi.report.views.comparison import ChangedSample, ComparisonView
 from sgi.report.views.correlation import Correlation
 from sgi.report.views.disagreement import Disagreeing, Disagreement
@@ -152,7 +152,7 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "## Rows with the lowest sgi\n\n- `q1`: 0.5000, label 0\n",
         "## Rows with the highest squad_em\n\n- `q1`: 25.00 %, label 0\n",
         "| 60 | failed | sgi | The judge gave no reply. |",
-        "| openai:gpt | 1,000 | 5 | 1 | 0 | 2 | 3 | not known |",
+        "| openai:gpt | 1,000 | 5 | 1 | 0 | 2 | 3 | unknown |",
         "| local | 0 | 0 | 0 | 0 | 0 | 0 | 0.5000 |",
         "`sgi:1|n:1200`\n\nsgi 0.1.0, numpy 2.4\n",
     ):
@@ -197,7 +197,6 @@ def test_long_texts_are_cut_and_say_so():
     assert "x" * (LONGEST + 1) not in page
     assert "reference:" not in page
     assert "- `q1`: 0.5000\n" in page
-    assert cut("y" * LONGEST) == "y" * LONGEST
 
 
 def test_a_row_without_an_answer_says_why():
@@ -237,8 +236,6 @@ def test_hostile_texts_change_nothing_of_the_page():
 
 @given(st.text())
 def test_no_text_breaks_its_line(text):
-    shown = cut(text)
-    assert len(shown.splitlines()) <= 1
     assert len(run_markdown(view(row=sample(text or "x"))).splitlines()) == len(
         run_markdown(view()).splitlines()
     )

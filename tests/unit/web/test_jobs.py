@@ -105,7 +105,7 @@ def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypa
     others = [jobs.submit(upload(n), "a.jsonl") for n in (1, 2)]
     assert [job.state for job in others] == ["waiting", "waiting"]
     assert jobs.pending() == [first, *others]
-    with pytest.raises(ServerBusyError, match="wait already"):
+    with pytest.raises(ServerBusyError, match="are queued"):
         jobs.submit(upload(3), "a.jsonl")
     free.set()
     until(lambda: all(job.is_over for job in others))

@@ -48,7 +48,7 @@ def test_an_empty_file_is_refused_and_removed(site):
 def test_a_folder_that_cannot_be_made_is_told(site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
-    with pytest.raises(StoreError, match="cannot be kept"):
+    with pytest.raises(StoreError, match="cannot be saved"):
         keep(site, io.BytesIO(b"x"), "rows.csv")
 
 
