@@ -277,8 +277,8 @@ def test_a_comparison_has_all_its_numbers():
         "# monday → friday\n",
         "- base: monday (`20260101-120000-abcdef`), data halueval.jsonl\n",
         "- 40 pairs of rows; 0 only in base and 1 only in new\n- metrics only in base: bleu\n",
-        "| squad_em | 50.00 % | 40.00 % | -30.00 pp | [-40.00, -20.00] |"
-        " \\< 0.0001 | \\< 0.0001 | 5.00 pp | 40 | worse |",
+        "| squad_em | 50.00 % | 40.00 % | -30.00 pp | [-40.00, -20.00] | \\< 0.0001 | \\< 0.0001 |",
+        " | 5.00 pp | 40 | worse |",
         "| sgi | 0.5000 | 0.4000 | – | – |",
         "| squad_em | 12 | 0 | 0.0005 | exact |",
         "| squad_em | ok | missing | 2 |",
