@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.report.views.correlation import Correlation
     from sgi.report.views.labelled import Labelled
     from sgi.stats.confounds import Baseline
-    from sgi.store.run_rows import Reason
+    from sgi.store.scored_runs import Reason
 
 _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 
