@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.report.views.evidence_map import support_view
+from sgi.report.views.evidence_map import evidence_map_view
 from support.grounded import evidence_map, hashed, is_sound
 
 _FRAGMENTS = [
@@ -65,7 +65,7 @@ def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
     assert is_sound(found, sample)
     assert all(math.isfinite(part.log_odds) for part in found.signals.values())
     json.dumps(scores.details[0], allow_nan=False)
-    shown = support_view(scores.details[0], sample.contexts)
+    shown = evidence_map_view(scores.details[0], sample.contexts)
     assert [sentence.text for sentence in shown.sentences] == [sentence.text for sentence in found.sentences]
 
 

@@ -16,16 +16,16 @@ from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.report.views.comparison import ChangedSample, ComparisonView
 from sgi.report.views.correlation import Correlation
-from sgi.report.views.disagreement import Disagreeing, Disagreement
+from sgi.report.views.disagreement import DisagreeingRow, Disagreement
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
 from sgi.report.views.headline import Headline
 from sgi.report.views.labelled import Labelled
-from sgi.report.views.lowest import WorstRows
+from sgi.report.views.lowest import LowestRows
 from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.rows import Cell, RowLine, RowPage
 from sgi.report.views.run import RunView
-from sgi.report.views.run_header import RunHead
+from sgi.report.views.run_header import RunHeader
 from sgi.report.views.sample import SampleView, ScoreView
 from sgi.report.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import Reliability
@@ -125,7 +125,7 @@ def _row(position: int, response: str) -> RowLine:
     )
 
 
-def head(n: int = 120, **parts: Any) -> RunHead:
+def head(n: int = 120, **parts: Any) -> RunHeader:
     """A finished run."""
     given: dict[str, Any] = {
         "id": "01J00000000000000000000000",
@@ -146,7 +146,7 @@ def head(n: int = 120, **parts: Any) -> RunHead:
         "versions": {"sgi": "0.1", "numpy": "2.4"},
         "spec": {"data": HOSTILE, "metrics": list(METRICS)},
     }
-    return RunHead(**{**given, **parts})
+    return RunHeader(**{**given, **parts})
 
 
 def summary(metric: str, n: int = 120, **parts: Any) -> MetricSummary:
@@ -203,9 +203,9 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
         "correlation": Correlation(("sgi", "bleu"), ((1.0, None), (None, 1.0)), ((n, n), (n, n))),
         "scatter": Scatter("sgi", "bleu", (ScatterPoint(HOSTILE, 0.1, 1.2, 0.8, True),), n, 0.5, 1, 0),
         "disagreement": Disagreement(
-            "sgi", "bleu", tuple(Disagreeing(row, 1.2, 0.1, 0.8) for row in found[:2])
+            "sgi", "bleu", tuple(DisagreeingRow(row, 1.2, 0.1, 0.8) for row in found[:2])
         ),
-        "worst": (WorstRows("sgi", True, tuple(found)), WorstRows("bleu", True, tuple(found[1:]))),
+        "worst": (LowestRows("sgi", True, tuple(found)), LowestRows("bleu", True, tuple(found[1:]))),
         "labelled": (
             Labelled("sgi", 0.75, ((0.0, 0.0), (0.2, 0.6), (1.0, 1.0)), bins, 0.05, 108, 0.2125, 0.2475),
         ),

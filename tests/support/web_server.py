@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from sgi.store.database import open_database
 from sgi.web.app import create_app
 from sgi.web.connections import ConnectionLimits, server_options
-from sgi.web.security import own_hosts
+from sgi.web.security import allowed_hosts
 from sgi.web.site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def site_in(folder: Path, **given: Any) -> Iterator[Site]:
     """A site over the database in a folder, which is made if it isn't there."""
     place = folder / "sgi.db"
     with open_database(place) as database:
-        hosts = own_hosts("127.0.0.1", 8765)
+        hosts = allowed_hosts("127.0.0.1", 8765)
         yield Site(
             **({"database": database, "place": place, "folder": folder / "up", "hosts": hosts} | given)
         )
@@ -54,7 +54,7 @@ def serving(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]
     try:
         until(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
-        site.hosts = own_hosts("127.0.0.1", port)
+        site.hosts = allowed_hosts("127.0.0.1", port)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True

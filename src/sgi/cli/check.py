@@ -19,7 +19,7 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sgi.report.views.evidence_map import SupportView
+    from sgi.report.views.evidence_map import EvidenceMapView
 
 _NOT_MET = 4  # as `sgi gate`
 _HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
@@ -61,7 +61,7 @@ def check(
     from sgi.cli.console import print_json, print_lines
     from sgi.engine.evaluate import evaluate
     from sgi.kernel.sample import Sample
-    from sgi.report.views.evidence_map import support_view
+    from sgi.report.views.evidence_map import evidence_map_view
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     (metric,) = with_entailment(["grounding"], nli)
@@ -73,7 +73,7 @@ def check(
     elif value is None:
         print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
     else:
-        view = support_view(scores.details[0], c)
+        view = evidence_map_view(scores.details[0], c)
         assert view is not None  # noqa: S101 - a value of this metric comes with its map
         _print(value, view)
     if fail_under is not None and (value is None or value < fail_under):
@@ -90,13 +90,13 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
 
 
-def _print(value: float, view: SupportView) -> None:
+def _print(value: float, view: EvidenceMapView) -> None:
     """Print the score and the evidence map, and how to get a probability."""
     from rich.console import Console
     from rich.text import Text
 
     from sgi.cli.evidence_map import evidence_map_lines
-    from sgi.report.formatting import how_to_calibrate
+    from sgi.report.formatting import calibration_hint
     from sgi.report.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)
@@ -105,4 +105,4 @@ def _print(value: float, view: SupportView) -> None:
     for line in evidence_map_lines(view, width=console.width):
         console.print(line)
     console.print()
-    console.print(Text(how_to_calibrate("grounding"), style="dim"))
+    console.print(Text(calibration_hint("grounding"), style="dim"))

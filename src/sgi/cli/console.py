@@ -19,6 +19,7 @@ from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.io.write import json_line
 from sgi.report import formatting
 from sgi.report.formatting import STEERING
+from sgi.report.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,23 +36,11 @@ _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _LINE_SECONDS = 5.0
-_MAX_LINE = 60
-_BREAKS = dict.fromkeys((9, 10, 0x2028, 0x2029), "\N{REPLACEMENT CHARACTER}")
 
 
 def plain(text: str) -> str:
     """Text without characters that control a terminal (control codes, direction overrides)."""
     return text.translate(STEERING)
-
-
-def one_line(text: str, *, longest: int = _MAX_LINE) -> str:
-    r"""Text for a cell or a line: plain, without line breaks, and shortened.
-
-    >>> one_line("a\nb"), one_line("abcdef", longest=4)
-    ('a�b', 'abc…')
-    """
-    shown = plain(text).translate(_BREAKS)
-    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def talk(message: str, *, style: str = "") -> None:

@@ -12,7 +12,7 @@ from sgi.cli.console import one_line, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.report.views.evidence_map import Cell, FactView, SentenceView, SupportView
+    from sgi.report.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
 
 _MARKS = {"supported": "✓", "absent": "?", "contradicted": "✗"}
 _STYLES = {"supported": "green", "absent": "yellow", "contradicted": "red", "": ""}
@@ -22,7 +22,7 @@ _COLUMN = 8
 _SPACES = re.compile(r"\s+")
 
 
-def evidence_map_lines(view: SupportView, *, width: int) -> Iterator[Text]:
+def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     """The map as lines; unsupported spans are in [brackets]. Control characters are replaced.
 
     Args:
@@ -90,7 +90,7 @@ def _fact(fact: FactView) -> Text:
     return line
 
 
-def _similarities(view: SupportView, width: int) -> Iterator[Text]:
+def _similarities(view: EvidenceMapView, width: int) -> Iterator[Text]:
     """One line per sentence and one column per passage; the best passage has a star."""
     per_line = max(1, (width - _COLUMN) // _COLUMN)
     yield Text("similarity of sentences to passages (* best passage)", style="dim")

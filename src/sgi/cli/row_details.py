@@ -14,7 +14,7 @@ from sgi.cli.console import plain
 from sgi.cli.evidence_map import evidence_map_lines
 from sgi.report.formatting import number as number_text
 from sgi.report.row_details import is_table, is_yes_no, scalar_text
-from sgi.report.views.evidence_map import beside_support, support_view
+from sgi.report.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,11 +68,11 @@ def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> I
 def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
     """The details of a score: an evidence map as such, everything else as stored."""
     details: Mapping[str, Any] = score.details
-    support = support_view(details, contexts)
+    support = evidence_map_view(details, contexts)
     if support is not None:
         lines = evidence_map_lines(support, width=width - len(_INDENT))
         yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
-        details = beside_support(details)
+        details = other_details(details)
     for part, body in (("details", details), ("evidence", score.evidence)):
         if body:
             yield f"{_INDENT}{part}"

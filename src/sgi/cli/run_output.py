@@ -125,7 +125,7 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         report: what came of it.
         words: what a command needs to find the same database.
     """
-    from sgi.report.formatting import how_to_calibrate
+    from sgi.report.formatting import calibration_hint
 
     summary = report.summary
     notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]
@@ -140,7 +140,7 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         )
     calibrated = None if spec.calibration is None else spec.calibration.metric
     notes += [
-        how_to_calibrate(made.metric)
+        calibration_hint(made.metric)
         for made in summary.metrics
         if made.is_score and made.metric != calibrated
     ]

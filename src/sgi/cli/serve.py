@@ -114,7 +114,7 @@ def serve(
         raise MissingExtraError("`sgi serve`", "web")
     from sgi.models.embedder.load import require_backend
     from sgi.web.connections import ConnectionLimits
-    from sgi.web.security import check_token, own_hosts
+    from sgi.web.security import allowed_hosts, check_token
 
     require_backend(backend, precision)
     token = check_token(token, host, proxied=bool(public_host or trusted_proxy))
@@ -128,7 +128,9 @@ def serve(
     limit = size_in_bytes(upload_limit)
     with _open_socket(host, port) as listener, _open_or_create(db) as database:
         site = replace(
-            _site(database, db, token, limit, own_hosts(host, listener.getsockname()[1], public_host or ())),
+            _site(
+                database, db, token, limit, allowed_hosts(host, listener.getsockname()[1], public_host or ())
+            ),
             embedders=tuple(select_embedders(embedder, None, backend=backend, precision=precision)),
             backend=backend,
             precision=precision,

@@ -183,11 +183,11 @@ def _show_worst(
     from sgi.cli.tables import worst_facts, worst_table
     from sgi.kernel.errors import UsageError
     from sgi.report.views.columns import run_columns
-    from sgi.report.views.lowest import worst_ids, worst_rows
+    from sgi.report.views.lowest import lowest_ids, lowest_rows
 
     columns = run_columns(database, record)
-    chosen = worst_ids(columns, most=most, metric=metric)[:1]
-    found = next(iter(worst_rows(database, record, chosen)), None)
+    chosen = lowest_ids(columns, most=most, metric=metric)[:1]
+    found = next(iter(lowest_rows(database, record, chosen)), None)
     if found is None:
         what = "no metric" if metric is None else f"no row with a value of {metric}"
         raise UsageError(f"{record.label} has {what} to sort by.", hint="`sgi show RUN` says why.")

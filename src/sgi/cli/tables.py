@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
     from sgi.kernel.scored import MetricColumn
-    from sgi.report.views.lowest import WorstRows
+    from sgi.report.views.lowest import LowestRows
     from sgi.store.run_queries import RunRecord
 
 
@@ -86,7 +86,7 @@ def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
     return f"{one_line(name)} {mean}" if known else one_line(name)
 
 
-def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Table:
+def worst_table(found: LowestRows, column: MetricColumn, *, percent: bool) -> Table:
     """The rows with the worst values of a metric, with the start of their texts."""
     rows = []
     for row in found.samples:
@@ -101,7 +101,7 @@ def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Tab
     return Table.of(columns, rows, left=("question", "response"))
 
 
-def worst_facts(found: WorstRows) -> dict[str, Any]:
+def worst_facts(found: LowestRows) -> dict[str, Any]:
     """The same rows as JSON values."""
     rows = [
         {

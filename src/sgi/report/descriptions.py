@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.report.views.scatter import Scatter
 
 _LONGEST = 60
-_TOLD = 8
+_MAX_METRICS = 8
 """So many metrics are told of one by one."""
 
 
@@ -59,7 +59,7 @@ def middle_line(metric: str) -> float | None:
     return 1.0 if metric_name(metric) == "sgi" else None
 
 
-def description_of(
+def describe(
     part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
     metric: str | None = None,
 ) -> str:
@@ -69,7 +69,7 @@ def description_of(
         part: the part of the view.
         metric: of groups, the metric whose means are shown; the first if None.
 
-    >>> description_of(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
+    >>> describe(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
     'sgi over 4 rows. Largest of 2 bins: 0.5 to 1, with 75.0 % of all rows.'
     """
     match part:
@@ -158,11 +158,11 @@ def _correlation(part: Correlation) -> str:
     )
 
 
-def description_of_scatter(part: Scatter) -> str:
+def describe_scatter(part: Scatter) -> str:
     """What the scatter plot of two metrics shows, in words.
 
     >>> from sgi.report.views.scatter import Scatter
-    >>> description_of_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
+    >>> describe_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
     "semantic_similarity against bleu over 9 rows, Spearman's ρ 0.25. 2 row"
     """
     up, across = short_names([part.semantic, part.lexical])
@@ -177,8 +177,8 @@ def description_of_scatter(part: Scatter) -> str:
 def _labelled(part: Sequence[Labelled]) -> str:
     if not part:
         return "No metric has values for rows with both labels."
-    told = "; ".join(_against_labels(found) for found in part[:_TOLD])
-    more = f"; and {_count(len(part) - _TOLD, 'more metric')}" if len(part) > _TOLD else ""
+    told = "; ".join(_against_labels(found) for found in part[:_MAX_METRICS])
+    more = f"; and {_count(len(part) - _MAX_METRICS, 'more metric')}" if len(part) > _MAX_METRICS else ""
     return f"Metrics against labels: {told}{more}."
 
 
@@ -201,8 +201,12 @@ def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
 
 
 def _comparison(made: Comparison, base: str, new: str) -> str:
-    told = "; ".join(_differences(made.metrics[:_TOLD]))
-    more = f"; and {_count(len(made.metrics) - _TOLD, 'more metric')}" if len(made.metrics) > _TOLD else ""
+    told = "; ".join(_differences(made.metrics[:_MAX_METRICS]))
+    more = (
+        f"; and {_count(len(made.metrics) - _MAX_METRICS, 'more metric')}"
+        if len(made.metrics) > _MAX_METRICS
+        else ""
+    )
     head = f"{short(new)} − {short(base)} over {_count(made.pairs, 'pair')}"
     return f"{head}: {told}{more}."
 

@@ -11,12 +11,12 @@ from sgi.report.markdown import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.report.views.evidence_map import FactView, SentenceView, Stretch, SupportView
+    from sgi.report.views.evidence_map import EvidenceMapView, FactView, SentenceView, Stretch
 
 _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
-def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
+def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
     """The map as list items: the sentences with a low score or an unsupported part, and why.
 
     Args:

@@ -24,7 +24,7 @@ from sgi.report.charts import (
     series_colour,
     step_chart,
 )
-from sgi.report.descriptions import compared_names, description_of, middle_line, short, short_names
+from sgi.report.descriptions import compared_names, describe, middle_line, short, short_names
 from sgi.report.views.comparison import ComparisonView
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from sgi.report.views.labelled import Labelled
     from sgi.report.views.plane import Plane, PlanePoint
 
-GROUPS = 30
+MAX_DRAWN_GROUPS = 30
 """So many groups are drawn, the largest."""
-GROUP_FIGURES = 12
+MAX_GROUP_FIGURES = 12
 """So many charts of groups stand on a page."""
 
 _SIDE = 420
 _LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
-_TOLD_APART = 0.02
+_COLOUR_TAIL = 0.02
 """Of the values at either end of the plane, this share shares the last colour."""
 
 
@@ -65,7 +65,7 @@ def distribution_figure(part: Distribution) -> Chart:
     name = short(part.metric)
     title, mark = f"Distribution of {name}", middle_line(part.metric)
     made = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
-    return made | {"description": description_of(part)}
+    return made | {"description": describe(part)}
 
 
 def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
@@ -104,7 +104,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     line = diagonal("theta_rc", "theta_rq", axes, low=low, high=high)
     return {
         "title": f"{short(part.metric)}: angle plane",
-        "description": description_of(part),
+        "description": describe(part),
         "width": _SIDE,
         "height": _SIDE,
         "layer": [line, points, _diagonal_name(high, axes)],
@@ -137,7 +137,7 @@ def _plane_colour(part: Plane) -> dict[str, Any]:
         return series_colour("label", [name for name, kind in kinds.items() if kind in labels], known=_LABELS)
     values = sorted(row.value for row in part.points) or [0.0]
     last = len(values) - 1
-    ends = [values[round(share * last)] for share in (_TOLD_APART, 1 - _TOLD_APART)]
+    ends = [values[round(share * last)] for share in (_COLOUR_TAIL, 1 - _COLOUR_TAIL)]
     scale = {"scheme": "viridis", "domain": ends, "clamp": True}
     return quantitative("value", scale=scale, legend={"title": short(part.metric), "orient": "bottom"})
 
@@ -166,17 +166,17 @@ def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
         tables: of one run, in the order of the page.
 
     Returns:
-        Up to ``GROUP_FIGURES`` pairs of a table and a metric, in the order of the tables and their metrics.
+        Up to ``MAX_GROUP_FIGURES`` pairs of a table and a metric, in order.
 
     >>> group_figures([])
     []
     """
     pairs = [(table, metric) for table in tables for metric in _metrics_with_means(table)]
-    return pairs[:GROUP_FIGURES]
+    return pairs[:MAX_GROUP_FIGURES]
 
 
 def _metrics_with_means(table: GroupTable) -> list[str]:
-    drawn = table.groups[:GROUPS]
+    drawn = table.groups[:MAX_DRAWN_GROUPS]
     known = {made.metric for group in drawn for made in group.metrics if made.mean is not None}
     asked = dict.fromkeys(made.metric for group in drawn for made in group.metrics)
     return [metric for metric in asked if metric in known]
@@ -192,7 +192,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     Raises:
         ValueError: no group has a mean of the metric.
     """
-    drawn = part.groups[:GROUPS]
+    drawn = part.groups[:MAX_DRAWN_GROUPS]
     names = short_names([group.name for group in drawn])
     found = [
         (name, made)
@@ -203,7 +203,11 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     if not found:
         raise ValueError(f"No group of {part.by!r} has a mean of {metric!r}.")
     named, by = short(metric), short(part.by)
-    more = f" (largest {GROUPS} of {len(part.groups):,})" if len(part.groups) > GROUPS else ""
+    more = (
+        f" (largest {MAX_DRAWN_GROUPS} of {len(part.groups):,})"
+        if len(part.groups) > MAX_DRAWN_GROUPS
+        else ""
+    )
     share = found[0][1].is_share
     made = dot_chart(
         [_mean_dot(name, made) for name, made in found],
@@ -211,7 +215,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
         axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
         domain=(0.0, 1.0) if share else None,
     )
-    return made | {"description": description_of(part, metric)}
+    return made | {"description": describe(part, metric)}
 
 
 def _mean_dot(name: str, made: MetricSummary) -> Dot:
@@ -231,7 +235,7 @@ def correlation_figure(part: Correlation) -> Chart:
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
     title = "Rank correlation of metrics (Spearman's ρ)"
     made = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
-    return made | {"description": description_of(part)}
+    return made | {"description": describe(part)}
 
 
 def roc_figure(part: Sequence[Labelled]) -> Chart:
@@ -250,7 +254,7 @@ def roc_figure(part: Sequence[Labelled]) -> Chart:
     }
     title = "ROC curves: label 1 versus label 0 (AUROC)"
     axes = {"across": "false positive rate", "axis": "true positive rate"}
-    return curve_chart(curves, title=title, **axes) | {"description": description_of(known)}
+    return curve_chart(curves, title=title, **axes) | {"description": describe(known)}
 
 
 def reliability_figure(part: Sequence[Labelled]) -> Chart:
@@ -269,7 +273,7 @@ def reliability_figure(part: Sequence[Labelled]) -> Chart:
         if found.reliability is not None
     }
     made = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
-    return made | {"description": description_of(known)}
+    return made | {"description": describe(known)}
 
 
 def comparison_figure(view: ComparisonView | Comparison) -> Chart:
@@ -288,7 +292,7 @@ def comparison_figure(view: ComparisonView | Comparison) -> Chart:
     title = f"{short(new)} − {short(base)}"
     axis = "mean difference in the metric's own unit, 95 % interval"
     drawn = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
-    return drawn | {"description": description_of(view)}
+    return drawn | {"description": describe(view)}
 
 
 def _differences(comparison: Comparison) -> Iterator[Dot]:

@@ -32,6 +32,7 @@ STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACE
 
 They steer a reader's terminal or page and mean nothing in a text.
 """
+_STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), _REPLACED)
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 
 
@@ -44,6 +45,16 @@ def plain(text: str) -> str:
     'a�b�c\nd'
     """
     return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
+
+
+def one_line(text: str, *, longest: int = 60) -> str:
+    r"""Text for a terminal cell or line: no control characters or line breaks, and shortened.
+
+    >>> one_line("a\nb"), one_line("abcdef", longest=4)
+    ('a�b', 'abc…')
+    """
+    shown = text.translate(_STEERING_AND_BREAKS)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
@@ -85,7 +96,7 @@ def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT
     return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
 
 
-def mean_of(made: MetricSummary, *, percent: bool = True) -> str:
+def format_mean(made: MetricSummary, *, percent: bool = True) -> str:
     """What stands for a metric in one cell: its mean, or the sum of what it counts.
 
     Args:
@@ -99,8 +110,8 @@ def mean_of(made: MetricSummary, *, percent: bool = True) -> str:
     return scaled(made.mean, percent and made.is_share)
 
 
-def interval_of(made: MetricSummary, *, percent: bool = True) -> str:
-    """The interval of what `mean_of` says, in its unit.
+def format_interval(made: MetricSummary, *, percent: bool = True) -> str:
+    """The interval of what `format_mean` says, in its unit.
 
     Args:
         made: what is known of the metric.
@@ -116,45 +127,45 @@ def interval_of(made: MetricSummary, *, percent: bool = True) -> str:
     return span(found, percent and made.is_share)
 
 
-def end_of(value: float | None, made: MetricSummary, *, percent: bool = True) -> str:
-    """The best or worst value of a metric as text, in the unit of `mean_of`."""
+def format_extreme(value: float | None, made: MetricSummary, *, percent: bool = True) -> str:
+    """The best or worst value of a metric as text, in the unit of `format_mean`."""
     if made.is_percentage and value is not None:
         return f"{value:.2f} %"
     return scaled(value, percent and made.is_share)
 
 
-def class_of(made: MetricSummary, name: str) -> str:
+def format_class(made: MetricSummary, name: str) -> str:
     """How many rows are of a class, and their share of the rows that have one.
 
     >>> from sgi.engine.summary import MetricSummary
     >>> made = MetricSummary("grade", None, None, None, {}, None, classes={"A": 3, "B": 1})
-    >>> class_of(made, "A"), class_of(made, "E")
+    >>> format_class(made, "A"), format_class(made, "E")
     ('3 (75.0 %)', '0')
     """
     rows = made.classes.get(name, 0)
     return f"{rows:,} ({made.class_shares[name] * 100:.1f} %)" if rows else "0"
 
 
-def classes_of(made: MetricSummary) -> str:
+def format_classes(made: MetricSummary) -> str:
     """Every class of a metric with its rows and share, in the metric's own order."""
-    return ", ".join(f"{name} {class_of(made, name)}" for name in made.classes)
+    return ", ".join(f"{name} {format_class(made, name)}" for name in made.classes)
 
 
-def how_to_calibrate(metric: str, run: str = "RUN") -> str:
+def calibration_hint(metric: str, run: str = "RUN") -> str:
     """How a user gets a probability from a metric that is only a score.
 
     Args:
         metric: its canonical string.
         run: the run with labelled rows.
 
-    >>> how_to_calibrate("grounding", "last").partition(": ")[2]
+    >>> calibration_hint("grounding", "last").partition(": ")[2]
     'sgi calibrate last -m grounding --target fpr=0.05'
     """
     command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
-def ranks_of(ranking: Ranking, *, digits: int = 3) -> list[str]:
+def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
     """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
     found = ranking.interval
     interval = NOTHING if found is None else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
@@ -166,7 +177,7 @@ def baseline_name(baseline: Baseline) -> str:
     return f"{baseline.name} alone ({baseline.direction} = grounded)"
 
 
-def gaps_of(made: MetricSummary, rows: int) -> str:
+def missing_values(made: MetricSummary, rows: int) -> str:
     """The rows of a run that have no value, by why; empty where all have one."""
     gaps = [f"{made.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and made.counts.get(s)]
     left = rows - made.rows

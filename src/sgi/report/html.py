@@ -11,7 +11,7 @@ from sgi.report import figures
 from sgi.report.formatting import beginning
 from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.report.scatter_figure import scatter_figure
-from sgi.report.size_limit import fitted
+from sgi.report.size_limit import fit_to_budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
         rows: those that the table of rows shall hold; the first 50 are there without scripts, too.
         export: a file that holds all rows, as the report shall link to it; None tells of `sgi export`.
     """
-    stories, told = _stories(view)
+    stories, told = _row_details(view)
     charts = _run_charts(view)
     return _page(
         "report.html",
@@ -65,7 +65,7 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
         base: the numbers of the run before.
         new: the numbers of the run after.
     """
-    changed = _fitted_changes(view.changed)
+    changed = _fit_changes(view.changed)
     return _page(
         "comparison.html",
         dict(_comparison_charts(view)),
@@ -106,13 +106,13 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
     )
 
 
-def _stories(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
+def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
     """Every row that is told whole, by position; and each section's rows with whether it tells them first."""
     sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
     if view.disagreement is not None:
         sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
     distinct = {sample.position: sample for found in sections.values() for sample in found}
-    whole = dict(zip(distinct, fitted(tuple(distinct.values())), strict=True))
+    whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
     seen: set[int] = set()
     told: dict[str, list[tuple[SampleView, bool]]] = {}
     for name in sorted(sections, key=lambda name: name != "disagreement"):
@@ -123,8 +123,8 @@ def _stories(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple
     return whole, told
 
 
-def _fitted_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
-    rows = fitted([sample for row in changed for sample in (row.before, row.after)])
+def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
+    rows = fit_to_budget([sample for row in changed for sample in (row.before, row.after)])
     pairs = zip(changed, rows[::2], rows[1::2], strict=True)
     return [replace(row, before=before, after=after) for row, before, after in pairs]
 
@@ -209,7 +209,9 @@ def _text_length(rows: Sequence[RowLine]) -> int:
 def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
     """The values of a metric; where there is none, its status and the number of the reason, by place."""
     cells = [row.cells.get(metric) for row in page.rows]
-    lacking = {place: _lack(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None}
+    lacking = {
+        place: _missing_cell(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None
+    }
     return {"values": [_value(cell) for cell in cells], "lacking": lacking}
 
 
@@ -219,7 +221,7 @@ def _value(cell: Cell | None) -> float | None:
     return float(f"{cell.value:.{_DIGITS}g}")
 
 
-def _lack(cell: Cell | None, reasons: dict[str, int]) -> list[Any]:
+def _missing_cell(cell: Cell | None, reasons: dict[str, int]) -> list[Any]:
     status = "missing" if cell is None else cell.status
     reason = "" if cell is None else beginning(cell.reason, 400)
     return [status, reasons.setdefault(reason, len(reasons))]

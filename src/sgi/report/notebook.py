@@ -15,7 +15,7 @@ from sgi.kernel.install_hint import install_target
 from sgi.report.formatting import plain
 from sgi.report.page import asset, environment, inline
 from sgi.report.tables import comparison_tables, ranking_table, summary_table
-from sgi.report.views.evidence_map import support_view
+from sgi.report.views.evidence_map import evidence_map_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _CHARTS = 4
 
 _INK = "#767676"
 # Legible on a white ground and on a dark one: a notebook does not say which it has.
-_EITHER_GROUND: dict[str, Any] = {
+_CHART_CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},
     "axis": {
@@ -44,7 +44,7 @@ _EITHER_GROUND: dict[str, Any] = {
 }
 
 
-def html_of(shown: NotebookRepr) -> str:
+def notebook_html(shown: NotebookRepr) -> str:
     """A result, a summary or a comparison as a table with charts, a grounding report as an evidence map.
 
     Charts are pictures with a description; without the extra ``images`` a line names it. All text is escaped,
@@ -54,7 +54,7 @@ def html_of(shown: NotebookRepr) -> str:
         TypeError: it is none of these.
 
     >>> from sgi.engine.evaluate import evaluate
-    >>> page = html_of(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
+    >>> page = notebook_html(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
     >>> ">squad_em</th>" in page, "<b>" in page
     (True, False)
     """
@@ -76,7 +76,7 @@ def _evidence(made: GroundingReport) -> str:
     """The evidence map, with a style that applies to nothing else in the notebook."""
     if made.evidence is None:
         return _small(str(made))
-    view = support_view(made.evidence.model_dump(mode="json"), made.contexts)
+    view = evidence_map_view(made.evidence.model_dump(mode="json"), made.contexts)
     template = environment().get_template("notebook_evidence.html")
     return template.render(view=view, value=made.value, style=inline(asset("notebook.css")))
 
@@ -135,7 +135,7 @@ def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
         yield _small(f"To see charts here, run: pip install {install_target('images')}")
         return
     for chart in charts:
-        drawn = vl_convert.vegalite_to_svg(chart | {"config": _EITHER_GROUND})
+        drawn = vl_convert.vegalite_to_svg(chart | {"config": _CHART_CONFIG})
         data = base64.b64encode(drawn.encode()).decode()
         picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
         yield str(picture.format(data, plain(chart["description"])))

@@ -62,7 +62,7 @@ def environment(*packages: str) -> Environment:
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finished,
+        finalize=_clean,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -70,7 +70,7 @@ def environment(*packages: str) -> Environment:
     return made
 
 
-def _finished(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     """Texts as they may stand in a page; what is markup already was made of such texts."""
     return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.report.table import Table
-from sgi.report.views.evidence_map import beside_support, support_view
+from sgi.report.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.report.views.evidence_map import SupportView
+    from sgi.report.views.evidence_map import EvidenceMapView
     from sgi.report.views.sample import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
@@ -70,15 +70,15 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
     return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
 
 
-def support(sample: SampleView, score: ScoreView) -> SupportView | None:
+def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
     """The evidence map of a value; None where it has none."""
-    return support_view(score.details, sample.contexts)
+    return evidence_map_view(score.details, sample.contexts)
 
 
 def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
     """What a value was made of, beside what already stands at the passages or in an evidence map."""
     if support(sample, score) is not None:
-        return beside_support(score.details)
+        return other_details(score.details)
     told = {"passages", "passage"} if _values_passages(sample, score) else set()
     return {key: value for key, value in score.details.items() if key not in told}
 

@@ -6,8 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.report import formatting
-from sgi.report.descriptions import description_of, description_of_scatter
-from sgi.report.evidence_map_markdown import support_markdown
+from sgi.report.descriptions import describe, describe_scatter
+from sgi.report.evidence_map_markdown import evidence_map_markdown
 from sgi.report.formatting import number, plain, scaled, shortened
 from sgi.report.markdown import code, escaped
 from sgi.report.row_details import support
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sgi.report.views.disagreement import Disagreement
     from sgi.report.views.groups import GroupTable
     from sgi.report.views.labelled import Labelled
-    from sgi.report.views.lowest import WorstRows
+    from sgi.report.views.lowest import LowestRows
     from sgi.report.views.run import RunView
-    from sgi.report.views.run_header import RunHead
+    from sgi.report.views.run_header import RunHeader
     from sgi.report.views.sample import SampleView
     from sgi.store.scored_runs import Reason
 
@@ -81,7 +81,7 @@ def comparison_markdown(view: ComparisonView) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _title(head: RunHead) -> Iterator[str]:
+def _title(head: RunHeader) -> Iterator[str]:
     yield f"# {_text(head.label)}"
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
     facts = {"run": code(head.id), "data": _text(head.data), "rows": rows}
@@ -113,11 +113,11 @@ def _headline(view: RunView) -> Iterator[str]:
 
 def _figures(view: RunView) -> Iterator[str]:
     """What the figures of the run show, in words."""
-    told = [description_of(part) for part in view.distributions]
+    told = [describe(part) for part in view.distributions]
     if view.plane is not None:
-        told.append(description_of(view.plane))
+        told.append(describe(view.plane))
     if view.scatter is not None:
-        told.append(description_of_scatter(view.scatter))
+        told.append(describe_scatter(view.scatter))
     if told:
         yield "## Distributions"
         yield _listed(map(_text, told))
@@ -158,7 +158,7 @@ def _disagreement(part: Disagreement | None) -> Iterator[str]:
     )
 
 
-def _worst(part: WorstRows, head: RunHead) -> Iterator[str]:
+def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
@@ -175,10 +175,10 @@ def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
     score = sample.scores.get(metric)
     found = None if score is None else support(sample, score)
     if found is not None:
-        yield from support_markdown(found, longest=LONGEST)
+        yield from evidence_map_markdown(found, longest=LONGEST)
 
 
-def _value(sample: SampleView, metric: str, head: RunHead) -> str:
+def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
     found = sample.scores.get(metric)
     return scaled(None if found is None else found.value, metric in head.shares)
 
@@ -206,7 +206,7 @@ def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
         yield usage_table(usage).markdown()
 
 
-def _origin(head: RunHead) -> Iterator[str]:
+def _origin(head: RunHeader) -> Iterator[str]:
     yield "## Provenance"
     yield code(plain(head.signature))
     if head.versions:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sgi.report.charts import COLOURS, GREY, nominal, quantitative, series_colour
-from sgi.report.descriptions import description_of_scatter, short, short_names
+from sgi.report.descriptions import describe_scatter, short, short_names
 from sgi.report.views.scatter import WIDE_GAP
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def scatter_figure(part: Scatter) -> Chart:
         layers.append(rings)
     return {
         "title": f"{up_name} against {across_name}",
-        "description": description_of_scatter(part),
+        "description": describe_scatter(part),
         "width": _SIDE,
         "height": _SIDE,
         # One JSON text: a page cleans each string of a chart, and these would be seven for each row.

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from sgi.report.views.sample import SampleView, ScoreView
 
-STORIES = 3_000_000
+TEXT_BUDGET = 3_000_000
 """So many characters of texts, details and evidence a file holds, shared by all rows that it tells whole."""
 
-_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
+_MAX_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
 _ITEMS = 200
-_DEEPEST = 12
+_MAX_DEPTH = 12
 
 
-def fitted(samples: Sequence[SampleView], *, budget: int = STORIES) -> tuple[SampleView, ...]:
+def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -> tuple[SampleView, ...]:
     """The rows, each text cut to the greatest of a few lengths at which all of them fit together.
 
     A text that is cut ends by saying how much of it is missing; so does a list of more than 200 parts. An
@@ -33,14 +33,14 @@ def fitted(samples: Sequence[SampleView], *, budget: int = STORIES) -> tuple[Sam
 
     >>> from sgi.report.views.sample import SampleView
     >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
-    >>> fitted([row])[0].response[-51:]
+    >>> fit_to_budget([row])[0].response[-51:]
     'xxx … [50,000 more characters omitted]'
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
-    for length in _LENGTHS:
+    for length in _MAX_LENGTHS:
         if sum(min(size, length) for row in sizes for size in row) <= budget:
             break
-    return tuple(_cut_sample(sample, length) for sample in samples)
+    return tuple(_shorten_sample(sample, length) for sample in samples)
 
 
 def cut(text: str, length: int) -> str:
@@ -65,7 +65,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(vars(value))
 
 
-def _cut_sample(sample: SampleView, length: int) -> SampleView:
+def _shorten_sample(sample: SampleView, length: int) -> SampleView:
     return replace(
         sample,
         question=cut(sample.question, length),
@@ -73,40 +73,41 @@ def _cut_sample(sample: SampleView, length: int) -> SampleView:
         response=cut(sample.response, length),
         reference=None if sample.reference is None else cut(sample.reference, length),
         alternatives=tuple(_few([cut(text, length) for text in sample.alternatives])),
-        metadata=_cut_value(dict(sample.metadata), length),
+        metadata=_shorten_value(dict(sample.metadata), length),
         reason=cut(sample.reason, length),
-        scores={name: _cut_score(score, length) for name, score in sample.scores.items()},
+        scores={name: _shorten_score(score, length) for name, score in sample.scores.items()},
     )
 
 
-def _cut_score(score: ScoreView, length: int) -> ScoreView:
+def _shorten_score(score: ScoreView, length: int) -> ScoreView:
     return replace(
         score,
         reason=cut(score.reason, length),
-        details=_cut_details(dict(score.details), length),
-        evidence=_cut_value(dict(score.evidence), length),
+        details=_shorten_details(dict(score.details), length),
+        evidence=_shorten_value(dict(score.evidence), length),
     )
 
 
-def _cut_details(details: dict[str, Any], length: int) -> Any:
+def _shorten_details(details: dict[str, Any], length: int) -> Any:
     if evidence_in(details) is None:
-        return _cut_value(details, length)
+        return _shorten_value(details, length)
     parts = {key: value for key, value in details.items() if key in EvidenceMap.model_fields}
     rest = {key: value for key, value in details.items() if key not in parts}
-    return _cut_value(parts, length, items=None) | _cut_value(rest, length)
+    return _shorten_value(parts, length, items=None) | _shorten_value(rest, length)
 
 
-def _cut_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
+def _shorten_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
     if isinstance(value, str):
         return cut(value, length)
-    if depth == _DEEPEST:
+    if depth == _MAX_DEPTH:
         return "…" if isinstance(value, (dict, list)) else value
     if isinstance(value, dict):
         return {
-            cut(str(key), length): _cut_value(item, length, depth + 1, items) for key, item in value.items()
+            cut(str(key), length): _shorten_value(item, length, depth + 1, items)
+            for key, item in value.items()
         }
     if isinstance(value, list):
-        whole = [_cut_value(item, length, depth + 1, items) for item in value]
+        whole = [_shorten_value(item, length, depth + 1, items) for item in value]
         return whole if items is None else _few(whole)
     return value
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
 
-from sgi.report.formatting import beginning, plain
+from sgi.report.formatting import one_line, plain
 from sgi.report.markdown import escaped
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table as RichTable
 
-_MAX_HEADING, _MAX_CELL = 60, 400
+_MAX_CELL = 400  # characters in a terminal
 
 
 class Cell(str):
@@ -97,11 +97,9 @@ class Table:
 
         table = RichTable(box=None, pad_edge=False)
         for name, words in zip(self.columns, self._words, strict=True):
-            table.add_column(
-                Text(beginning(plain(name), _MAX_HEADING)), justify="left" if words else "right", no_wrap=True
-            )
+            table.add_column(Text(one_line(name)), justify="left" if words else "right", no_wrap=True)
         for row in self.rows:
-            table.add_row(*(Text(beginning(plain(cell), _MAX_CELL)) for cell in row))
+            table.add_row(*(Text(one_line(cell, longest=_MAX_CELL)) for cell in row))
         return table
 
     def html(self) -> Markup:

@@ -42,14 +42,14 @@ def summary_table(
 
 def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> list[str]:
     n = metric.rows if rows is None else rows
-    interval = Cell(formatting.interval_of(metric, percent=percent), tooltip=metric.no_interval)
-    mean = Cell(formatting.mean_of(metric, percent=percent), css="strong")
-    return [mean, interval, f"{metric.ok:,} / {n:,}", formatting.gaps_of(metric, n)]
+    interval = Cell(formatting.format_interval(metric, percent=percent), tooltip=metric.no_interval)
+    mean = Cell(formatting.format_mean(metric, percent=percent), css="strong")
+    return [mean, interval, f"{metric.ok:,} / {n:,}", formatting.missing_values(metric, n)]
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
     """Counts of classes or grades, one line for each metric that has them."""
-    return [f"{metric.metric}: {formatting.classes_of(metric)}" for metric in metrics if metric.classes]
+    return [f"{metric.metric}: {formatting.format_classes(metric)}" for metric in metrics if metric.classes]
 
 
 def ranking_table(
@@ -58,7 +58,7 @@ def ranking_table(
     """AUROC of each metric and each trivial baseline; no rows without labels."""
     rankings = [(metric.metric, metric.ranking) for metric in metrics if metric.ranking is not None]
     rankings += [(formatting.baseline_name(baseline), baseline.ranking) for baseline in baselines]
-    rows = ((name, *formatting.ranks_of(ranking, digits=digits)) for name, ranking in rankings)
+    rows = ((name, *formatting.format_ranking(ranking, digits=digits)) for name, ranking in rankings)
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
     return Table.of(columns, rows, title="Ranking of labels")
 
@@ -70,7 +70,7 @@ def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> l
             *(("", "") if place else (group.name, f"{group.rows:,}")),
             metric.metric,
             mean,
-            *(formatting.end_of(end, metric, percent=percent) for end in (metric.best, metric.worst)),
+            *(formatting.format_extreme(end, metric, percent=percent) for end in (metric.best, metric.worst)),
             *others,
         )
         for group in groups
@@ -85,7 +85,7 @@ def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> l
 def _class_table(by: str, part: ClassTable) -> Table:
     name = f"{part.metric} by {by}"
     rows = (
-        (group, *(formatting.class_of(metric, kind) for kind in part.classes))
+        (group, *(formatting.format_class(metric, kind) for kind in part.classes))
         for group, metric in part.groups.items()
     )
     return Table.of((name, *part.classes), rows, title=name)

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from sgi.kernel.signature import package_version
 from sgi.web.api import operations
 from sgi.web.api import router as api
-from sgi.web.body_limit import Bounded
-from sgi.web.errors import Caught, add_errors
+from sgi.web.body_limit import BodyLimitMiddleware
+from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.routes import compare as comparing
 from sgi.web.routes import downloads, run, static
@@ -21,8 +21,8 @@ from sgi.web.routes import manage as tending
 from sgi.web.routes import row as sample
 from sgi.web.routes import runs as listing
 from sgi.web.routes import upload as uploading
-from sgi.web.security import Dressed, Security
-from sgi.web.single_flight_cache import Kept
+from sgi.web.security import Security, SessionMiddleware
+from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
 
 if TYPE_CHECKING:
@@ -43,26 +43,26 @@ def create_app(site: Site) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
-        lifespan=_living,
+        lifespan=_lifespan,
     )
     app.state.site = site
     app.state.jobs = Jobs(site.database, site.place)
-    app.state.kept = Kept()
+    app.state.cache = SingleFlightCache()
     app.include_router(operations.router)
     app.include_router(api.router)
     for pages in (listing, downloads, sample, run, comparing, tending, uploading, signing_in, static):
         app.include_router(pages.router)
-    add_errors(app)
-    app.add_middleware(Bounded, site=site)
+    add_error_handlers(app)
+    app.add_middleware(BodyLimitMiddleware, site=site)
     app.add_middleware(Security, site=site)
-    app.add_middleware(Caught)
-    app.add_middleware(Dressed)
-    app.add_middleware(operations.Measuring, site=site)
+    app.add_middleware(ErrorMiddleware)
+    app.add_middleware(SessionMiddleware)
+    app.add_middleware(operations.MetricsMiddleware, site=site)
     return app
 
 
 @asynccontextmanager
-async def _living(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """The scorer is ready before the first request; at the end, what runs is stopped so that it can go on."""
     site: Site = app.state.site
     await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())

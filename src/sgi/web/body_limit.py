@@ -18,7 +18,7 @@ FORM_LIMIT = 64 * 1024
 _API = "/api/"
 
 
-class Bounded:
+class BodyLimitMiddleware:
     """An ASGI application before another, which reads no more than a form or an upload may hold.
 
     What goes beyond is thrown away unread, up to as much again, so that a browser gets to see the answer.
@@ -40,10 +40,10 @@ class Bounded:
             return
         limit = self._site.upload_limit + FORM_LIMIT if scope["path"] == "/upload" else FORM_LIMIT
         declared = Request(scope).headers.get("content-length", "")
-        await self._app(scope, _Counting(receive, limit, _whole(declared)), send)
+        await self._app(scope, _LimitedReceive(receive, limit, _whole(declared)), send)
 
 
-class _Counting:
+class _LimitedReceive:
     """Hands over what comes in, until it is too much."""
 
     def __init__(self, receive: Receive, limit: int, declared: int) -> None:
@@ -60,13 +60,13 @@ class _Counting:
         while self._taken <= 2 * self._limit and message.get("more_body"):
             message = await self._receive()
             self._taken += len(message.get("body", b""))
-        raise HTTPException(413, too_large(self._limit))
+        raise HTTPException(413, too_large_message(self._limit))
 
 
-def too_large(limit: int) -> str:
+def too_large_message(limit: int) -> str:
     """What to say to somebody who sends more.
 
-    >>> too_large(100_000_000)
+    >>> too_large_message(100_000_000)
     'The upload exceeds the limit of 100.0 MB. Score the file with `sgi run`, or raise --upload-limit.'
     """
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.report import figures
-from sgi.report.descriptions import description_of, description_of_scatter
+from sgi.report.descriptions import describe, describe_scatter
 from sgi.report.html import chart_spec
 from sgi.report.scatter_figure import scatter_figure
 
@@ -32,30 +32,30 @@ def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
     """The differences of two runs, where there are any to draw."""
     if not any(made.difference.difference is not None for made in view.comparison.metrics):
         return []
-    return [_chart("comparison", figures.comparison_figure(view), description_of(view))]
+    return [_chart("comparison", figures.comparison_figure(view), describe(view))]
 
 
 def _run_charts(tables: RunTables, points: RunPoints) -> Iterator[dict[str, Any]]:
     plane, pair = points.plane, points.scatter
     if plane is not None and plane.points:
-        yield _chart("plane", figures.plane_figure(plane, brush=True), description_of(plane))
+        yield _chart("plane", figures.plane_figure(plane, brush=True), describe(plane))
     for n, spread in enumerate(tables.distributions):
-        yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
+        yield _chart(f"distribution-{n}", figures.distribution_figure(spread), describe(spread))
     for n, (table, metric) in enumerate(figures.group_figures(tables.groups)):
-        yield _chart(f"groups-{n}", figures.groups_figure(table, metric), description_of(table, metric))
+        yield _chart(f"groups-{n}", figures.groups_figure(table, metric), describe(table, metric))
     if pair is not None:
-        yield _chart("scatter", scatter_figure(pair), description_of_scatter(pair))
+        yield _chart("scatter", scatter_figure(pair), describe_scatter(pair))
     alike = tables.correlation
     if alike is not None:
-        yield _chart("correlation", figures.correlation_figure(alike), description_of(alike))
+        yield _chart("correlation", figures.correlation_figure(alike), describe(alike))
 
 
 def _label_charts(found: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
     if found:
-        yield _chart("roc", figures.roc_figure(found), description_of(found))
+        yield _chart("roc", figures.roc_figure(found), describe(found))
     calibrated = [part for part in found if part.reliability is not None]
     if calibrated:
-        yield _chart("reliability", figures.reliability_figure(calibrated), description_of(calibrated))
+        yield _chart("reliability", figures.reliability_figure(calibrated), describe(calibrated))
 
 
 def _chart(name: str, figure: Chart, description: str) -> dict[str, Any]:

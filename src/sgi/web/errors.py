@@ -24,11 +24,11 @@ _WORDS = {
 }
 
 
-def add_errors(app: FastAPI) -> None:
+def add_error_handlers(app: FastAPI) -> None:
     """Have an application answer each kind of error."""
     app.add_exception_handler(SgiError, _user_error)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _unreadable)
+    app.add_exception_handler(RequestValidationError, _validation_error)
 
 
 def _user_error(request: Request, error: Exception) -> Response:
@@ -41,14 +41,14 @@ def _http_error(request: Request, error: Exception) -> Response:
     return problem(request, status, _WORDS.get(status, str(detail)))
 
 
-def _unreadable(request: Request, error: Exception) -> Response:
+def _validation_error(request: Request, error: Exception) -> Response:
     del error  # its words are for programmers
     if request.method == "GET":
         return problem(request, 404, _WORDS[404])
     return problem(request, 400, "The form could not be read. Go back, reload the page and submit it again.")
 
 
-class Caught:
+class ErrorMiddleware:
     """An ASGI application before another: a bug in it is logged, and the caller is told that there is one.
 
     Args:

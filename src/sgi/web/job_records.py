@@ -115,12 +115,12 @@ def restore_jobs(folder: Path) -> Iterator[RestoredJob]:
         return
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, SgiError):
-            found = _restored(path)
+            found = _restore(path)
             if found is not None:
                 yield found
 
 
-def _restored(path: Path) -> RestoredJob | None:
+def _restore(path: Path) -> RestoredJob | None:
     age = time.time() - path.stat().st_mtime
     record = JobRecord(path, path.open("r+b"))
     if not _lock(record.stream):
@@ -132,7 +132,7 @@ def _restored(path: Path) -> RestoredJob | None:
         record.stream.truncate()  # the next line begins a line
         lines = list(map(json.loads, whole))
         facts = {name: value for line in lines for name, value in line.items()}
-        spec = _checked_spec(facts["spec"], path.parent.resolve())
+        spec = _validate_spec(facts["spec"], path.parent.resolve())
         started = facts.get("started") is True
         if started and age > _DAY:
             record.remove()
@@ -153,7 +153,7 @@ def _restored(path: Path) -> RestoredJob | None:
         return None
 
 
-def _checked_spec(values: dict[str, Any], folder: Path) -> RunSpec:
+def _validate_spec(values: dict[str, Any], folder: Path) -> RunSpec:
     """The spec of an upload, if it is one: of a file in this folder, and nothing that runs code."""
     spec = RunSpec.of(values)
     if set(values) - _KEYS or spec.data.parent != folder:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 State = Literal["waiting", "running", "finished", "failed", "stopped"]
 MAX_WAITING = 20
-_MOST_KNOWN = 200
+_MAX_KNOWN = 200
 _KILLED = "the server stopped while this upload was being scored"
 
 
@@ -147,7 +147,7 @@ class Jobs:
     def _add(self, job: Job) -> None:
         """Queue a job; the caller holds the condition."""
         self._known[job.id] = job
-        while len(self._known) > _MOST_KNOWN:
+        while len(self._known) > _MAX_KNOWN:
             self._known.popitem(last=False)
         self._waiting.append(job)
         if self._thread is None:
@@ -197,7 +197,7 @@ class Jobs:
         """Score one upload; whatever happens, the thread goes on with the next."""
         _note(job, {"started": True})
         try:
-            job.state = anyio.run(self._perform, job)
+            job.state = anyio.run(self._score, job)
         except _StopRequestedError:
             job.state = "stopped"
         except SgiError as error:
@@ -211,7 +211,7 @@ class Jobs:
         if job.record is not None and job.state != "stopped":
             job.record.remove()
 
-    async def _perform(self, job: Job) -> State:
+    async def _score(self, job: Job) -> State:
         scope = anyio.CancelScope()
         with self._changed:
             if self._closed:
@@ -220,7 +220,7 @@ class Jobs:
         try:
             with scope:
                 await start_run(
-                    job.spec, RunContext(self._place, listener=lambda event: self._heard(job, event))
+                    job.spec, RunContext(self._place, listener=lambda event: self._on_event(job, event))
                 )
         finally:
             with self._changed:
@@ -232,7 +232,7 @@ class Jobs:
                 make_views(self._database, job.run)
         return "finished"
 
-    def _heard(self, job: Job, event: Event) -> None:
+    def _on_event(self, job: Job, event: Event) -> None:
         match event:
             case RunBegan(run):
                 set_tags(self._database, run, job.tags)
@@ -264,10 +264,10 @@ def _note(job: Job, facts: dict[str, Any]) -> None:
             job.record.add(facts)
 
 
-def tags_of(text: str) -> tuple[str, ...]:
+def split_tags(text: str) -> tuple[str, ...]:
     """Tags, separated by commas.
 
-    >>> tags_of("nightly, german,")
+    >>> split_tags("nightly, german,")
     ('nightly', 'german')
     """
     return tuple(dict.fromkeys(tag for tag in map(str.strip, text.split(",")) if tag))

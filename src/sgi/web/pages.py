@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.errors import SgiError
     from sgi.store.run_queries import RunRecord
-    from sgi.web.security import Refused
+    from sgi.web.security import Refusal
     from sgi.web.site import Site
 
 _API = "/api/"
@@ -75,22 +75,22 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     return HTMLResponse(text.encode("utf-8", "replace"), status)
 
 
-def is_scripted(request: Request) -> bool:
+def is_htmx(request: Request) -> bool:
     """Whether a page's script asks, and not the browser itself."""
     return request.headers.get("hx-request") == "true"
 
 
-def is_part(request: Request) -> bool:
+def is_htmx_part(request: Request) -> bool:
     """Whether a script asks for a part of a page it shows already."""
-    return is_scripted(request) and request.headers.get("hx-request-type") == "partial"
+    return is_htmx(request) and request.headers.get("hx-request-type") == "partial"
 
 
-def go_to(path: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     """Show another page, by GET."""
     return RedirectResponse(path, 303)
 
 
-def found_run(site: Site, wanted: str) -> RunRecord:
+def run_or_404(site: Site, wanted: str) -> RunRecord:
     """The run with this id, name, or unique beginning of an id.
 
     Raises:
@@ -126,18 +126,18 @@ def problem(request: Request, status: int, message: str, *, title: str = "") -> 
 def _problem(request: Request, status: int, message: str, title: str) -> Response:
     if _is_of_api(request):
         return JSONResponse({"error": {"message": message, "hint": ""}}, status)
-    if is_part(request):
+    if is_htmx_part(request):
         return page(request, "problem_part.html", status=status, message=message)
     heading = title or _TITLES.get(status, "Something went wrong")
     return page(request, "problem.html", status=status, title=heading, message=message)
 
 
-def refusal(request: Request, refused: Refused) -> Response:
+def refusal(request: Request, refused: Refusal) -> Response:
     """The answer to a request that goes no further; a person is shown where to sign in."""
     if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP's own
         query = request.scope["query_string"]
         asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # as sent: ids can hold a slash
-        return go_to(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
+        return redirect(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
     response = problem(request, refused.status, refused.message, title=refused.title)
     if refused.status == 401:  # noqa: PLR2004 - HTTP's own
         response.headers["WWW-Authenticate"] = "Bearer"

@@ -17,7 +17,7 @@ _STEPS = frozenset({"", ".", ".."})
 """Segments that a browser takes for steps in the path, also where they are escaped."""
 
 
-class _Anything(Convertor[str]):
+class _AnyPath(Convertor[str]):
     """Every character, line ends too, which a path's own kind leaves out."""
 
     regex = r"[\s\S]+"
@@ -29,7 +29,7 @@ class _Anything(Convertor[str]):
         return value
 
 
-register_url_convertor("anything", _Anything())
+register_url_convertor("anything", _AnyPath())
 
 
 def segment(text: str) -> str:
@@ -61,7 +61,7 @@ def sample_path(run: str, sample_id: str) -> str:
     return run_path(run, "samples", segment(sample_id))
 
 
-def asked_sample(request: Request) -> str:
+def requested_sample(request: Request) -> str:
     """The id of the sample whose page is asked for, also one that is no valid Unicode."""
     if "id" in request.query_params:
         return request.query_params["id"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sgi.report.views.columns import run_columns
 from sgi.report.views.headline import headline
 from sgi.report.views.stored import RunViews
-from sgi.web.single_flight_cache import kept_of
+from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ def cached(request: Request, record: RunRecord, name: Hashable, make: Callable[[
         ServerBusyError: too many threads make values or wait for them.
     """
     state = (record.id, record.scored, record.changes, record.finished_at)
-    return kept_of(request).get((name, *state), make)
+    return cache_of(request).get((name, *state), make)
 
 
-def views_of(request: Request, record: RunRecord) -> RunViews:
+def run_views(request: Request, record: RunRecord) -> RunViews:
     """The views of a run, whose rows are read once for the requests that need them."""
     database = site_of(request).database
 
@@ -51,4 +51,4 @@ def views_of(request: Request, record: RunRecord) -> RunViews:
 def cached_headline(request: Request, record: RunRecord) -> Headline:
     """The headline of a run; without a summary it is computed from all rows."""
     database = site_of(request).database
-    return cached(request, record, "headline", lambda: headline(database, record, views_of(request, record)))
+    return cached(request, record, "headline", lambda: headline(database, record, run_views(request, record)))

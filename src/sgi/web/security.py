@@ -35,7 +35,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-SHORTEST_TOKEN = 16
+MIN_TOKEN_LENGTH = 16
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 SESSION = "sgi_session"
 LOGIN = "sgi_login"
@@ -46,8 +46,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_OPEN = frozenset({"/login", "/healthz", "/readyz"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
 """What answers without the token: the form that asks for it, and whether the server is alive."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2), as far as hosts are called: names and addresses, no escapes."""
@@ -57,7 +57,7 @@ _DIGITS = 15
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """Why a request is not answered: a status of HTTP, a heading, what to do, and after how many seconds."""
 
     status: int
@@ -86,24 +86,24 @@ def check_token(token: str | None, host: str, *, proxied: bool = False) -> str |
         reach = "Others can reach the server through its proxy" if proxied else f"Others can reach {host}"
         raise UsageError(
             f"{reach}, so a token is required.",
-            hint=f"Set SGI_SERVE_TOKEN to at least {SHORTEST_TOKEN} characters, or serve on 127.0.0.1.",
+            hint=f"Set SGI_SERVE_TOKEN to at least {MIN_TOKEN_LENGTH} characters, or serve on 127.0.0.1.",
         )
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+    if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
         hint = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
-        raise UsageError(f"A token has at least {SHORTEST_TOKEN} printable ASCII characters.", hint=hint)
+        raise UsageError(f"A token has at least {MIN_TOKEN_LENGTH} printable ASCII characters.", hint=hint)
     return token
 
 
-def own_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
+def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
     """The ``Host`` headers that a server answers; None for any.
 
     A server on this machine alone answers to the names of this machine, so that no other name leads to it,
     and to public names, which a reverse proxy passes on. By which names a machine is known on any other
     address, it cannot tell: there it answers to the public names alone, or to any where there are none.
 
-    >>> sorted(own_hosts("127.0.0.1", 8765))
+    >>> sorted(allowed_hosts("127.0.0.1", 8765))
     ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
-    >>> own_hosts("192.0.2.1", 80, ["SGI.example.org"])
+    >>> allowed_hosts("192.0.2.1", 80, ["SGI.example.org"])
     frozenset({'sgi.example.org'})
     """
     named = frozenset(name.lower() for name in public)
@@ -115,7 +115,7 @@ def own_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str
 
 def form_token(request: Request) -> str:
     """What a form of this session carries."""
-    return _signed(site_of(request), "form", request.state.session)
+    return _sign(site_of(request), "form", request.state.session)
 
 
 def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
@@ -131,7 +131,7 @@ def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
 def login_cookie(request: Request) -> tuple[str, int]:
     """What a browser keeps once it has shown the token, and for how many seconds: never the token itself."""
     ends = int(time.time()) + _LOGIN_SECONDS
-    return f"{ends}.{_login_mark(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
+    return f"{ends}.{_login_signature(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
 
 
 def try_token(site: Site, request: Request, given: str) -> bool:
@@ -154,7 +154,7 @@ def seconds_to_wait(site: Site, request: Request) -> int:
     return math.ceil(site.throttle.seconds_left(_address(request)))
 
 
-def is_known(site: Site, request: Request) -> bool:
+def is_authenticated(site: Site, request: Request) -> bool:
     """Whether a caller has shown the token, now or when signing in; everyone has where there is none."""
     if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
         return True
@@ -166,7 +166,7 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-class Dressed:
+class SessionMiddleware:
     """An ASGI application before another: gives a request its session, and what goes out its headers.
 
     Args:
@@ -185,11 +185,11 @@ class Dressed:
         known = request.cookies.get(SESSION, "")
         session = known if len(known) == _session_length() and known.isascii() else _new_session()
         scope.setdefault("state", {})["session"] = session
-        await self._app(scope, receive, _Sending(send, scope, "" if session == known else session))
+        await self._app(scope, receive, _HeaderSender(send, scope, "" if session == known else session))
 
 
 class Security:
-    """An ASGI application before another: refuses what it must. `Dressed` stands before it.
+    """An ASGI application before another: refuses what it must. `SessionMiddleware` stands before it.
 
     It decides by the path that routes are found by, never by an address put together with the ``Host``
     header, which a caller writes.
@@ -213,39 +213,39 @@ class Security:
 
         await refusal(Request(scope), refused)(scope, receive, send)
 
-    def _refusal(self, request: Request) -> Refused | None:
+    def _refusal(self, request: Request) -> Refusal | None:
         hosts = [host.lower() for host in request.headers.getlist("host")]
         host = hosts[0] if hosts else ""
         if self._site.hosts is not None and host not in self._site.hosts:
             names = ", ".join(sorted(self._site.hosts))
-            return Refused(400, "Wrong host", f"This server only answers requests for {names}.")
+            return Refusal(400, "Wrong host", f"This server only answers requests for {names}.")
         if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
-            return Refused(400, "Wrong host", "The Host header of this request is not valid.")
-        if request.method not in _SAFE and _is_foreign(request, host):
-            return Refused(403, "Cross-site request", "Only pages of this server can change data.")
+            return Refusal(400, "Wrong host", "The Host header of this request is not valid.")
+        if request.method not in _SAFE_METHODS and _is_cross_site(request, host):
+            return Refusal(403, "Cross-site request", "Only pages of this server can change data.")
         if _is_embedded(request):
-            return Refused(403, "Cross-site request", "Other sites can link to this page but not embed it.")
+            return Refusal(403, "Cross-site request", "Other sites can link to this page but not embed it.")
         path = request.scope["path"]
-        if path in _OPEN or path.startswith("/static/") or is_known(self._site, request):
+        if path in _PUBLIC_PATHS or path.startswith("/static/") or is_authenticated(self._site, request):
             return None
-        return _unknown(self._site, request)
+        return _unauthenticated(self._site, request)
 
 
-def _unknown(site: Site, request: Request) -> Refused:
+def _unauthenticated(site: Site, request: Request) -> Refusal:
     """What to say to a caller who has not shown the token, or may not try one yet."""
     seconds = seconds_to_wait(site, request) if "authorization" in request.headers else 0
     if seconds:
         return too_many_tokens(seconds)
-    return Refused(401, "Authentication required", "This server requires its token.")
+    return Refusal(401, "Authentication required", "This server requires its token.")
 
 
-def too_many_tokens(seconds: int) -> Refused:
+def too_many_tokens(seconds: int) -> Refusal:
     """Why tokens of an address are not looked at."""
     message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
-    return Refused(429, "Too many wrong tokens", message, seconds)
+    return Refusal(429, "Too many wrong tokens", message, seconds)
 
 
-class _Sending:
+class _HeaderSender:
     """Adds the headers to the start of a response."""
 
     def __init__(self, send: Send, scope: Scope, new_session: str) -> None:
@@ -266,7 +266,7 @@ class _Sending:
         await self._send(message)
 
 
-def _is_foreign(request: Request, host: str) -> bool:
+def _is_cross_site(request: Request, host: str) -> bool:
     """Whether a browser says that a page of another site asks; other programs say nothing."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return True
@@ -288,15 +288,15 @@ def _is_login(site: Site, session: str, login: str) -> bool:
     if not (ends.isascii() and ends.isdecimal() and len(ends) < _DIGITS and int(ends) > time.time()):
         return False
     return secrets.compare_digest(
-        _login_mark(site, session, int(ends)).encode(), mark.encode("utf-8", "replace")
+        _login_signature(site, session, int(ends)).encode(), mark.encode("utf-8", "replace")
     )
 
 
-def _login_mark(site: Site, session: str, ends: int) -> str:
-    return _signed(site, "login", f"{session}.{ends}.{site.token}")
+def _login_signature(site: Site, session: str, ends: int) -> str:
+    return _sign(site, "login", f"{session}.{ends}.{site.token}")
 
 
-def _signed(site: Site, purpose: str, text: str) -> str:
+def _sign(site: Site, purpose: str, text: str) -> str:
     return hmac.new(site.secret, f"{purpose}:{text}".encode(), sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What is dear to compute and wanted several times: the last few, by what they were made of."""
+"""LRU cache with single-flight computation."""
 
 from __future__ import annotations
 
@@ -19,88 +19,92 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 T = TypeVar("T")
-_MOST_BYTES = 256_000_000
-_MOST_BUSY = 16
-"""Of the 40 threads that answer: the others stay free for what is quick."""
+_MAX_BYTES = 256_000_000
+_MAX_THREADS = 16
+"""Of 40 worker threads; the others stay free for quick requests."""
 _OBJECT = 64
-"""Bytes of a small Python object, roughly."""
+"""Approximate bytes of a small Python object."""
 
 
-class Kept:
-    """The values of the last few keys; each is made by one thread, and whoever else wants it waits for that.
+class SingleFlightCache:
+    """LRU cache in which one thread computes a value and others that need it wait.
+
+    `cachetools` has no single flight and no bound on the threads that wait.
 
     Args:
-        most: how many are kept.
-        most_bytes: how much they hold together, as ``size_of`` estimates it; a larger value is not kept.
-        most_busy: how many threads make values or wait for them.
+        max_entries: number of values.
+        max_bytes: their total size as ``size_of`` estimates it; a larger value is not stored.
+        max_threads: threads that compute values or wait for them.
 
-    >>> kept = Kept(1)
-    >>> kept.get("a", lambda: 1), kept.get("a", lambda: 2), kept.get("b", lambda: 3), kept.get("a", lambda: 4)
-    (1, 1, 3, 4)
+    >>> cache = SingleFlightCache(1)
+    >>> [cache.get(key, lambda: value) for key, value in (("a", 1), ("a", 2), ("b", 3), ("a", 4))]
+    [1, 1, 3, 4]
     """
 
-    def __init__(self, most: int = 64, *, most_bytes: int = _MOST_BYTES, most_busy: int = _MOST_BUSY) -> None:
-        self._most = most
-        self._most_bytes = most_bytes
-        self._most_busy = most_busy
+    def __init__(
+        self, max_entries: int = 64, *, max_bytes: int = _MAX_BYTES, max_threads: int = _MAX_THREADS
+    ) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._max_threads = max_threads
         self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._making: dict[Hashable, Future[Any]] = {}
+        self._pending: dict[Hashable, Future[Any]] = {}
         self._busy = 0
         self._lock = Lock()
         self._thread = local()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of the key, made if it isn't there; what making it raises is told to all who wait.
+        """The value of the key, computed if it is missing; an error is raised in all waiting threads.
 
         Raises:
-            ServerBusyError: too many threads make values or wait for them.
+            ServerBusyError: too many threads compute values or wait for them.
         """
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
                 return cast("T", self._values[key][0])
-            nested = getattr(self._thread, "busy", False)  # what makes a value may need another one
-            if self._busy >= self._most_busy and not nested:
+            nested = getattr(self._thread, "busy", False)  # a computation can need another value
+            if self._busy >= self._max_threads and not nested:
                 raise ServerBusyError("The server is busy with other pages.", hint="Try again in a moment.")
             self._busy += not nested
-            others = self._making.get(key)
+            others = self._pending.get(key)
             mine: Future[Any] = Future()
             if others is None:
-                self._making[key] = mine
+                self._pending[key] = mine
         self._thread.busy = True
         try:
-            return cast("T", others.result()) if others is not None else self._made(key, make, mine)
+            return cast("T", others.result()) if others is not None else self._compute(key, make, mine)
         finally:
             self._thread.busy = nested
             with self._lock:
                 self._busy -= not nested
 
-    def _made(self, key: Hashable, make: Callable[[], T], told: Future[Any]) -> T:
+    def _compute(self, key: Hashable, make: Callable[[], T], future: Future[Any]) -> T:
         try:
             value = make()
-            self._keep(key, value)
+            self._store(key, value)
         except BaseException as error:
             with self._lock:
-                self._making.pop(key, None)
-            told.set_exception(error)
+                self._pending.pop(key, None)
+            future.set_exception(error)
             raise
-        told.set_result(value)
+        future.set_result(value)
         return value
 
-    def _keep(self, key: Hashable, value: Any) -> None:
+    def _store(self, key: Hashable, value: Any) -> None:
         size = size_of(value)
         with self._lock:
-            self._making.pop(key, None)
+            self._pending.pop(key, None)
             self._values[key] = value, size
-            while len(self._values) > self._most or self._held() > self._most_bytes:
+            while len(self._values) > self._max_entries or self._total_bytes() > self._max_bytes:
                 self._values.popitem(last=False)
 
-    def _held(self) -> int:
+    def _total_bytes(self) -> int:
         return sum(size for _, size in self._values.values())
 
 
 def size_of(value: Any) -> int:
-    """The memory of a value with all in it, in bytes, roughly; what is in it twice counts twice.
+    """Estimate the memory of a value in bytes; shared parts count twice.
 
     >>> size_of(b"1234"), size_of({"a": np.zeros(1000)}), size_of(["one", None])
     (68, 8193, 195)
@@ -118,6 +122,6 @@ def size_of(value: Any) -> int:
     return _OBJECT
 
 
-def kept_of(request: Request) -> Kept:
-    """What the application that a request came to has kept."""
-    return cast("Kept", request.app.state.kept)
+def cache_of(request: Request) -> SingleFlightCache:
+    """The cache of the application."""
+    return cast("SingleFlightCache", request.app.state.cache)

@@ -1,4 +1,4 @@
-"""How many do the same at once: work that takes long must leave threads to those who ask for little."""
+"""Limits how many slow requests run at once."""
 
 from __future__ import annotations
 
@@ -13,43 +13,45 @@ if TYPE_CHECKING:
 
 
 class ServerBusyError(SgiError):
-    """So much is being done already that no more is taken; it can be asked for again later."""
+    """The server is busy; the client can retry later."""
 
 
-class Turns:
-    """One works at a time; a few wait for their turn, for a while; the others are asked to come again.
+class Throttle:
+    """Runs one request at a time, lets a few wait, and refuses the others.
+
+    `anyio.CapacityLimiter` does not replace it: it works in coroutines and does not bound the queue.
 
     Args:
-        most_waiting: how many wait at most.
-        seconds: how long each waits at most.
+        max_waiting: requests that can wait.
+        seconds: how long each can wait.
 
-    >>> turns = Turns(most_waiting=0)
-    >>> with turns.taken():
-    ...     with turns.taken():
+    >>> throttle = Throttle(max_waiting=0)
+    >>> with throttle.acquire():
+    ...     with throttle.acquire():
     ...         pass
     Traceback (most recent call last):
         ...
     sgi.web.throttle.ServerBusyError: The server is busy with other downloads. Try again in a moment.
     """
 
-    def __init__(self, most_waiting: int = 4, seconds: float = 5.0) -> None:
-        self._places = BoundedSemaphore(1 + most_waiting)
-        self._turn = Lock()
+    def __init__(self, max_waiting: int = 4, seconds: float = 5.0) -> None:
+        self._queue = BoundedSemaphore(1 + max_waiting)
+        self._lock = Lock()
         self._seconds = seconds
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Have the turn within the block.
+    def acquire(self) -> Iterator[None]:
+        """Run the block alone.
 
         Raises:
-            ServerBusyError: too many wait, or the turn did not come in time.
+            ServerBusyError: too many requests wait, or the wait took too long.
         """
-        with _held(self._places, 0.0), _held(self._turn, self._seconds):
+        with _locked(self._queue, 0.0), _locked(self._lock, self._seconds):
             yield
 
 
 @contextmanager
-def _held(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
+def _locked(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
         raise ServerBusyError("The server is busy with other downloads.", hint="Try again in a moment.")
     try:

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.cli.evidence_map import evidence_map_lines
-from sgi.report.views.evidence_map import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES, support_view
+from sgi.report.views.evidence_map import (
+    MAX_FACTS,
+    MAX_SENTENCES,
+    MOST_PASSAGES,
+    SIGNAL_MEANINGS,
+    evidence_map_view,
+)
 from support.evidence_maps import CONTEXTS, OPENED, TALL, details, fact, hostile, sentence
 
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def lines(body: dict[str, Any], width: int = 100, contexts: Sequence[str] = CONTEXTS) -> list[str]:
-    view = support_view(body, contexts)
+    view = evidence_map_view(body, contexts)
     assert view is not None
     return [line.plain for line in evidence_map_lines(view, width=width)]
 
@@ -98,7 +104,7 @@ def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
     made = lines(details(sentences=(doubted,)))
     assert made[2] == " 1  0.30  It is 312 m tall."
-    assert made[4] == f"{' ' * 10}why: {IN_WORDS['known']}; {IN_WORDS['copied']}"
+    assert made[4] == f"{' ' * 10}why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}"
 
 
 def test_what_is_left_out_is_told() -> None:
@@ -107,10 +113,10 @@ def test_what_is_left_out_is_told() -> None:
     many = (full, *[sentence(TALL)] * (n - 1))
     body = details(sentences=many, passages=tuple(range(n)), unused=tuple(range(n)))
     made = lines(body, contexts=["a"] * n)
-    sentences, passages = f"the first {MOST_SENTENCES} of {n}", f"the first {MOST_PASSAGES} of {n}"
+    sentences, passages = f"the first {MAX_SENTENCES} of {n}", f"the first {MOST_PASSAGES} of {n}"
     assert f"Only {sentences} sentences and {passages} passages are shown." in made
     assert f"Nor do {n - MOST_PASSAGES} further passages." in made
-    assert made.count(f"{' ' * 10}and {n - MOST_FACTS} further facts") == 1
+    assert made.count(f"{' ' * 10}and {n - MAX_FACTS} further facts") == 1
 
 
 @given(st.text(max_size=60), st.integers(-5, 200))

@@ -54,7 +54,7 @@ def test_markdown_goes_to_stdout_or_into_a_file(sgi, kept, tmp_path):
     page = sgi("report", "monday", "--db", kept, "--format", "md", "--worst", "1")
     assert (page.code, page.err) == (0, "")
     assert page.out.startswith("# monday\n")
-    assert page.out.count("## Lowest-scoring rows by") == 3
+    assert page.out.count("## Rows with the ") == 3
     assert sgi("report", "monday", "--db", kept, "-o", "a.md", "--worst", "1", "-q").err == ""
     assert (tmp_path / "a.md").read_text(encoding="utf-8") == page.out
 

@@ -11,7 +11,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
 from sgi.metrics.grounding.detector import Grounding
-from sgi.report.views.evidence_map import beside_support, support_view
+from sgi.report.views.evidence_map import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric
@@ -147,9 +147,9 @@ def test_a_calibrated_detector_has_its_evidence_map():
     inner = hashed([sample])
     made = FITTED.applied(inner, Batch.of([sample]))
     assert evidence_map({name: made.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
-    shown = support_view(made.details[0], sample.contexts)
-    assert shown == support_view(inner.details[0], sample.contexts)
-    assert [*beside_support(made.details[0])] == ["score", "threshold", "verdict"]
+    shown = evidence_map_view(made.details[0], sample.contexts)
+    assert shown == evidence_map_view(inner.details[0], sample.contexts)
+    assert [*other_details(made.details[0])] == ["score", "threshold", "verdict"]
 
 
 def test_no_rows_have_no_scores():

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sgi.report.evidence_map_markdown import support_markdown
+from sgi.report.evidence_map_markdown import evidence_map_markdown
 from sgi.report.run_markdown import run_markdown
-from sgi.report.views.evidence_map import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES, support_view
-from sgi.report.views.lowest import WorstRows
+from sgi.report.views.evidence_map import (
+    MAX_FACTS,
+    MAX_SENTENCES,
+    MOST_PASSAGES,
+    SIGNAL_MEANINGS,
+    evidence_map_view,
+)
+from sgi.report.views.lowest import LowestRows
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.views import HOSTILE, bare_view, sample, score
 
@@ -23,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def lines(body: Mapping[str, Any], longest: int = 200) -> list[str]:
-    view = support_view(body, CONTEXTS)
+    view = evidence_map_view(body, CONTEXTS)
     assert view is not None
-    return list(support_markdown(view, longest=longest))
+    return list(evidence_map_markdown(view, longest=longest))
 
 
-def worst(metric: str, row: SampleView) -> WorstRows:
-    return WorstRows(metric, higher_is_better=True, samples=(row,))
+def worst(metric: str, row: SampleView) -> LowestRows:
+    return LowestRows(metric, higher_is_better=True, samples=(row,))
 
 
 def test_only_what_is_doubtful_or_marked_is_told() -> None:
@@ -50,14 +56,14 @@ def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     made = lines(details(sentences=(doubted,), unused=()))
     assert made[1:] == [
         "  - sentence 1 (score 0.30): It is 312 m tall.",
-        f"    - why: {IN_WORDS['known']}; {IN_WORDS['copied']}",
+        f"    - why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}",
     ]
 
 
 def test_what_is_left_out_is_told() -> None:
-    many = (sentence(TALL),) * (MOST_SENTENCES + 1)
+    many = (sentence(TALL),) * (MAX_SENTENCES + 1)
     made = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
-    assert made[1] == f"  - Only the first {MOST_SENTENCES} of {MOST_SENTENCES + 1} sentences are shown."
+    assert made[1] == f"  - Only the first {MAX_SENTENCES} of {MAX_SENTENCES + 1} sentences are shown."
     assert made[-1] == "  - 2 more passages support no sentence"
 
 
@@ -73,7 +79,7 @@ def test_a_cut_before_a_mark_leaves_no_stars() -> None:
 
 
 def test_facts_beyond_the_most_are_counted() -> None:
-    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MOST_FACTS + 3)))
+    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MAX_FACTS + 3)))
     made = lines(details(sentences=(many,), unused=()))
     assert "    - and 3 more facts" in made
 

@@ -15,7 +15,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report import figures
 from sgi.report.charts import COLOURS, save_figure
-from sgi.report.descriptions import description_of, short_names
+from sgi.report.descriptions import describe, short_names
 from sgi.report.scatter_figure import scatter_figure
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.correlation import Correlation
@@ -23,7 +23,7 @@ from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
 from sgi.report.views.labelled import Labelled
 from sgi.report.views.plane import Plane, PlanePoint
-from sgi.report.views.run_header import RunHead
+from sgi.report.views.run_header import RunHeader
 from sgi.report.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
@@ -79,7 +79,7 @@ def labelled(metric="sgi", *, calibrated=True):
 
 
 def head(name):
-    return RunHead("id", name, "d", 4, 4, 0, "finished", "", "", None, (), {}, frozenset(), (), "s", {}, {})
+    return RunHeader("id", name, "d", 4, 4, 0, "finished", "", "", None, (), {}, frozenset(), (), "s", {}, {})
 
 
 def difference(metric, value, verdict="worse"):
@@ -232,7 +232,7 @@ def test_groups_stand_with_their_intervals_and_the_largest_of_many():
     assert (dots["easy"]["low"], dots["easy"]["high"]) == pytest.approx((0.1, 0.3))
     assert chart["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.0, 1.0]
     many = figures.groups_figure(groups(names=[f"{'x' * 90}{n}" for n in range(40)]), "sgi")
-    assert len({row["label"] for row in values(many)}) == figures.GROUPS
+    assert len({row["label"] for row in values(many)}) == figures.MAX_DRAWN_GROUPS
     assert many["title"].endswith("(largest 30 of 40)")
 
 
@@ -271,34 +271,32 @@ def test_verdicts_have_their_colours():
 
 
 def test_words_hold_the_numbers_that_matter():
-    assert description_of(distribution()) == (
+    assert describe(distribution()) == (
         "sgi over 8 rows. Largest of 2 bins: 1 to 1.5, with 75.0 % of label 1; 0.5 to 1, with 100.0 % of "
         "label 0. The outermost bins include 1 row below and 2 above the axis."
     )
-    assert description_of(plane(rows=9)) == (
+    assert describe(plane(rows=9)) == (
         "The angles θ(r, c) and θ(r, q) of 3 of 9 rows, evenly sampled: 2 (66.7 %) above the diagonal "
         "(SGI > 1). Of label 1: 1 (100.0 %); of label 0: 1 (100.0 %)."
     )
-    assert description_of(groups()) == "sgi by method, 2 groups: means from 0.2000 (easy) to 0.2100 (hard)."
-    assert "highest for flat and bleu (0.25), lowest for bleu and sgi (-0.50)" in description_of(
-        correlation()
-    )
-    assert description_of([labelled()]) == (
+    assert describe(groups()) == "sgi by method, 2 groups: means from 0.2000 (easy) to 0.2100 (hard)."
+    assert "highest for flat and bleu (0.25), lowest for bleu and sgi (-0.50)" in describe(correlation())
+    assert describe([labelled()]) == (
         "Metrics against labels: sgi AUROC 0.750, expected calibration error 0.130, 8 rows."
     )
-    assert description_of(comparison(difference("sgi", -0.1))) == (
+    assert describe(comparison(difference("sgi", -0.1))) == (
         "friday − monday over 4 pairs: sgi -0.1000 [-0.2000, +0.0000], worse."
     )
 
 
 def test_words_for_what_is_empty():
-    assert description_of(Distribution("sgi", (0, 1), {}, 0, 0)) == "sgi has no values."
-    assert description_of(plane(labels=(), rows=0)) == "No row has both angles of sgi."
-    assert description_of(GroupTable("by", ())) == " by by, 0 groups: no group has a mean."
-    assert description_of(Correlation(("a",), ((1.0,),), ((3,),))) == "No pair of 1 metric has a correlation."
-    assert description_of([]) == "No metric has values for rows with both labels."
-    assert "9 metrics" not in description_of([labelled()] * 10)
-    assert description_of([labelled()] * 10).endswith("and 2 more metrics.")
+    assert describe(Distribution("sgi", (0, 1), {}, 0, 0)) == "sgi has no values."
+    assert describe(plane(labels=(), rows=0)) == "No row has both angles of sgi."
+    assert describe(GroupTable("by", ())) == " by by, 0 groups: no group has a mean."
+    assert describe(Correlation(("a",), ((1.0,),), ((3,),))) == "No pair of 1 metric has a correlation."
+    assert describe([]) == "No metric has values for rows with both labels."
+    assert "9 metrics" not in describe([labelled()] * 10)
+    assert describe([labelled()] * 10).endswith("and 2 more metrics.")
 
 
 def test_shortened_names_stay_different():
@@ -310,9 +308,9 @@ def test_a_page_draws_each_table_with_each_metric_that_has_means():
     tables = [groups(), GroupTable("topic", (Group("x", 4, (mean("sgi", None), mean("bleu", 0.5))),))]
     assert figures.group_figures(tables) == [(tables[0], "sgi"), (tables[1], "bleu")]
     many = [groups() for _ in range(20)]
-    assert len(figures.group_figures(many)) == figures.GROUP_FIGURES
+    assert len(figures.group_figures(many)) == figures.MAX_GROUP_FIGURES
     small = Group("x", 1, (mean("sgi", 0.5),))
-    undrawn = GroupTable("k", (*[Group("y", 2, (mean("sgi", None),))] * figures.GROUPS, small))
+    undrawn = GroupTable("k", (*[Group("y", 2, (mean("sgi", None),))] * figures.MAX_DRAWN_GROUPS, small))
     assert figures.group_figures([undrawn]) == []
 
 
@@ -334,5 +332,5 @@ def test_the_names_of_a_comparison_are_those_of_its_page():
 
 
 def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():
-    told = description_of([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
+    told = describe([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
     assert "error 0.130, Brier score 0.210 (base rate 0.250), 8 rows" in told

@@ -6,7 +6,7 @@ import pytest
 
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
-from sgi.report.formatting import STEERING, interval_of, mean_of, plain
+from sgi.report.formatting import STEERING, format_interval, format_mean, plain
 from sgi.stats.intervals import Interval
 
 SEEN = "a\t\n é東👩\u200d"
@@ -36,4 +36,4 @@ def test_what_steers_is_the_same_for_pages_and_commands():
 )
 def test_a_share_is_percent_unless_told(parts, percent, told):
     found = made(**parts)
-    assert (mean_of(found, percent=percent), interval_of(found, percent=percent)) == told
+    assert (format_mean(found, percent=percent), format_interval(found, percent=percent)) == told

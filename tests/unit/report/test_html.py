@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from sgi.report.html import comparison_report, run_report
 from sgi.report.page import content_hash
-from sgi.report.size_limit import STORIES, cut, fitted
+from sgi.report.size_limit import TEXT_BUDGET, cut, fit_to_budget
 from sgi.report.views.comparison import ChangedSample
 from sgi.report.views.comparison import comparison_view as view_of
-from sgi.report.views.evidence_map import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES
-from sgi.report.views.lowest import WorstRows
+from sgi.report.views.evidence_map import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
+from sgi.report.views.lowest import LowestRows
 from sgi.report.views.rows import row_page as page_of
 from sgi.report.views.run import run_view as run_of
 from sgi.store.database import open_database
@@ -215,7 +215,7 @@ def test_a_stopped_run_says_why() -> None:
 def test_a_megabyte_of_response_is_cut_and_says_so() -> None:
     long = [sample(at, response="x" * _MEGA) for at in range(8)]
     told = run_report(
-        run_view(worst=(WorstRows("sgi", higher_is_better=True, samples=tuple(long)),)),
+        run_view(worst=(LowestRows("sgi", higher_is_better=True, samples=tuple(long)),)),
         row_page(3),
         export=None,
     )
@@ -231,27 +231,27 @@ def test_the_table_of_many_long_rows_keeps_its_size() -> None:
 @given(st.lists(st.text(max_size=400), max_size=4), st.integers(200, 2000))
 @settings(max_examples=25)
 def test_fitted_rows_keep_to_the_budget_or_to_the_least_length(texts: list[str], budget: int) -> None:
-    found = fitted([sample(at, response=text) for at, text in enumerate(texts)], budget=budget)
+    found = fit_to_budget([sample(at, response=text) for at, text in enumerate(texts)], budget=budget)
     for text, row in zip(texts, found, strict=True):
         assert row.response in {text, cut(text, 200)}
 
 
 def test_short_rows_are_not_touched() -> None:
     given_rows = [sample(0), sample(1)]
-    assert fitted(given_rows) == tuple(given_rows)
+    assert fit_to_budget(given_rows) == tuple(given_rows)
 
 
 def test_endless_details_are_cut_too() -> None:
     deep: Any = "end"
     for _ in range(100):
         deep = [deep]
-    details = {"many": list(range(10_000)), "deep": deep, "x" * 1000: "y" * STORIES}
-    (row,) = fitted([sample(0, contexts=("c",) * 1000, scores={"m": score(1.0, details=details)})])
+    details = {"many": list(range(10_000)), "deep": deep, "x" * 1000: "y" * TEXT_BUDGET}
+    (row,) = fit_to_budget([sample(0, contexts=("c",) * 1000, scores={"m": score(1.0, details=details)})])
     assert len(row.contexts) == 201
     assert "800 more" in row.contexts[-1]
     made = dict(row.scores["m"].details)
     assert len(made["many"]) == 201
-    assert len(json.dumps(made)) < STORIES
+    assert len(json.dumps(made)) < TEXT_BUDGET
 
 
 def test_the_comparison_has_both_answers_and_both_headlines() -> None:
@@ -303,7 +303,7 @@ def test_the_brier_score_stands_beside_that_of_the_base_rate(report: str) -> Non
 
 def _with_evidence(body: dict[str, Any]) -> str:
     row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores={"grounding": score(0.01, details=body)})
-    worst = WorstRows("grounding", higher_is_better=True, samples=(row,))
+    worst = LowestRows("grounding", higher_is_better=True, samples=(row,))
     return run_report(replace(bare_view(), worst=(worst,)), row_page(0), export=None)
 
 
@@ -350,7 +350,7 @@ def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
 def test_a_doubtful_sentence_without_a_mark_says_why() -> None:
     doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
     told = _with_evidence(details(sentences=(doubted,)))
-    assert f'<p class="faint">Why: {IN_WORDS["known"]}; {IN_WORDS["copied"]}.</p>' in told
+    assert f'<p class="faint">Why: {SIGNAL_MEANINGS["known"]}; {SIGNAL_MEANINGS["copied"]}.</p>' in told
     assert "Why:" not in _with_evidence(details())
 
 
@@ -361,9 +361,9 @@ def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
         sentences=(full, *[sentence(TALL)] * (n - 1)), passages=tuple(range(n)), unused=tuple(range(n))
     )
     told = _with_evidence(body).split("<script", 1)[0]
-    first = f"the first {MOST_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
+    first = f"the first {MAX_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
     assert f'<p class="strong">Only {first} are shown.</p>' in told
-    assert told.count('class="n heat-') == MOST_SENTENCES * MOST_PASSAGES
+    assert told.count('class="n heat-') == MAX_SENTENCES * MOST_PASSAGES
     assert f"<li>and {n - MOST_PASSAGES} more passages</li>" in told
-    assert told.count(f"<li>and {n - MOST_FACTS} more facts</li>") == 1
+    assert told.count(f"<li>and {n - MAX_FACTS} more facts</li>") == 1
     assert "log_odds" not in told

@@ -16,7 +16,7 @@ import sgi
 from sgi.analysis.compare import compare
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UsageError
-from sgi.report.notebook import html_of
+from sgi.report.notebook import notebook_html
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y> \x00\x1b\u202e"
 ROWS = [
@@ -59,7 +59,7 @@ def formatted(value):
 
 
 def test_a_result_is_a_table_with_coverage_and_a_chart_a_metric(result):
-    page = html_of(result)
+    page = notebook_html(result)
     table = cells(page)
     assert table[0] == ["metric", "mean", "95 % interval", "ok / n", "no value"]
     found = result.summary().metrics[0]
@@ -82,7 +82,7 @@ def test_a_result_is_a_table_with_coverage_and_a_chart_a_metric(result):
 
 def test_ipython_shows_the_page_and_the_text(result):
     data = formatted(result)
-    assert data["text/html"] == html_of(result)
+    assert data["text/html"] == notebook_html(result)
     assert data["text/plain"] == str(result)
     for shown, tables in ((result.summary(), 2), (compare(result.scored("a"), result.scored("b")), 2)):
         data = formatted(shown)
@@ -93,7 +93,7 @@ def test_ipython_shows_the_page_and_the_text(result):
 def test_a_comparison_is_a_table_and_one_chart(result):
     worse = sgi.evaluate([row | {"response": "Nothing."} for row in ROWS], ["content_f1", "squad_em"])
     made = compare(result.scored("monday"), worse.scored("friday"))
-    page = html_of(made)
+    page = notebook_html(made)
     assert cells(page)[1][0] == "content_f1"
     assert cells(page)[1][-1] == "worse"
     ((drawing, told),) = pictures(page)
@@ -104,7 +104,7 @@ def test_a_comparison_is_a_table_and_one_chart(result):
 
 def test_without_the_extra_images_there_is_a_table_and_the_command_that_installs_it(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    page = html_of(result)
+    page = notebook_html(result)
     assert (page.count("<table>"), page.count("<img")) == (2, 0)
     assert page.count("[images]") == 1
 
@@ -121,7 +121,7 @@ def test_hostile_names_are_text():
     row = {"id": "1", "response": "a", "reference": "a"}
     scored = sgi.evaluate([row], ["squad_em"])
     made = compare(scored.scored(HOSTILE), scored.scored("b"))
-    page = html_of(made)
+    page = notebook_html(made)
     assert "<script" not in page
     assert "onerror" not in re.sub("&lt;.*?&gt;", "", page)
     assert not set(page) & set("\x00\x1b\u202e")
@@ -132,19 +132,19 @@ def test_hostile_names_are_text():
 def test_rejected_rows_and_rows_without_a_value_are_told():
     given = [{"response": "a", "reference": "a"}, {"response": "a"}, {"label": "perhaps", "response": 1}]
     made = sgi.evaluate(given, ["squad_em"], on_error="skip")
-    page = html_of(made)
+    page = notebook_html(made)
     assert f"{len(made.rejected)} rows could not be parsed." in page
     assert cells(page)[1][3:] == ["1 / 2", "1 missing"]
 
 
 def test_a_result_without_values_has_a_table_and_no_chart():
-    page = html_of(sgi.evaluate([{"response": "The.", "reference": "A."}], ["content_f1"]))
+    page = notebook_html(sgi.evaluate([{"response": "The.", "reference": "A."}], ["content_f1"]))
     assert cells(page)[1] == ["content_f1", "–", "–", "0 / 1", "1 undefined"]
     assert not pictures(page)
 
 
 def test_pictures_are_legible_on_either_ground(result):
-    for drawing, _ in pictures(html_of(result)):
+    for drawing, _ in pictures(notebook_html(result)):
         inks = {element.get("fill") for element in drawing.iter() if element.tag.endswith("text")}
         assert inks == {"#767676"}
         assert drawing.get("style") is None  # no ground of its own
@@ -152,7 +152,7 @@ def test_pictures_are_legible_on_either_ground(result):
 
 def test_what_is_no_result_is_refused():
     with pytest.raises(TypeError, match="NotebookRepr cannot be displayed in a notebook"):
-        html_of(NotebookRepr())
+        notebook_html(NotebookRepr())
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from sgi.report.formatting import beginning, gaps_of, interval_of, mean_of, notes, plain, pretty, probability
+from sgi.report.formatting import (
+    beginning,
+    format_interval,
+    format_mean,
+    missing_values,
+    notes,
+    plain,
+    pretty,
+    probability,
+)
 from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.report.row_details import as_tree, passages, remarks
 from sgi.stats.intervals import Interval
@@ -148,20 +157,20 @@ def test_any_details_can_be_shown(value: object) -> None:
 
 def test_counts_and_percentages_are_told_in_their_own_unit() -> None:
     counted = summary("tokens", total=1234.0, interval=Interval(10.0, 11.0, 0.95, "t"))
-    assert (mean_of(counted), interval_of(counted)) == ("1,234", "[1,200.0, 1,320.0]")
+    assert (format_mean(counted), format_interval(counted)) == ("1,234", "[1,200.0, 1,320.0]")
     percent = summary(
         "accuracy", mean=51.5, is_share=False, is_percentage=True, interval=Interval(50, 53, 0.95, "t")
     )
-    assert (mean_of(percent), interval_of(percent)) == ("51.50 %", "[50.00, 53.00]")
-    assert (mean_of(summary("bleu")), interval_of(summary("bleu"))) == ("50.00 %", "[40.00, 60.00]")
-    assert interval_of(summary("bleu", interval=None)) == "–"
+    assert (format_mean(percent), format_interval(percent)) == ("51.50 %", "[50.00, 53.00]")
+    assert (format_mean(summary("bleu")), format_interval(summary("bleu"))) == ("50.00 %", "[40.00, 60.00]")
+    assert format_interval(summary("bleu", interval=None)) == "–"
 
 
 def test_rows_without_a_value_are_told_by_why() -> None:
     judged = headline().metrics[2]
-    assert gaps_of(judged, judged.rows) == "1 undefined, 79 failed"
-    assert gaps_of(judged, judged.rows + 1000) == "1 undefined, 79 failed, 1,000 not scored"
-    assert gaps_of(summary("bleu"), 120) == ""
+    assert missing_values(judged, judged.rows) == "1 undefined, 79 failed"
+    assert missing_values(judged, judged.rows + 1000) == "1 undefined, 79 failed, 1,000 not scored"
+    assert missing_values(summary("bleu"), 120) == ""
 
 
 def test_notes_tell_what_the_numbers_lack() -> None:

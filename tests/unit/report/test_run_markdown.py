@@ -19,15 +19,15 @@ from sgi.report.markdown import escaped
 from sgi.report.run_markdown import LONGEST, comparison_markdown, run_markdown
 from sgi.report.views.comparison import ChangedSample, ComparisonView
 from sgi.report.views.correlation import Correlation
-from sgi.report.views.disagreement import Disagreeing, Disagreement
+from sgi.report.views.disagreement import DisagreeingRow, Disagreement
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
 from sgi.report.views.headline import Headline
 from sgi.report.views.labelled import Labelled
-from sgi.report.views.lowest import WorstRows
+from sgi.report.views.lowest import LowestRows
 from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.run import RunView
-from sgi.report.views.run_header import RunHead
+from sgi.report.views.run_header import RunHeader
 from sgi.report.views.sample import SampleView, ScoreView
 from sgi.report.views.scatter import Scatter
 from sgi.stats.confounds import Baseline
@@ -41,7 +41,7 @@ UP = True
 
 
 def head(name="nightly", **changed):
-    made = RunHead(
+    made = RunHeader(
         id="20260101-120000-abcdef",
         name=name,
         data="halueval.jsonl",
@@ -117,8 +117,8 @@ def view(name="sgi", row=None, told="nightly"):
         groups=(GroupTable("method", (Group("bm25", 600, metrics),)),),
         correlation=Correlation((name, "squad_em"), ((1.0, None), (None, 1.0)), ((9, 9), (9, 9))),
         scatter=Scatter(name, "squad_em", (), 1100, 0.25, 3, 1),
-        disagreement=Disagreement(name, "squad_em", (Disagreeing(row, 0.5, 0.25, -0.75),)),
-        worst=(WorstRows(name, UP, (row,)), WorstRows("squad_em", not UP, (row,)), WorstRows("x", UP, ())),
+        disagreement=Disagreement(name, "squad_em", (DisagreeingRow(row, 0.5, 0.25, -0.75),)),
+        worst=(LowestRows(name, UP, (row,)), LowestRows("squad_em", not UP, (row,)), LowestRows("x", UP, ())),
         labelled=(Labelled(name, 0.8, ((0, 0),), None, 0.05, 1100, 0.2, 0.25),),
         reasons=(Reason(name, "failed", "The judge gave no reply.", 60),),
         usage={"openai:gpt": Usage(1000, 5, 1, 2, 3, None), "local": Usage(cost=0.5)},

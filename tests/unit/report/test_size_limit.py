@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.report.size_limit import fitted
-from sgi.report.views.evidence_map import support_view
+from sgi.report.size_limit import fit_to_budget
+from sgi.report.views.evidence_map import evidence_map_view
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence
 from support.views import sample, score
 
@@ -17,7 +17,7 @@ def row(body, response=RESPONSE):
 
 
 def cut(body, **parts):
-    (found,) = fitted([row(body)], **parts)
+    (found,) = fit_to_budget([row(body)], **parts)
     return found.scores["grounding"].details
 
 
@@ -31,13 +31,13 @@ def large():
 
 def test_a_map_of_many_parts_stays_one():
     whole = large()
-    assert support_view(cut(whole), CONTEXTS) == support_view(whole, CONTEXTS)
+    assert evidence_map_view(cut(whole), CONTEXTS) == evidence_map_view(whole, CONTEXTS)
 
 
 @pytest.mark.parametrize("budget", [1, 2_000, 100_000])
 def test_a_map_whose_texts_are_cut_stays_one(budget):
     long = sentence("x" * 90_000, beside="y" * 90_000)
-    found = support_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
+    found = evidence_map_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
     assert "more characters omitted" in found.sentences[0].text
     assert len(found.sentences[1].text) < 90_000
 
@@ -46,7 +46,7 @@ def test_what_stands_beside_a_map_is_cut_as_ever():
     found = cut(details() | {"verdict": "flagged", "words": list(range(MANY))})
     assert found["verdict"] == "flagged"
     assert found["words"][-1] == "… [250 more items omitted]"
-    assert support_view(found, CONTEXTS) == support_view(details(), CONTEXTS)
+    assert evidence_map_view(found, CONTEXTS) == evidence_map_view(details(), CONTEXTS)
 
 
 def test_lists_that_are_no_map_are_cut():
@@ -58,5 +58,5 @@ def test_lists_that_are_no_map_are_cut():
 def test_a_row_is_cut_once_and_the_given_one_stays():
     whole = large()
     before = row(whole)
-    assert fitted([before])[0].response == RESPONSE
+    assert fit_to_budget([before])[0].response == RESPONSE
     assert before.scores["grounding"].details == large()

@@ -46,8 +46,8 @@ def test_what_is_counted_is_what_comes_not_what_the_headers_say(narrow):
     assert narrow.post("/upload", content=body(), headers=kind).status_code == 413
     too_small = {**kind, "Content-Length": "10"}
     assert narrow.post("/upload", content=b"".join(body()), headers=too_small).status_code == 413
-    too_large = {**kind, "Content-Length": str(10**12)}
-    assert narrow.post("/upload", content=head.encode(), headers=too_large).status_code == 413
+    too_large_message = {**kind, "Content-Length": str(10**12)}
+    assert narrow.post("/upload", content=head.encode(), headers=too_large_message).status_code == 413
 
 
 def test_forms_without_a_file_are_small(client):

@@ -10,7 +10,7 @@ from sgi.engine.runner import RunContext, resume
 from sgi.engine.spec import RunSpec
 from sgi.store.run_queries import find_run, list_runs
 from sgi.web import jobs as running
-from sgi.web.jobs import Jobs, tags_of
+from sgi.web.jobs import Jobs, split_tags
 from sgi.web.throttle import ServerBusyError
 from support.kept_runs import rows, write_rows
 from support.web_server import until
@@ -116,7 +116,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
     jobs, site, upload, monkeypatch
 ):
     inside = threading.Event()
-    real = running.Jobs._heard
+    real = running.Jobs._on_event
 
     def heard(self, job, event):
         real(self, job, event)
@@ -124,7 +124,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
             inside.set()
             until(lambda: self._closed)  # the next batch is not begun before the server ends
 
-    monkeypatch.setattr(running.Jobs, "_heard", heard)
+    monkeypatch.setattr(running.Jobs, "_on_event", heard)
     first = jobs.submit(upload(1, n=1200), "a.jsonl", ("kept",))
     behind = jobs.submit(upload(2), "b.jsonl")
     assert inside.wait(60)
@@ -142,13 +142,13 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
 
 def test_closing_while_a_file_is_read_begins_no_run(site, upload, monkeypatch):
     jobs = Jobs(site.database, site.place)
-    real = running.Jobs._heard
+    real = running.Jobs._on_event
 
     def heard(self, job, event):
         self._closed = True
         real(self, job, event)
 
-    monkeypatch.setattr(running.Jobs, "_heard", heard)
+    monkeypatch.setattr(running.Jobs, "_on_event", heard)
     before = len(list_runs(site.database))
     spec = upload()
     job = jobs.submit(spec, "a.jsonl")
@@ -159,5 +159,5 @@ def test_closing_while_a_file_is_read_begins_no_run(site, upload, monkeypatch):
 
 
 def test_tags_in_a_line():
-    assert tags_of(" a, b ,,a, ") == ("a", "b")
-    assert tags_of("") == ()
+    assert split_tags(" a, b ,,a, ") == ("a", "b")
+    assert split_tags("") == ()

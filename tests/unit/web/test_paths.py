@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from sgi.web.paths import asked_sample, local, run_path, sample_path, segment, with_query
+from sgi.web.paths import local, requested_sample, run_path, sample_path, segment, with_query
 
 IDS = st.text(st.characters(), min_size=1, max_size=30)
 
@@ -37,14 +37,14 @@ def _request(address):
 @example("\x00")
 def test_an_id_comes_out_of_its_address_as_it_was(sample_id):
     path = sample_path("20260101-1", sample_id)
-    assert asked_sample(_request(path)) == sample_id
+    assert requested_sample(_request(path)) == sample_id
     assert path.isascii()
     assert path.isprintable()
     assert not {".", ".."} & set(urlsplit(path).path.split("/"))
 
 
 def test_bytes_that_are_no_text_are_no_id_and_no_error():
-    assert asked_sample(_request("/runs/r/samples/%FF%FE")) == "\ufffd\ufffd"
+    assert requested_sample(_request("/runs/r/samples/%FF%FE")) == "\ufffd\ufffd"
 
 
 @given(IDS)

@@ -9,7 +9,7 @@ from starlette.datastructures import URL
 from starlette.requests import Request
 
 from sgi.kernel.errors import UsageError
-from sgi.web.security import LOGIN, POLICY, SESSION, check_token, own_hosts
+from sgi.web.security import LOGIN, POLICY, SESSION, allowed_hosts, check_token
 from support.web_server import ADDRESS, browsing, form_key, send, serving, site_in, words
 
 TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
@@ -48,13 +48,13 @@ def test_the_names_of_this_machine_do(client, host):
 
 
 def test_on_other_addresses_any_name_may_lead_here():
-    assert own_hosts("192.168.1.5", 8765) is None
-    assert "localhost" in own_hosts("localhost", 80)
+    assert allowed_hosts("192.168.1.5", 8765) is None
+    assert "localhost" in allowed_hosts("localhost", 80)
 
 
 def test_a_public_name_is_answered_beside_those_of_this_machine():
-    assert own_hosts("127.0.0.1", 8765, ["SGI.example.org"]) >= {"sgi.example.org", "localhost:8765"}
-    assert own_hosts("0.0.0.0", 80, ["sgi.example.org"]) == {"sgi.example.org"}  # noqa: S104 - a name
+    assert allowed_hosts("127.0.0.1", 8765, ["SGI.example.org"]) >= {"sgi.example.org", "localhost:8765"}
+    assert allowed_hosts("0.0.0.0", 80, ["sgi.example.org"]) == {"sgi.example.org"}  # noqa: S104 - a name
 
 
 def test_behind_a_proxy_a_token_is_required_on_this_machine_too():

@@ -9,13 +9,13 @@ import pytest
 
 from sgi.report.views.columns import run_columns
 from sgi.store.run_queries import find_run
-from sgi.web.single_flight_cache import Kept, size_of
+from sgi.web.single_flight_cache import SingleFlightCache, size_of
 from sgi.web.throttle import ServerBusyError
 from support.web_server import until
 
 
 def test_what_was_used_longest_ago_goes():
-    kept = Kept(2)
+    kept = SingleFlightCache(2)
     made = []
 
     def value(key):
@@ -27,30 +27,30 @@ def test_what_was_used_longest_ago_goes():
 
 
 def test_several_threads_make_a_value_once():
-    kept, made = Kept(), []
+    kept, made = SingleFlightCache(), []
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: kept.get("key", lambda: made.append(1) or 7), range(50)))
     assert (found, made) == ([7] * 50, [1])
 
 
 def test_a_failure_is_not_kept():
-    kept = Kept()
+    kept = SingleFlightCache()
     with pytest.raises(ZeroDivisionError):
         kept.get("key", lambda: 1 / 0)
     assert kept.get("key", lambda: 2) == 2
-    assert (kept.get("key", lambda: 3), len(kept._making)) == (2, 0)
+    assert (kept.get("key", lambda: 3), len(kept._pending)) == (2, 0)
 
 
 def test_failures_leave_nothing_behind():
-    kept = Kept()
+    kept = SingleFlightCache()
     for key in range(50):
         with pytest.raises(ZeroDivisionError):
             kept.get(key, lambda: 1 / 0)
-    assert (len(kept._making), len(kept._values), kept._busy) == (0, 0, 0)
+    assert (len(kept._pending), len(kept._values), kept._busy) == (0, 0, 0)
 
 
 def test_who_waits_for_what_fails_is_told():
-    kept, free, raised = Kept(), threading.Event(), []
+    kept, free, raised = SingleFlightCache(), threading.Event(), []
 
     def fails():
         free.wait(30)
@@ -73,7 +73,7 @@ def test_who_waits_for_what_fails_is_told():
 
 
 def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
-    kept, free = Kept(most_busy=3), threading.Event()
+    kept, free = SingleFlightCache(max_threads=3), threading.Event()
     assert kept.get("quick", lambda: 1) == 1
     with ThreadPoolExecutor(3) as threads:
         waiting = [threads.submit(kept.get, key, lambda: free.wait(30)) for key in ("slow", "slow", "other")]
@@ -89,13 +89,13 @@ def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
 
 
 def test_what_is_kept_holds_no_more_than_its_bytes():
-    kept = Kept(most_bytes=3000)
+    kept = SingleFlightCache(max_bytes=3000)
     for key in "ab":
         kept.get(key, lambda: bytes(1200))
     kept.get("c", lambda: bytes(1200))
     assert list(kept._values) == ["b", "c"]
     assert len(kept.get("huge", lambda: bytes(4000))) == 4000
-    assert kept._held() <= 3000
+    assert kept._total_bytes() <= 3000
 
 
 def test_a_size_counts_what_is_inside(site):
@@ -108,6 +108,6 @@ def test_a_size_counts_what_is_inside(site):
 
 
 def test_what_makes_a_value_can_need_another_one_though_all_others_are_refused():
-    kept = Kept(most_busy=1)
+    kept = SingleFlightCache(max_threads=1)
     assert kept.get("report", lambda: kept.get("columns", lambda: 1) + 1) == 2
     assert kept.get("next", lambda: 3) == 3, "nobody is counted twice, or still"

@@ -5,15 +5,15 @@ import time
 
 import pytest
 
-from sgi.web.throttle import ServerBusyError, Turns
+from sgi.web.throttle import ServerBusyError, Throttle
 from support.web_server import until
 
 
 def test_one_works_at_a_time():
-    turns, at_once, most = Turns(most_waiting=8, seconds=30), [], []
+    throttle, at_once, most = Throttle(max_waiting=8, seconds=30), [], []
 
     def work():
-        with turns.taken():
+        with throttle.acquire():
             at_once.append(1)
             most.append(len(at_once))
             time.sleep(0.005)
@@ -28,18 +28,18 @@ def test_one_works_at_a_time():
 
 
 def test_a_few_wait_and_the_others_are_sent_away_at_once():
-    turns, done = Turns(most_waiting=1, seconds=30), []
+    throttle, done = Throttle(max_waiting=1, seconds=30), []
 
     def work():
-        with turns.taken():
+        with throttle.acquire():
             done.append(1)
 
-    with turns.taken():
+    with throttle.acquire():
         thread = threading.Thread(target=work)
         thread.start()
-        until(lambda: turns._places._value == 0)
+        until(lambda: throttle._queue._value == 0)
         began = time.monotonic()
-        with pytest.raises(ServerBusyError), turns.taken():
+        with pytest.raises(ServerBusyError), throttle.acquire():
             pass
         assert time.monotonic() - began < 10
         assert done == []
@@ -48,11 +48,11 @@ def test_a_few_wait_and_the_others_are_sent_away_at_once():
 
 
 def test_nobody_waits_for_ever_and_a_failure_gives_the_turn_back():
-    turns = Turns(seconds=0.05)
-    with turns.taken(), pytest.raises(ServerBusyError), turns.taken():
+    throttle = Throttle(seconds=0.05)
+    with throttle.acquire(), pytest.raises(ServerBusyError), throttle.acquire():
         pass
     for _ in range(9):
-        with pytest.raises(ZeroDivisionError), turns.taken():
+        with pytest.raises(ZeroDivisionError), throttle.acquire():
             1 / 0  # noqa: B018 - it raises
-    with turns.taken():
-        assert turns._places._value == 4
+    with throttle.acquire():
+        assert throttle._queue._value == 4

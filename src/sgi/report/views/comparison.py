@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.compare import compare
 from sgi.engine.summarise import with_range
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.report.views.sample import sample_views
 from sgi.store.scored_runs import scored_run
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.kernel.scored import ScoredRun
-    from sgi.report.views.run_header import RunHead
+    from sgi.report.views.run_header import RunHeader
     from sgi.report.views.sample import SampleView
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -52,8 +52,8 @@ class ComparisonView:
         notes: differences that were accepted, what was assumed, and what is not finished.
     """
 
-    base: RunHead
-    new: RunHead
+    base: RunHeader
+    new: RunHeader
     comparison: Comparison
     shares: frozenset[str]
     changed: tuple[ChangedSample, ...]
@@ -87,8 +87,8 @@ def comparison_view(
     before, after = scored_run(database, base), scored_run(database, new)
     made = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
     return ComparisonView(
-        base=run_head(base),
-        new=run_head(new),
+        base=run_header(base),
+        new=run_header(new),
         comparison=made,
         shares=_shares(before),
         changed=_changed(database, base, new, made),

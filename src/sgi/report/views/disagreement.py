@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Disagreeing:
+class DisagreeingRow:
     """A row that two metrics see differently.
 
     Attributes:
@@ -53,12 +53,12 @@ class Disagreement:
 
     semantic: str
     lexical: str
-    rows: tuple[Disagreeing, ...]
+    rows: tuple[DisagreeingRow, ...]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A row that two metrics see differently, without its texts; see `Disagreeing`."""
+    """A row that two metrics see differently, without its texts; see `DisagreeingRow`."""
 
     id: str
     semantic: float
@@ -118,7 +118,7 @@ def disagreement(database: Database, record: RunRecord, found: Gaps | None) -> D
         return None
     known = sample_views(database, record, (row.id for row in found.rows))
     rows = (
-        Disagreeing(known[row.id], row.semantic, row.lexical, row.gap)
+        DisagreeingRow(known[row.id], row.semantic, row.lexical, row.gap)
         for row in found.rows
         if row.id in known
     )

@@ -20,17 +20,17 @@ IN_NO_PASSAGE = "in no passage"
 SHADES = 6
 """Number of shades of a heat map."""
 
-MOST_SENTENCES = 100
+MAX_SENTENCES = 100
 """At most this many sentences of a map are shown."""
 
 MOST_PASSAGES = 40
 """At most this many passages are columns of a heat map, or listed as unused."""
 
-MOST_FACTS = 40
+MAX_FACTS = 40
 """At most this many facts of a sentence are shown; those that fail come first."""
 
 _FEW_TOGETHER = "few of its words occur together in a passage"
-IN_WORDS = {
+SIGNAL_MEANINGS = {
     "known": _FEW_TOGETHER,
     "known_narrow": _FEW_TOGETHER,
     "known_wide": _FEW_TOGETHER,
@@ -48,7 +48,7 @@ _NAMED = 10  # low sentences that the verdict lists
 DOUBTFUL = 0.5
 """Sentences and answers with a lower score are marked as doubtful."""
 _LEAST = 0.005  # of log odds; less is shown as 0.00
-_AROUND = 60  # characters of a passage on either side of what is quoted
+_QUOTE_CONTEXT = 60  # characters of a passage on either side of what is quoted
 _SPACES = re.compile(r"\s+")
 
 
@@ -190,12 +190,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SupportView:
+class EvidenceMapView:
     """An evidence map, or the first part of one that is too large to be read.
 
     Attributes:
         verdict: which sentences are doubtful, in words.
-        sentences: in order; the first `MOST_SENTENCES`.
+        sentences: in order; the first `MAX_SENTENCES`.
         more_sentences: how many are left out.
         passages: those that are not blank, from 1: the columns of the sentences' cells; the first
             `MOST_PASSAGES`.
@@ -225,7 +225,7 @@ class SupportView:
         return f"Only {' and '.join(told)} are shown." if told else ""
 
 
-def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> SupportView | None:
+def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> EvidenceMapView | None:
     """What a score's details say of support; None where they are no evidence map.
 
     Args:
@@ -234,9 +234,9 @@ def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Support
 
     >>> from sgi.metrics.grounding.evidence_map import EvidenceMap
     >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
-    >>> support_view(found.model_dump(mode="json"), ["It rained.", "It snowed."]).unused
+    >>> evidence_map_view(found.model_dump(mode="json"), ["It rained.", "It snowed."]).unused
     (Unused(number=2, text='It snowed.'),)
-    >>> support_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
+    >>> evidence_map_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
     True
     """
     found = evidence_in(details)
@@ -246,13 +246,13 @@ def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Support
         Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
     ]
     passages = found.passages[:MOST_PASSAGES]
-    return SupportView(
+    return EvidenceMapView(
         verdict=_verdict(found.sentences),
         sentences=tuple(
             _sentence(number, sentence, found.passages, contexts)
-            for number, sentence in enumerate(found.sentences[:MOST_SENTENCES], start=1)
+            for number, sentence in enumerate(found.sentences[:MAX_SENTENCES], start=1)
         ),
-        more_sentences=max(0, len(found.sentences) - MOST_SENTENCES),
+        more_sentences=max(0, len(found.sentences) - MAX_SENTENCES),
         passages=tuple(place + 1 for place in passages),
         more_passages=len(found.passages) - len(passages),
         unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused[:MOST_PASSAGES]),
@@ -261,10 +261,10 @@ def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Support
     )
 
 
-def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
+def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
     """What a score's details hold beside an evidence map.
 
-    >>> beside_support({"sentences": [], "verdict": "passed"})
+    >>> other_details({"sentences": [], "verdict": "passed"})
     {'verdict': 'passed'}
     """
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
@@ -290,8 +290,8 @@ def _sentence(
 ) -> SentenceView:
     known = dict(zip(passages, found.similarity, strict=False))
     checks = list(found.checks)
-    if len(checks) > MOST_FACTS:
-        checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MOST_FACTS]
+    if len(checks) > MAX_FACTS:
+        checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MAX_FACTS]
     return SentenceView(
         number=number,
         score=found.score,
@@ -315,7 +315,7 @@ def _reasons(found: SentenceEvidence) -> tuple[str, ...]:
     if is_marked or not _is_doubtful(found.score):
         return ()
     against = sorted((part, name) for name, part in found.contributions.items() if part <= -_LEAST)
-    reasons = dict.fromkeys(IN_WORDS[name] for _, name in against if name in IN_WORDS)
+    reasons = dict.fromkeys(SIGNAL_MEANINGS[name] for _, name in against if name in SIGNAL_MEANINGS)
     return tuple(islice(reasons, _REASONS))
 
 
@@ -371,11 +371,11 @@ def _quote(check: FactEvidence, contexts: Sequence[str]) -> Quote | None:
     text, start, end = _passage(contexts, check.passage), check.found_start, check.found_end
     if start is None or end is None or not 0 <= start < end or text[start:end] != check.found:
         return Quote(check.passage + 1, "", check.found, "")
-    before = _SPACES.sub(" ", text[max(0, start - _AROUND) : start])
-    after = _SPACES.sub(" ", text[end : end + _AROUND])
-    if start > _AROUND:
+    before = _SPACES.sub(" ", text[max(0, start - _QUOTE_CONTEXT) : start])
+    after = _SPACES.sub(" ", text[end : end + _QUOTE_CONTEXT])
+    if start > _QUOTE_CONTEXT:
         before = f"…{before.partition(' ')[2]}"
-    if end + _AROUND < len(text):
+    if end + _QUOTE_CONTEXT < len(text):
         after = f"{after.rpartition(' ')[0]}…"
     return Quote(check.passage + 1, before, check.found, after)
 

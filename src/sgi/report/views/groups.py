@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-MOST_GROUPS = 20
+MAX_GROUPS = 20
 """A column of the data with more values than that is not one of groups."""
 
 
@@ -41,7 +41,7 @@ class GroupTable:
 
 
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
-    """The run by label and by each column of the metadata that has from 2 to ``MOST_GROUPS`` values."""
+    """The run by label and by each column of the metadata that has from 2 to ``MAX_GROUPS`` values."""
     return tuple(
         GroupTable(by, grouped(columns.run, values, classes=columns.classes))
         for by, values in _group_columns(columns)
@@ -105,8 +105,8 @@ def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]
             values = [known[code] for code in columns.labels.tolist()]
         else:
             named = [group_name(value(row, None)) for row in distinct]
-            if len(set(named)) > MOST_GROUPS:
+            if len(set(named)) > MAX_GROUPS:
                 continue
             values = [named[code] for code in codes]
-        if 1 < len(set(values)) <= MOST_GROUPS:
+        if 1 < len(set(values)) <= MAX_GROUPS:
             yield name, values

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WorstRows:
+class LowestRows:
     """The rows with the worst values of a metric.
 
     Attributes:
@@ -35,7 +35,7 @@ class WorstRows:
 
 
 @dataclass(frozen=True)
-class WorstIds:
+class LowestIds:
     """The rows with the worst values of a metric, without their texts.
 
     Attributes:
@@ -49,7 +49,7 @@ class WorstIds:
     ids: tuple[str, ...]
 
 
-def worst_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[WorstIds, ...]:
+def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestIds, ...]:
     """Which rows have the worst values of each metric that has values.
 
     Args:
@@ -63,23 +63,23 @@ def worst_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> t
     only = None if metric is None else columns.run.metric(metric).metric
     ids = columns.run.ids
     return tuple(
-        WorstIds(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
+        LowestIds(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
         for column in columns.metrics
         if only in {None, column.metric} and column.ok.any()
     )
 
 
-def worst_rows(database: Database, record: RunRecord, found: Sequence[WorstIds]) -> tuple[WorstRows, ...]:
+def lowest_rows(database: Database, record: RunRecord, found: Sequence[LowestIds]) -> tuple[LowestRows, ...]:
     """The rows with the worst values of each metric, with their texts; those deleted meanwhile are left out.
 
     Args:
         database: where the run is.
         record: the run.
-        found: which rows; see `worst_ids`.
+        found: which rows; see `lowest_ids`.
     """
     known = sample_views(database, record, (name for made in found for name in made.ids))
     return tuple(
-        WorstRows(
+        LowestRows(
             made.metric, made.higher_is_better, tuple(known[name] for name in made.ids if name in known)
         )
         for made in found

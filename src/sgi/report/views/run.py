@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sgi.kernel.short_repr import short_repr
 from sgi.report.views.disagreement import disagreement
 from sgi.report.views.headline import headline
-from sgi.report.views.lowest import worst_rows
-from sgi.report.views.run_header import run_head
-from sgi.report.views.stored import POINTS, WORST, RunViews
+from sgi.report.views.lowest import lowest_rows
+from sgi.report.views.run_header import run_header
+from sgi.report.views.stored import LOWEST_ROWS, MAX_POINTS, RunViews
 from sgi.store.run_queries import run_usage
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sgi.report.views.groups import GroupTable
     from sgi.report.views.headline import Headline
     from sgi.report.views.labelled import Labelled
-    from sgi.report.views.lowest import WorstRows
+    from sgi.report.views.lowest import LowestRows
     from sgi.report.views.plane import Plane
-    from sgi.report.views.run_header import RunHead
+    from sgi.report.views.run_header import RunHeader
     from sgi.report.views.scatter import Scatter
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -51,7 +51,7 @@ class RunView:
         usage: what was asked of each judge, by its fingerprint.
     """
 
-    head: RunHead
+    head: RunHeader
     headline: Headline
     distributions: tuple[Distribution, ...]
     plane: Plane | None
@@ -59,7 +59,7 @@ class RunView:
     correlation: Correlation | None
     scatter: Scatter | None
     disagreement: Disagreement | None
-    worst: tuple[WorstRows, ...]
+    worst: tuple[LowestRows, ...]
     labelled: tuple[Labelled, ...]
     reasons: tuple[Reason, ...]
     usage: Mapping[str, Usage]
@@ -71,8 +71,8 @@ def run_view(
     database: Database,
     record: RunRecord,
     *,
-    worst: int = WORST,
-    points: int = POINTS,
+    worst: int = LOWEST_ROWS,
+    points: int = MAX_POINTS,
     views: RunViews | None = None,
 ) -> RunView:
     """All that is shown of a run.
@@ -85,10 +85,10 @@ def run_view(
         views: those of the run, where its rows may have been read already.
     """
     views = views or RunViews(database, record)
-    plotted = views.points if points == POINTS else views.some_points(points)
-    extremes = views.extremes if worst == WORST else views.some_extremes(worst)
+    plotted = views.points if points == MAX_POINTS else views.some_points(points)
+    extremes = views.extremes if worst == LOWEST_ROWS else views.some_extremes(worst)
     return RunView(
-        head=run_head(record),
+        head=run_header(record),
         headline=headline(database, record, views),
         distributions=views.tables.distributions,
         plane=plotted.plane,
@@ -96,7 +96,7 @@ def run_view(
         correlation=views.tables.correlation,
         scatter=plotted.scatter,
         disagreement=disagreement(database, record, extremes.gaps),
-        worst=worst_rows(database, record, extremes.worst),
+        worst=lowest_rows(database, record, extremes.worst),
         labelled=views.labelled,
         reasons=views.tables.reasons,
         usage=run_usage(database, record.id),

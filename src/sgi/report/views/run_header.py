@@ -14,7 +14,7 @@ State = Literal["finished", "stopped", "unfinished", "damaged"]
 
 
 @dataclass(frozen=True)
-class RunHead:
+class RunHeader:
     """A run without its rows.
 
     Attributes:
@@ -61,10 +61,10 @@ class RunHead:
         return self.name or self.id
 
 
-def run_head(record: RunRecord) -> RunHead:
+def run_header(record: RunRecord) -> RunHeader:
     """What is known of a run without its rows."""
     told = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
-    return RunHead(
+    return RunHeader(
         id=record.id,
         name=record.name,
         data=record.dataset_name,

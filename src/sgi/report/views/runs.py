@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.store.run_queries import page_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.report.views.run_header import RunHead
+    from sgi.report.views.run_header import RunHeader
     from sgi.store.database import Database
 
 
@@ -30,7 +30,7 @@ class RunList:
         tags: every tag there is, and how many runs have it.
     """
 
-    runs: tuple[RunHead, ...]
+    runs: tuple[RunHeader, ...]
     total: int
     page: int
     pages: int
@@ -58,5 +58,5 @@ def run_list(
         if value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
     found = page_of_runs(database, search=search, tag=tag, page=page, size=size)
-    runs = tuple(map(run_head, found.records))
+    runs = tuple(map(run_header, found.records))
     return RunList(runs, found.total, found.page, found.pages, search, tag, found.tags)

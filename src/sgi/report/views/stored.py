@@ -18,7 +18,7 @@ from sgi.report.views.disagreement import Gaps, gaps
 from sgi.report.views.distribution import Distribution, distributions
 from sgi.report.views.groups import GroupTable, group_tables
 from sgi.report.views.labelled import Labelled, labelled
-from sgi.report.views.lowest import WorstIds, worst_ids
+from sgi.report.views.lowest import LowestIds, lowest_ids
 from sgi.report.views.plane import Plane, plane
 from sgi.report.views.scatter import Scatter, scatter
 from sgi.report.views.to_json import as_json, from_json
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 T = TypeVar("T")
-POINTS = 10_000
+MAX_POINTS = 10_000
 """Rows in the plane and in the scatter plot at most; of more, evenly spaced ones are shown."""
-WORST = 10
+LOWEST_ROWS = 10
 """Rows of each metric that a report tells whole."""
 _REASONS = 20
 _FORMAT = 1
@@ -89,7 +89,7 @@ class RunExtremes:
         gaps: where two metrics disagree most; None without a semantic and a lexical metric.
     """
 
-    worst: tuple[WorstIds, ...]
+    worst: tuple[LowestIds, ...]
     gaps: Gaps | None
 
 
@@ -121,8 +121,8 @@ class RunViews:
 
     @cached_property
     def points(self) -> RunPoints:
-        """The plane and the scatter plot, of ``POINTS`` rows at most."""
-        return self._kept("points", RunPoints, lambda: self.some_points(POINTS))
+        """The plane and the scatter plot, of ``MAX_POINTS`` rows at most."""
+        return self._kept("points", RunPoints, lambda: self.some_points(MAX_POINTS))
 
     @cached_property
     def labelled(self) -> tuple[Labelled, ...]:
@@ -131,8 +131,8 @@ class RunViews:
 
     @cached_property
     def extremes(self) -> RunExtremes:
-        """The ``WORST`` rows of each metric, and as many on which two metrics disagree most."""
-        return self._kept("extremes", RunExtremes, lambda: self.some_extremes(WORST))
+        """The ``LOWEST_ROWS`` rows of each metric, and as many on which two metrics disagree most."""
+        return self._kept("extremes", RunExtremes, lambda: self.some_extremes(LOWEST_ROWS))
 
     def some_points(self, most: int) -> RunPoints:
         """As `points`, computed now."""
@@ -140,7 +140,7 @@ class RunViews:
 
     def some_extremes(self, most: int) -> RunExtremes:
         """As `extremes`, computed now."""
-        return RunExtremes(worst_ids(self.columns, most=most), gaps(self.columns, most=most))
+        return RunExtremes(lowest_ids(self.columns, most=most), gaps(self.columns, most=most))
 
     def make_all(self) -> None:
         """Compute and store each view that is not stored yet."""
@@ -156,7 +156,7 @@ class RunViews:
 
     def _kept(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
         """The view as it was stored in this state of the run; else made now, and stored."""
-        if not self._can_keep:
+        if not self._is_cacheable:
             return make()
         body = load_view(self._database, self._record.id, name, self._state)
         if body is not None:
@@ -167,7 +167,7 @@ class RunViews:
         return made
 
     @property
-    def _can_keep(self) -> bool:
+    def _is_cacheable(self) -> bool:
         """Whether the run is finished, and its clusters are its own: other views are asked for once."""
         own = self._record.spec.get("cluster", BY_QUESTION)
         return self._record.finished and self._record.cluster == own

@@ -22,7 +22,7 @@ BODY_LIMIT = 8 << 20
 """Bytes of a request."""
 
 
-class Asked(NamedTuple):
+class ScoreInput(NamedTuple):
     """What a request wants scored."""
 
     samples: tuple[Sample, ...]
@@ -65,7 +65,7 @@ def read_model(body: bytes, model: type[T]) -> T:
         raise mistake(error, values) from None
 
 
-def read_score_request(body: bytes) -> Asked:
+def read_score_request(body: bytes) -> ScoreInput:
     """The rows and metrics of a request.
 
     Raises:
@@ -75,7 +75,7 @@ def read_score_request(body: bytes) -> Asked:
     request = read_model(body, ScoreRequest)
     samples = _samples(request.rows)
     metrics = allowed_metrics(samples) if request.metrics is None else resolve(request.metrics)
-    return Asked(samples, metrics, request.details)
+    return ScoreInput(samples, metrics, request.details)
 
 
 def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:

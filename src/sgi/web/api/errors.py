@@ -20,7 +20,7 @@ from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi.web.pages import status_of
 from sgi.web.site import site_of
 
-_NO_LONGER_THAN, _SHOWN = 500, 100
+_MAX_MESSAGE, _SHOWN = 500, 100
 _EXPECTED = {
     "string_type": "text",
     "list_type": "a list",
@@ -29,7 +29,7 @@ _EXPECTED = {
     "model_type": "an object",
     "int_type": "a whole number",
 }
-_SAID = {
+_MESSAGES = {
     "extra_forbidden": "unknown field",
     "missing": "required field is missing",
     "recursion_loop": "nested too deeply",
@@ -37,10 +37,10 @@ _SAID = {
 }
 
 
-def as_response(value: Any, status: int = 200, **headers: str) -> Response:
+def json_response(value: Any, status: int = 200, **headers: str) -> Response:
     r"""A value as JSON; what UTF-8 does not have, as a lone surrogate, is escaped.
 
-    >>> as_response({"id": "\ud800"}).body
+    >>> json_response({"id": "\ud800"}).body
     b'{"id": "\\ud800"}'
     """
     try:
@@ -54,10 +54,10 @@ def problem(status: int, message: str, hint: str = "", **place: Any) -> Response
     """An error as JSON: message, hint, and where it is, as far as that is known."""
     known = {name: value for name, value in place.items() if value is not None}
     headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP's own
-    return as_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
+    return json_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
 
 
-def problem_of(error: SgiError, request: Request) -> Response:
+def error_response(error: SgiError, request: Request) -> Response:
     """The answer that tells of an error, and never where the database is."""
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
@@ -83,31 +83,33 @@ def mistake(error: ValidationError, given: Any) -> DataError:
     named = place[depth - 1 : depth]
     row = int(place[1]) if of_row else None
     return DataError(
-        _said(deepest, depth),
+        _description(deepest, depth),
         line=None if row is None else row + 1,
         sample_id=None if row is None else _id_of(given["rows"][row]),
         field=str(named[0])[:_SHOWN] if named else None,
-        hint=_called_here(str(named[0])) if of_row and named and deepest["type"] == "extra_forbidden" else "",
+        hint=_field_name_hint(str(named[0]))
+        if of_row and named and deepest["type"] == "extra_forbidden"
+        else "",
     )
 
 
-def _called_here(name: str) -> str:
+def _field_name_hint(name: str) -> str:
     """What a field is called that files may have under this name."""
     fields = [field for field, names in NAMES.items() if name.casefold() in names]
     return f"Use the name {fields[0]}." if fields else ""
 
 
-def _said(error: ErrorDetails, depth: int) -> str:
+def _description(error: ErrorDetails, depth: int) -> str:
     """The words of one mistake."""
     kind = error["type"]
-    said = _SAID.get(kind) or error["msg"][0].lower() + error["msg"][1:]
+    said = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
     if kind in _EXPECTED:
         said = f"expected {_EXPECTED[kind]}, found {describe(error['input'])}"
     below = error["loc"][depth:]
     return f"text {below[-1] + 1}: {said}" if below and isinstance(below[-1], int) else said
 
 
-class ProblemRoute(APIRoute):
+class JsonErrorRoute(APIRoute):
     """A route whose every error is JSON of that shape."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -118,19 +120,19 @@ class ProblemRoute(APIRoute):
             try:
                 return await handle(request)
             except SgiError as error:
-                return problem_of(error, request)
+                return error_response(error, request)
             except RequestValidationError as error:
-                return _of_parameters(error)
+                return _parameter_error(error)
             except HTTPException as error:
                 return problem(error.status_code, str(error.detail))
 
         return handled
 
 
-def _of_parameters(error: RequestValidationError) -> Response:
+def _parameter_error(error: RequestValidationError) -> Response:
     first = error.errors()[0]
     name = str(first["loc"][-1])[:_SHOWN]
-    return problem(422, f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"[:_NO_LONGER_THAN], field=name)
+    return problem(422, f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"[:_MAX_MESSAGE], field=name)
 
 
 def _id_of(row: Any) -> str | None:

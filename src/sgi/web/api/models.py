@@ -18,7 +18,7 @@ from sgi.kernel.metric import Status
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.headline import Headline
 from sgi.report.views.rows import RowPage
-from sgi.report.views.run_header import RunHead
+from sgi.report.views.run_header import RunHeader
 from sgi.report.views.runs import RunList
 from sgi.report.views.sample import SampleView
 from sgi.stats.confounds import Baseline
@@ -27,22 +27,22 @@ from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
 
-MOST_METRICS = 16
+MAX_METRICS = 16
 """Metrics that one request may ask for."""
 
-LONGEST_TEXT = 200_000
+MAX_TEXT = 200_000
 """Characters of one text: no model reads so many, and comparing words takes the square of their number."""
 
-MOST_PASSAGES = 256
+MAX_PASSAGES = 256
 """Of one row; of further answers, too."""
 
-LONGEST_ID = 1000
+MAX_ID = 1000
 """Characters."""
 
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 _KNOWN = (
     *(Baseline, Comparison, Interval, McNemar, MetricSummary, PairedDifference, Ranking, RowQuery),
-    *(RunHead, SampleView, Status),
+    *(RunHeader, SampleView, Status),
 )
 _NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__name__: kind for kind in _KNOWN}
 """What annotations of views name that their modules import for type checkers alone."""
@@ -50,8 +50,8 @@ _NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__na
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
-Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
-Texts = Annotated[list[Text], Field(max_length=MOST_PASSAGES)]
+Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Texts = Annotated[list[Text], Field(max_length=MAX_PASSAGES)]
 
 
 class Row(BaseModel):
@@ -59,7 +59,7 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    id: Annotated[str, Field(pattern=r"\S", max_length=LONGEST_ID)] | int | None = Field(
+    id: Annotated[str, Field(pattern=r"\S", max_length=MAX_ID)] | int | None = Field(
         None, description="Unique within the request; by default the row's number, from 1."
     )
     question: Text | None = Field(None, description="The question.")
@@ -71,7 +71,7 @@ class Row(BaseModel):
     metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
 
 
-MetricName = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
+MetricName = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
 
 
 class ScoreRequest(BaseModel):
@@ -83,7 +83,7 @@ class ScoreRequest(BaseModel):
     metrics: list[MetricName] | None = Field(
         None,
         min_length=1,
-        max_length=MOST_METRICS,
+        max_length=MAX_METRICS,
         description="Metrics that need no judge, such as `sgi` or `rouge_l(beta=1.2)`. Default: those of "
         "grounding, sgi, semantic_similarity and lexical_aggregate that the rows have the fields for.",
     )
@@ -155,7 +155,7 @@ class RunChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str | None = Field(None, max_length=_LONGEST_NAME, description="The new name; null clears it.")
+    name: str | None = Field(None, max_length=_MAX_NAME, description="The new name; null clears it.")
     tags: list[str] | None = Field(
         None, max_length=100, description="The new tags; they replace the old ones."
     )
@@ -218,18 +218,18 @@ def model_of(view: type) -> type[BaseModel]:
     hints = get_type_hints(view, localns=_NAMES)
     names = [made.name for made in fields(view)] if is_dataclass(view) else [*hints]
     parts: dict[str, Any] = {
-        name: (_described(hints[name]), Field(description=said.get(name))) for name in names
+        name: (_json_type(hints[name]), Field(description=said.get(name))) for name in names
     }
     return cast("type[BaseModel]", create_model(view.__name__, __doc__=told.partition("\n")[0], **parts))
 
 
-def _described(kind: Any) -> Any:
+def _json_type(kind: Any) -> Any:
     """The type of what `as_json` makes of a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
-        return Union[tuple(_described(part) for part in inner)]  # noqa: UP007 - the parts are not known before
+        return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are not known before
     if origin is Mapping:
-        return dict[str, _described(inner[1])]  # type: ignore[misc]  # a type made at run time
+        return dict[str, _json_type(inner[1])]  # type: ignore[misc]  # a type made at run time
     if origin in {tuple, list, frozenset, Sequence}:
         return list[_items(inner)]  # type: ignore[misc]  # the same
     if (
@@ -243,10 +243,10 @@ def _described(kind: Any) -> Any:
 
 def _items(inner: Sequence[Any]) -> Any:
     """The type of a list's items."""
-    return Union[tuple(dict.fromkeys(_described(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
+    return Union[tuple(dict.fromkeys(_json_type(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
 
 
-HeadModel = model_of(RunHead)
+HeadModel = model_of(RunHeader)
 HeadlineModel = model_of(Headline)
 RunListModel = model_of(RunList)
 RowPageModel = model_of(RowPage)

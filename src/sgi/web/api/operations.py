@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.store.run_queries import list_runs
-from sgi.web.security import is_known
+from sgi.web.security import is_authenticated
 from sgi.web.site import Site, site_of
 
 _log = logging.getLogger("sgi.web")
@@ -26,7 +26,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _UNMATCHED = "unmatched"
 
 
-class Measures:
+class ServerMetrics:
     """Counts and times of one application, in a registry of its own.
 
     Labels are templates of routes, names of metrics and the like, never what a caller wrote: their number is
@@ -57,7 +57,7 @@ class Measures:
             ("metric", "status"),
             registry=self.registry,
         )
-        self.registry.register(_OfScorer(site))
+        self.registry.register(_ScorerCollector(site))
         ProcessCollector(registry=self.registry)
 
     def count_scores(self, metric: str, scores: Scores) -> None:
@@ -72,7 +72,7 @@ class Measures:
             self.rows.labels(metric, status).inc(found.count(status))
 
 
-class _OfScorer:
+class _ScorerCollector:
     """Figures that a scorer keeps itself."""
 
     def __init__(self, site: Site) -> None:
@@ -91,7 +91,7 @@ class _OfScorer:
         yield family
 
 
-class Measuring:
+class MetricsMiddleware:
     """An ASGI application before all others: measures every request.
 
     Args:
@@ -101,7 +101,7 @@ class Measuring:
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
-        self._measures = Measures(site)
+        self._measures = ServerMetrics(site)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, and note how long that took and what came of it."""
@@ -126,10 +126,10 @@ class Measuring:
             self._measures.seconds.labels(route, method).observe(time.perf_counter() - began)
 
 
-def measures_of(request: Request) -> Measures:
+def server_metrics(request: Request) -> ServerMetrics:
     """The measures of the application that a request came to."""
     found = request.state.measures
-    assert isinstance(found, Measures)  # noqa: S101 - nobody else has the name
+    assert isinstance(found, ServerMetrics)  # noqa: S101 - nobody else has the name
     return found
 
 
@@ -153,7 +153,7 @@ def ready(request: Request) -> Response:
         problems["database"] = str(error)
     if site.scorer is not None and site.scorer.trouble:
         problems["scorer"] = site.scorer.trouble
-    if problems and not is_known(site, request):
+    if problems and not is_authenticated(site, request):
         _log.warning("not ready: %s", problems)
         problems = dict.fromkeys(problems, "unavailable")
     return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
@@ -162,7 +162,7 @@ def ready(request: Request) -> Response:
 @router.get("/metrics")
 def figures(request: Request) -> Response:
     """Tell counts and times."""
-    text = generate_latest(measures_of(request).registry)
+    text = generate_latest(server_metrics(request).registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

@@ -13,14 +13,14 @@ from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.registry import metric_classes
 from sgi.report.views.comparison import comparison_view
 from sgi.report.views.rows import row_page
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
 from sgi.report.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi.web.api.bodies import read_body, read_model, read_score_request
-from sgi.web.api.errors import ProblemRoute, as_response
+from sgi.web.api.errors import JsonErrorRoute, json_response
 from sgi.web.api.models import (
     ComparisonModel,
     HeadModel,
@@ -35,10 +35,10 @@ from sgi.web.api.models import (
     ScoreRequest,
     ScoreResponse,
 )
-from sgi.web.api.operations import measures_of
-from sgi.web.pages import RunNotFoundError, found_run
+from sgi.web.api.operations import server_metrics
+from sgi.web.pages import RunNotFoundError, run_or_404
 from sgi.web.pages import page as page_of
-from sgi.web.paths import asked_sample
+from sgi.web.paths import requested_sample
 from sgi.web.run_views import cached_headline
 from sgi.web.site import site_of
 
@@ -56,35 +56,37 @@ _WHY = {
 }
 _LARGEST = 10_000
 
-router = APIRouter(prefix="/api/v1", route_class=ProblemRoute)
+router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 
 
-def _answers(model: type[BaseModel], *problems: int) -> Documented:
+def _responses(model: type[BaseModel], *problems: int) -> Documented:
     """What a route can answer, for OpenAPI."""
     codes = sorted({400, 401, 422, 503, *problems})
     told: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
     return {200: {"model": model}, **told}
 
 
-def _takes(model: type[BaseModel]) -> dict[str, Any]:
+def _request_body(model: type[BaseModel]) -> dict[str, Any]:
     """The body of a route that reads it itself, for OpenAPI."""
     schema = model.model_json_schema()
-    whole = _without_references(schema, schema.pop("$defs", {}))
+    whole = _inline_references(schema, schema.pop("$defs", {}))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
 
 
-def _without_references(part: Any, named: dict[str, Any]) -> Any:
+def _inline_references(part: Any, named: dict[str, Any]) -> Any:
     """A schema that stands for itself, wherever it is put."""
     if isinstance(part, list):
-        return [_without_references(item, named) for item in part]
+        return [_inline_references(item, named) for item in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return _without_references(named[part["$ref"].rpartition("/")[2]], named)
-    return {key: _without_references(value, named) for key, value in part.items()}
+        return _inline_references(named[part["$ref"].rpartition("/")[2]], named)
+    return {key: _inline_references(value, named) for key, value in part.items()}
 
 
-@router.post("/score", responses=_answers(ScoreResponse, 403, 413, 415), openapi_extra=_takes(ScoreRequest))
+@router.post(
+    "/score", responses=_responses(ScoreResponse, 403, 413, 415), openapi_extra=_request_body(ScoreRequest)
+)
 async def score(request: Request) -> Response:
     """Score up to 256 rows with metrics that need no judge. Nothing is stored."""
     scorer = site_of(request).scorer
@@ -95,22 +97,22 @@ async def score(request: Request) -> Response:
     asked = read_score_request(await read_body(request))
     scores = await scorer.score(asked.samples, asked.metrics)
     for metric in asked.metrics:
-        measures_of(request).count_scores(metric.spec.name, scores[metric.canonical])
+        server_metrics(request).count_scores(metric.spec.name, scores[metric.canonical])
     rows = [
         {"id": sample.id} | {name: _cell(made, row, details=asked.details) for name, made in scores.items()}
         for row, sample in enumerate(asked.samples)
     ]
-    return as_response({"signature": scorer.signature(asked.metrics, len(rows)), "scores": rows})
+    return json_response({"signature": scorer.signature(asked.metrics, len(rows)), "scores": rows})
 
 
 @router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": Problem}})
 def metrics() -> Response:
     """List all metrics."""
     classes, _ = metric_classes()
-    return as_response([_facts(kind) for kind in classes.values()])
+    return json_response([_facts(kind) for kind in classes.values()])
 
 
-@router.get("/runs", responses=_answers(RunListModel))
+@router.get("/runs", responses=_responses(RunListModel))
 def runs(
     request: Request,
     search: Annotated[str, Query(max_length=1000, description="Text in the id, name, data or tags.")] = "",
@@ -120,20 +122,20 @@ def runs(
 ) -> Response:
     """List runs, newest first."""
     made = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
-    return as_response(as_json(made))
+    return json_response(as_json(made))
 
 
-@router.get("/runs/{run}", responses=_answers(RunModel, 404))
+@router.get("/runs/{run}", responses=_responses(RunModel, 404))
 def run(request: Request, run: str) -> Response:
     """Return a run and its summary. `run` is an id, a name or `last`."""
-    record = found_run(site_of(request), run)
-    return as_response(
-        {"head": as_json(run_head(record)), "headline": as_json(cached_headline(request, record))}
+    record = run_or_404(site_of(request), run)
+    return json_response(
+        {"head": as_json(run_header(record)), "headline": as_json(cached_headline(request, record))}
     )
 
 
 @router.patch(
-    "/runs/{run}", responses=_answers(HeadModel, 403, 404, 413, 415), openapi_extra=_takes(RunChange)
+    "/runs/{run}", responses=_responses(HeadModel, 403, 404, 413, 415), openapi_extra=_request_body(RunChange)
 )
 async def change(request: Request, run: str) -> Response:
     """Change the name or the tags of a run."""
@@ -143,23 +145,23 @@ async def change(request: Request, run: str) -> Response:
 
 def _changed(request: Request, run: str, wanted: RunChange) -> Response:
     site = site_of(request)
-    record = found_run(site, run)
+    record = run_or_404(site, run)
     change: Change = {} if wanted.tags is None else {"tags": wanted.tags}
     if "name" in wanted.model_fields_set:
         change["name"] = wanted.name
     change_run(site.database, record.id, **change)
-    return as_response(as_json(run_head(found_run(site, record.id))))
+    return json_response(as_json(run_header(run_or_404(site, record.id))))
 
 
 @router.delete(
     "/runs/{run}",
     status_code=204,
-    responses={code: answer for code, answer in _answers(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP's own
+    responses={code: answer for code, answer in _responses(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP's own
 )
 def delete(request: Request, run: str) -> Response:
     """Delete a run and its scores. `run` must be the full id or the full name."""
     site = site_of(request)
-    record = found_run(site, run)
+    record = run_or_404(site, run)
     if run not in {record.id, record.name}:
         raise RunNotFoundError(
             f"There is no run {run!r}.", hint=f"Did you mean {record.label!r}? Use the full name or id."
@@ -168,22 +170,24 @@ def delete(request: Request, run: str) -> Response:
     return Response(status_code=204)
 
 
-@router.get("/runs/{run}/samples", responses=_answers(RowPageModel, 404))
+@router.get("/runs/{run}/samples", responses=_responses(RowPageModel, 404))
 def samples(request: Request, run: str, wanted: Annotated[RowParameters, Query()]) -> Response:
     """List rows of a run, filtered, sorted and paginated."""
     site = site_of(request)
-    return as_response(as_json(row_page(site.database, found_run(site, run), wanted.query())))
+    return json_response(as_json(row_page(site.database, run_or_404(site, run), wanted.query())))
 
 
-@router.get("/runs/{run}/samples/{sample_id:anything}", responses=_answers(SampleModel, 404))
+@router.get("/runs/{run}/samples/{sample_id:anything}", responses=_responses(SampleModel, 404))
 def sample(request: Request, run: str, sample_id: str) -> Response:
     """Return one row with all its texts and scores. Percent-encode the id."""
     del sample_id  # the address as it came knows more: ids need not be valid Unicode
     site = site_of(request)
-    return as_response(as_json(sample_view(site.database, found_run(site, run), asked_sample(request))))
+    return json_response(
+        as_json(sample_view(site.database, run_or_404(site, run), requested_sample(request)))
+    )
 
 
-@router.get("/compare", responses=_answers(ComparisonModel, 404))
+@router.get("/compare", responses=_responses(ComparisonModel, 404))
 def compare(
     request: Request,
     base: Annotated[str, Query(max_length=1000, description="The base run.")],
@@ -198,9 +202,9 @@ def compare(
 ) -> Response:
     """Compare two runs, row by row."""
     site = site_of(request)
-    runs = found_run(site, base), found_run(site, new)
+    runs = run_or_404(site, base), run_or_404(site, new)
     view = comparison_view(site.database, *runs, changed=changed, allow_different=allow_different)
-    return as_response(as_json(view))
+    return json_response(as_json(view))
 
 
 @router.get("/docs", include_in_schema=False)

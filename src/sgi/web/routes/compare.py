@@ -13,9 +13,9 @@ from sgi.report.views.comparison import ComparisonView, comparison_view
 from sgi.report.views.runs import run_list
 from sgi.store.run_queries import RunRecord  # noqa: TC001 - the same
 from sgi.web.charts import comparison_charts
-from sgi.web.pages import found_run, go_to, page, status_of
+from sgi.web.pages import page, redirect, run_or_404, status_of
 from sgi.web.paths import with_query
-from sgi.web.single_flight_cache import kept_of
+from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
 router = APIRouter(include_in_schema=False)
@@ -29,13 +29,13 @@ def compare(request: Request) -> Response:
     asked = request.query_params
     chosen = asked.getlist("run")
     if chosen:
-        return _of_list(request, chosen)
+        return _compare_selected(request, chosen)
     if not (asked.get("base") and asked.get("new")):
         choices = run_list(site_of(request).database, size=_CHOICES)
         return page(
             request, "choose.html", choices=choices, base=asked.get("base", ""), new=asked.get("new", "")
         )
-    base, new = _both(request)
+    base, new = _base_and_new(request)
     allowed = {_ALLOW: "1"}
     try:
         view = _view(request, base, new)
@@ -52,32 +52,32 @@ def compare(request: Request) -> Response:
 @router.get("/compare/charts.json")
 def charts(request: Request) -> Response:
     """What the chart of the differences is drawn from."""
-    view = _view(request, *_both(request))
+    view = _view(request, *_base_and_new(request))
     body = orjson.dumps({"charts": comparison_charts(view)}, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, media_type="application/json")
 
 
-def _of_list(request: Request, chosen: list[str]) -> Response:
+def _compare_selected(request: Request, chosen: list[str]) -> Response:
     """The two that are ticked in the list, the older one as the base."""
     if len(set(chosen)) != 2:  # noqa: PLR2004 - a pair
         raise UsageError(f"Select exactly two runs to compare, not {len(set(chosen))}.")
     site = site_of(request)
     base, new = sorted(
-        (found_run(site, run) for run in dict.fromkeys(chosen)), key=lambda run: (run.created_at, run.id)
+        (run_or_404(site, run) for run in dict.fromkeys(chosen)), key=lambda run: (run.created_at, run.id)
     )
-    return go_to(with_query("/compare", {"base": base.id, "new": new.id}))
+    return redirect(with_query("/compare", {"base": base.id, "new": new.id}))
 
 
-def _both(request: Request) -> tuple[RunRecord, RunRecord]:
+def _base_and_new(request: Request) -> tuple[RunRecord, RunRecord]:
     site = site_of(request)
-    base, new = (found_run(site, request.query_params.get(name, "")) for name in ("base", "new"))
+    base, new = (run_or_404(site, request.query_params.get(name, "")) for name in ("base", "new"))
     return base, new
 
 
 def _view(request: Request, base: RunRecord, new: RunRecord) -> ComparisonView:
     key = [(run.id, run.name, run.tags, run.scored, run.finished_at) for run in (base, new)]
     database, allowed = site_of(request).database, _ALLOW in request.query_params
-    return kept_of(request).get(
+    return cache_of(request).get(
         ("comparison", allowed, *key),
         lambda: comparison_view(database, base, new, allow_different=allowed),
     )

@@ -18,10 +18,10 @@ from sgi.report.html import run_report
 from sgi.report.views.rows import row_page
 from sgi.report.views.run import run_view
 from sgi.store.row_filters import RowQuery
-from sgi.web.pages import found_run
-from sgi.web.run_views import cached, views_of
+from sgi.web.pages import run_or_404
+from sgi.web.run_views import cached, run_views
 from sgi.web.site import site_of
-from sgi.web.throttle import Turns
+from sgi.web.throttle import Throttle
 from sgi.web.uploads import EXPORT
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ router = APIRouter(include_in_schema=False)
 _ROWS = 10_000
 _KINDS = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
 _CHUNK = 256 * 1024
-_turns = Turns()
+_downloads = Throttle()
 """A report or a file of all rows takes a while and much memory."""
 
 
-class _Sent(StreamingResponse):
+class _TemporaryFile(StreamingResponse):
     """A file that nobody else sees any more: sent whole, and gone however that ends."""
 
     def __init__(self, file: IO[bytes], headers: dict[str, str], media_type: str) -> None:
@@ -55,17 +55,17 @@ class _Sent(StreamingResponse):
 @router.get("/runs/{run}/report.html")
 def report(request: Request, run: str) -> Response:
     """The run as one file that needs no server."""
-    record = found_run(site_of(request), run)
+    record = run_or_404(site_of(request), run)
     body = cached(request, record, ("report", record.name, record.tags), lambda: _report(request, record))
-    return Response(body, headers=_attached(record, "report.html"), media_type="text/html")
+    return Response(body, headers=_attachment(record, "report.html"), media_type="text/html")
 
 
 def _report(request: Request, record: RunRecord) -> bytes:
     database = site_of(request).database
-    with _turns.taken():
+    with _downloads.acquire():
         rows = row_page(database, record, RowQuery(size=_ROWS))
         named = _file_name(record, "rows.csv") if rows.total > len(rows.rows) else None
-        view = run_view(database, record, views=views_of(request, record))
+        view = run_view(database, record, views=run_views(request, record))
         return run_report(view, rows, export=named).encode("utf-8", "replace")
 
 
@@ -77,18 +77,18 @@ def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -
     caller that the run was changed meanwhile. Parquet is made whole before the first byte is sent.
     """
     site = site_of(request)
-    record = found_run(site, run)
-    headers = _attached(record, f"rows.{kind}")
+    record = run_or_404(site, run)
+    headers = _attachment(record, f"rows.{kind}")
     if kind != "parquet":
         chunks = export_chunks(site.database, record, kind)
         first = next(chunks, b"")  # an error before the first byte still has a page of its own
         return StreamingResponse(chain([first], chunks), headers=headers, media_type=_KINDS[kind])
-    with _turns.taken():
-        file = _exported(site, record, kind)
-    return _Sent(file, headers, _KINDS[kind])
+    with _downloads.acquire():
+        file = _export_file(site, record, kind)
+    return _TemporaryFile(file, headers, _KINDS[kind])
 
 
-def _exported(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
+def _export_file(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
     """All rows in a file that is open and has no name any more: it needs no cleaning up, come what may."""
     path = site.folder.resolve() / f"{EXPORT}{secrets.token_hex(8)}.{kind}"
     try:
@@ -102,7 +102,7 @@ def _exported(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
         raise StoreError(f"The file cannot be written: {error.strerror or error}.") from error
 
 
-def _attached(record: RunRecord, what: str) -> dict[str, str]:
+def _attachment(record: RunRecord, what: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{_file_name(record, what)}"'}
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.web.pages import go_to, page, refusal
+from sgi.web.pages import page, redirect, refusal
 from sgi.web.paths import local
 from sgi.web.security import (
     LOGIN,
@@ -41,7 +41,7 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
         if seconds:
             return refusal(request, too_many_tokens(seconds))
         return page(request, "login.html", status=403, further=further, problem="Wrong token.")
-    response = go_to(further)
+    response = redirect(further)
     value, seconds = login_cookie(request)
     secure = request.scope["scheme"] == "https"
     response.set_cookie(LOGIN, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
@@ -52,6 +52,6 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
 def sign_out(request: Request) -> Response:
     """Have the browser forget that it knew the token."""
     del request  # the form was checked
-    response = go_to("/login")
+    response = redirect("/login")
     response.delete_cookie(LOGIN, httponly=True, samesite="strict")
     return response

@@ -9,10 +9,10 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when th
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.store.manage_runs import change_run, delete_run
-from sgi.web.jobs import tags_of
-from sgi.web.pages import found_run, go_to, page
+from sgi.web.jobs import split_tags
+from sgi.web.pages import page, redirect, run_or_404
 from sgi.web.paths import run_path
 from sgi.web.security import check_form
 from sgi.web.site import site_of
@@ -24,7 +24,7 @@ Text = Annotated[str, Form()]
 @router.get("/runs/{run}/edit")
 def edit(request: Request, run: str) -> Response:
     """The form with a run's name and tags."""
-    head = run_head(found_run(site_of(request), run))
+    head = run_header(run_or_404(site_of(request), run))
     return page(request, "edit.html", head=head, name=head.name or "", tags=", ".join(head.tags), problem="")
 
 
@@ -32,24 +32,24 @@ def edit(request: Request, run: str) -> Response:
 def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Response:
     """Rename a run and set its tags; what cannot be is told above the form, and nothing is changed."""
     site = site_of(request)
-    record = found_run(site, run)
+    record = run_or_404(site, run)
     try:
-        change_run(site.database, record.id, name=name.strip() or None, tags=tags_of(tags))
+        change_run(site.database, record.id, name=name.strip() or None, tags=split_tags(tags))
     except UsageError as error:
-        values = {"head": run_head(record), "name": name, "tags": tags, "problem": str(error)}
+        values = {"head": run_header(record), "name": name, "tags": tags, "problem": str(error)}
         return page(request, "edit.html", status=400, **values)
-    return go_to(run_path(record.id))
+    return redirect(run_path(record.id))
 
 
 @router.get("/runs/{run}/delete")
 def ask(request: Request, run: str) -> Response:
     """Whether a run shall really go."""
-    return page(request, "delete.html", head=run_head(found_run(site_of(request), run)))
+    return page(request, "delete.html", head=run_header(run_or_404(site_of(request), run)))
 
 
 @router.post("/runs/{run}/delete", dependencies=[Depends(check_form)])
 def delete(request: Request, run: str) -> Response:
     """Delete a run."""
     site = site_of(request)
-    delete_run(site.database, found_run(site, run).id)
-    return go_to("/")
+    delete_run(site.database, run_or_404(site, run).id)
+    return redirect("/")

@@ -9,11 +9,11 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when th
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.report.views.rows import row_page
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.report.views.sample import sample_view
 from sgi.web.filters import parameters, row_query
-from sgi.web.pages import found_run, page
-from sgi.web.paths import asked_sample, run_path, sample_path, with_query
+from sgi.web.pages import page, run_or_404
+from sgi.web.paths import requested_sample, run_path, sample_path, with_query
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ router = APIRouter(include_in_schema=False)
 def sample_page(request: Request, run: str) -> Response:
     """Everything that is kept of a row, and the way to the next of those it was found among."""
     site = site_of(request)
-    record = found_run(site, run)
-    sample = sample_view(site.database, record, asked_sample(request))
+    record = run_or_404(site, run)
+    sample = sample_view(site.database, record, requested_sample(request))
     query = row_query(request.query_params)
     place = _place(request, record, sample.position)
-    before, after = (_beside(request, record, place, step) for step in (-1, 1))
+    before, after = (_neighbour(request, record, place, step) for step in (-1, 1))
     back = with_query(run_path(record.id), parameters(query) | {"page": _page_of(place)})
-    head = run_head(record)
+    head = run_header(record)
     return page(
         request, "sample.html", head=head, sample=sample, before=before, after=after, back=back, place=place
     )
@@ -47,7 +47,7 @@ def _place(request: Request, record: RunRecord, position: int) -> int | None:
     return position + 1 if record.scored == record.rows and not set(request.query_params) - {"id"} else None
 
 
-def _beside(request: Request, record: RunRecord, place: int | None, step: int) -> str:
+def _neighbour(request: Request, record: RunRecord, place: int | None, step: int) -> str:
     """The address of the row before or after; empty where there is none."""
     if place is None or place + step < 1:
         return ""

@@ -10,13 +10,13 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when th
 from starlette.responses import Response
 
 from sgi.report.views.rows import row_page
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.store.run_queries import run_usage
 from sgi.web.charts import label_charts, run_charts
 from sgi.web.filters import parameters, row_query
-from sgi.web.pages import found_run, is_part, page
+from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.paths import run_path, sample_path, with_query
-from sgi.web.run_views import cached, cached_headline, views_of
+from sgi.web.run_views import cached, cached_headline, run_views
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ router = APIRouter(include_in_schema=False)
 def run_page(request: Request, run: str) -> Response:
     """A run, as far as that is quick; charts and groups come after it. To a script, the rows alone."""
     site = site_of(request)
-    record = found_run(site, run)
+    record = run_or_404(site, run)
     query = row_query(request.query_params, **_metric(request, record))
     rows = row_page(site.database, record, query)
     asked = parameters(rows.query)
@@ -46,16 +46,16 @@ def run_page(request: Request, run: str) -> Response:
             run_path(record.id), asked | {"page": number if number > 1 else ""}
         ),
     }
-    if is_part(request):
+    if is_htmx_part(request):
         return page(request, "rows.html", **values)
     told = cached_headline(request, record)
-    return page(request, "run.html", head=run_head(record), headline=told, **values)
+    return page(request, "run.html", head=run_header(record), headline=told, **values)
 
 
 @router.get("/runs/{run}/state")
 def state(request: Request, run: str) -> Response:
     """How far a run is; once it is over, its readers load the page again."""
-    head = run_head(found_run(site_of(request), run))
+    head = run_header(run_or_404(site_of(request), run))
     response = page(request, "state.html", head=head)
     if head.state != "unfinished":
         response.headers["HX-Refresh"] = "true"
@@ -66,12 +66,12 @@ def state(request: Request, run: str) -> Response:
 def parts(request: Request, run: str) -> Response:
     """Groups, correlations, reasons and cost."""
     site = site_of(request)
-    record = found_run(site, run)
-    tables = cached(request, record, "tables", lambda: views_of(request, record).tables)
+    record = run_or_404(site, run)
+    tables = cached(request, record, "tables", lambda: run_views(request, record).tables)
     return page(
         request,
-        "parts_of_run.html" if is_part(request) else "parts_page.html",
-        head=run_head(record),
+        "parts_of_run.html" if is_htmx_part(request) else "parts_page.html",
+        head=run_header(record),
         groups=tables.groups,
         correlation=tables.correlation,
         reasons=tables.reasons,
@@ -94,10 +94,10 @@ def labels(request: Request, run: str) -> Response:
 def _charts(
     request: Request, run: str, name: str, make: Callable[[RunViews], list[dict[str, Any]]]
 ) -> Response:
-    record = found_run(site_of(request), run)
+    record = run_or_404(site_of(request), run)
 
     def body() -> bytes:
-        charts = make(views_of(request, record))
+        charts = make(run_views(request, record))
         return orjson.dumps({"charts": charts}, option=orjson.OPT_SERIALIZE_NUMPY)
 
     return Response(cached(request, record, name, body), media_type="application/json")

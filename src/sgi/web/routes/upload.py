@@ -11,8 +11,8 @@ from starlette.responses import Response
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.store.run_names import checked_tags
-from sgi.web.jobs import Jobs, jobs_of, tags_of
-from sgi.web.pages import go_to, is_scripted, page, problem
+from sgi.web.jobs import Jobs, jobs_of, split_tags
+from sgi.web.pages import is_htmx, page, problem, redirect
 from sgi.web.paths import run_path, segment
 from sgi.web.security import check_form
 from sgi.web.site import Site, site_of
@@ -39,12 +39,12 @@ def send(
     if file is None or not file.filename:
         return _form(request, status=400, problem="No file was chosen.", **given)
     try:
-        job = _submitted(site_of(request), jobs_of(request), file, given)
+        job = _submit(site_of(request), jobs_of(request), file, given)
     except UsageError as error:
         return _form(request, status=400, problem=str(error), **given)
     except SgiError as error:
         return _form(request, status=503, problem=str(error), **given)
-    return go_to(f"/running/{segment(job)}")
+    return redirect(f"/running/{segment(job)}")
 
 
 @router.get("/running/{job}")
@@ -56,13 +56,13 @@ def running(request: Request, job: str) -> Response:
         return problem(request, 404, message)
     if found.state == "finished" and found.run is not None:
         path = run_path(found.run)
-        return Response(headers={"HX-Redirect": path}) if is_scripted(request) else go_to(path)
+        return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)
     return page(request, "running.html", job=found)
 
 
-def _submitted(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> str:
+def _submit(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> str:
     """The id of the job that scores a file; nothing is kept of what cannot be scored."""
-    tags = checked_tags(tags_of(given["tags"]))
+    tags = checked_tags(split_tags(given["tags"]))
     unknown = set(given["metrics"]) - set(offline_metrics())
     if unknown:
         raise UsageError(

@@ -8,17 +8,17 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 from sgi.metrics.grounding.signals import Signals
 from sgi.report.views.evidence_map import (
     IN_NO_PASSAGE,
-    IN_WORDS,
-    MOST_FACTS,
+    MAX_FACTS,
+    MAX_SENTENCES,
     MOST_PASSAGES,
-    MOST_SENTENCES,
     SHADES,
+    SIGNAL_MEANINGS,
     Cell,
     Part,
     Quote,
     Unused,
-    beside_support,
-    support_view,
+    evidence_map_view,
+    other_details,
 )
 from support.evidence_maps import CONTEXTS, OPENED, SOLD, TALL, details, fact, hostile, sentence, stated
 
@@ -30,7 +30,7 @@ JSON = st.recursive(
 
 
 def view(**parts):
-    return support_view(details(**parts), CONTEXTS)
+    return evidence_map_view(details(**parts), CONTEXTS)
 
 
 def marks(found):
@@ -135,12 +135,12 @@ def reasons(score=0.2, **parts):
 
 
 def test_a_doubtful_sentence_without_a_mark_says_what_speaks_most_against_it():
-    assert reasons() == (IN_WORDS["known"], IN_WORDS["copied"])
+    assert reasons() == (SIGNAL_MEANINGS["known"], SIGNAL_MEANINGS["copied"])
     assert reasons(contributions={"nearness": -0.2, "copied": -0.1, "paired": -0.3}) == (
-        IN_WORDS["paired"],
-        IN_WORDS["nearness"],
+        SIGNAL_MEANINGS["paired"],
+        SIGNAL_MEANINGS["nearness"],
     )
-    assert reasons(contributions={"known": -0.2, "known_narrow": -0.3}) == (IN_WORDS["known"],)
+    assert reasons(contributions={"known": -0.2, "known_narrow": -0.3}) == (SIGNAL_MEANINGS["known"],)
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_no_reason_is_given_where_none_is_needed_or_known(parts):
 
 
 def test_there_are_words_for_every_signal():
-    assert tuple(IN_WORDS) == Signals._fields
-    assert all(words and words[0].islower() and not words.endswith(".") for words in IN_WORDS.values())
+    assert tuple(SIGNAL_MEANINGS) == Signals._fields
+    assert all(words and words[0].islower() and not words.endswith(".") for words in SIGNAL_MEANINGS.values())
 
 
 def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
-    n = MOST_SENTENCES + 25
+    n = MAX_SENTENCES + 25
     found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
-    assert (len(found.sentences), found.more_sentences) == (MOST_SENTENCES, 25)
-    assert found.left_out == f"Only the first {MOST_SENTENCES} of {n} sentences are shown."
+    assert (len(found.sentences), found.more_sentences) == (MAX_SENTENCES, 25)
+    assert found.left_out == f"Only the first {MAX_SENTENCES} of {n} sentences are shown."
     told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 score below 0.5."
     assert found.verdict == told
 
@@ -176,7 +176,7 @@ def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
 def test_of_many_passages_the_first_are_columns():
     n = MOST_PASSAGES + 3
     wide = sentence(TALL, passage=n - 1, similarity=tuple(k / 100 for k in range(n)))
-    found = support_view(
+    found = evidence_map_view(
         details(sentences=(wide,), passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n
     )
     assert (len(found.passages), found.more_passages) == (MOST_PASSAGES, 3)
@@ -188,9 +188,9 @@ def test_of_many_passages_the_first_are_columns():
 
 def test_of_many_facts_those_that_fail_are_shown_before_others():
     right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
-    checks = (*[right] * (MOST_FACTS + 5), fact("Spanish"))
+    checks = (*[right] * (MAX_FACTS + 5), fact("Spanish"))
     (found,) = view(sentences=(sentence(TALL, checks=checks),)).sentences
-    assert (len(found.facts), found.more_facts) == (MOST_FACTS, 6)
+    assert (len(found.facts), found.more_facts) == (MAX_FACTS, 6)
     assert [one.verdict for one in found.facts[:2]] == ["absent", "supported"]
     (few,) = view(sentences=(sentence(TALL, checks=(right, fact("Spanish"))),)).sentences
     assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
@@ -211,32 +211,32 @@ def test_what_is_no_map_is_none():
         whole | {"sentences": [*whole["sentences"], "… [9 more items omitted]"]},
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
-        assert support_view(broken, CONTEXTS) is None
+        assert evidence_map_view(broken, CONTEXTS) is None
         assert evidence_in(broken) is None
 
 
 def test_what_stands_beside_a_map_is_kept_apart():
     whole = details() | {"score": 0.2, "verdict": "flagged"}
-    assert support_view(whole, CONTEXTS) == view()
-    assert beside_support(whole) == {"score": 0.2, "verdict": "flagged"}
+    assert evidence_map_view(whole, CONTEXTS) == view()
+    assert other_details(whole) == {"score": 0.2, "verdict": "flagged"}
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_places_that_fit_no_text_are_clipped_and_no_text_is_lost(text, contexts):
-    (found,) = support_view(hostile(text), contexts).sentences
+    (found,) = evidence_map_view(hostile(text), contexts).sentences
     assert found.text == text.strip()
 
 
 @given(st.dictionaries(st.sampled_from([*EvidenceMap.model_fields, "other"]), JSON))
 def test_foreign_details_never_raise(body):
-    support_view(body, ["a"])
-    assert set(beside_support(body)) <= {"other"}
+    evidence_map_view(body, ["a"])
+    assert set(other_details(body)) <= {"other"}
 
 
 def test_the_map_of_a_real_score():
     sample = Sample(id="1", question="How tall is it?", contexts=CONTEXTS, response=TALL + SOLD + OPENED)
     scores = evaluate([sample], "grounding")["grounding"]
-    found = support_view(scores.details[0], CONTEXTS)
+    found = evidence_map_view(scores.details[0], CONTEXTS)
     tall, sold, opened = found.sentences
     assert marks(tall) == [("312 m", "contradicted", "passage 3 has 330 m (other value)")]
     assert tall.facts[0].quote.found == "330 m"

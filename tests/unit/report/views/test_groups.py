@@ -10,7 +10,7 @@ from sgi.analysis.groups import grouped
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.report.views.columns import run_columns
-from sgi.report.views.groups import MOST_GROUPS, GroupTable, group_table, group_tables, sorted_groups
+from sgi.report.views.groups import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import find_rows
@@ -22,7 +22,7 @@ from support.scored_runs import column, run
 
 def test_columns_with_few_values_make_groups(kept):
     columns = kept.columns()
-    assert len({row["number"] for row in columns.metadata}) > MOST_GROUPS
+    assert len({row["number"] for row in columns.metadata}) > MAX_GROUPS
     by_label, by_topic = group_tables(columns)
     assert {group.name: group.rows for group in by_label.groups} == {"1": 45, "0": 15}
     assert {group.name: group.rows for group in by_topic.groups} == {"bridges": 20, "rivers": 20, "poets": 20}

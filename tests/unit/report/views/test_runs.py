@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.run_header import run_head
+from sgi.report.views.run_header import run_header
 from sgi.report.views.runs import run_list
 from sgi.store.database import open_database
 from sgi.store.manage_runs import set_tags
@@ -30,7 +30,7 @@ def test_all_runs_and_all_tags(database):
     assert ids(found) == ["r4", "r3", "r2", "r1", "r0"]
     assert (found.total, found.page, found.pages, found.search, found.tag) == (5, 1, 1, "", None)
     assert found.tags == {"first": 1, "odd": 2}
-    assert found.runs[3] == run_head(find_run(database, "r1"))
+    assert found.runs[3] == run_header(find_run(database, "r1"))
     assert (found.runs[3].tags, found.runs[3].label, found.runs[3].state) == (
         ("first", "odd"),
         "Run 1",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
 from sgi.web.api.bodies import read_model, read_score_request
-from sgi.web.api.models import LONGEST_TEXT, MOST_METRICS, MOST_PASSAGES, RunChange
+from sgi.web.api.models import MAX_METRICS, MAX_PASSAGES, MAX_TEXT, RunChange
 
 ROW = {"question": "Who wrote Emma?", "contexts": ["Emma is by Jane Austen."], "response": "Jane Austen."}
 
@@ -83,8 +83,8 @@ def test_metrics_are_named_as_everywhere():
         ([ROW, 5], 2, None, None, "expected an object, found number 5"),
         ([[]], 1, None, None, "expected an object, found a list"),
         ([None], 1, None, None, "expected an object, found null"),
-        ([{"question": "x" * (LONGEST_TEXT + 1)}], 1, None, "question", "at most 200000 characters"),
-        ([{"contexts": ["x"] * (MOST_PASSAGES + 1)}], 1, None, "contexts", "at most 256"),
+        ([{"question": "x" * (MAX_TEXT + 1)}], 1, None, "question", "at most 200000 characters"),
+        ([{"contexts": ["x"] * (MAX_PASSAGES + 1)}], 1, None, "contexts", "at most 256"),
         ([{"id": "x" * 1001}], 1, "x" * 100, "id", "at most 1000 characters"),
         ([], None, None, "rows", "at least 1"),
         ([{}] * 257, None, None, "rows", "at most 256"),
@@ -128,7 +128,7 @@ def test_what_is_no_request_is_told_in_one_sentence(raw):
 
 def test_more_metrics_than_sense_are_refused():
     with pytest.raises(DataError, match="metrics"):
-        read_score_request(body(metrics=["sgi"] * (MOST_METRICS + 1)))
+        read_score_request(body(metrics=["sgi"] * (MAX_METRICS + 1)))
     with pytest.raises(DataError, match="metrics"):
         read_score_request(body(metrics=["x" * 201]))
 

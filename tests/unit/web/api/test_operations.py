@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from sgi.kernel.errors import EmbedderError, StoreError
 from sgi.store.database import open_database
 from sgi.testing.fakes import HashEmbedder
-from sgi.web.api.operations import Measuring
+from sgi.web.api.operations import MetricsMiddleware
 from sgi.web.app import create_app
 from sgi.web.site import Site
 
@@ -30,8 +30,8 @@ def site(tmp_path):
 def application(site):
     """The application, measured whether or not it sees to that itself."""
     app = create_app(site)
-    if not any(layer.cls is Measuring for layer in app.user_middleware):
-        app.add_middleware(Measuring, site=site)
+    if not any(layer.cls is MetricsMiddleware for layer in app.user_middleware):
+        app.add_middleware(MetricsMiddleware, site=site)
     return app
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.web.routes import downloads
-from sgi.web.throttle import Turns
+from sgi.web.throttle import Throttle
 from support.web_server import serving, until, words
 
 FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]
@@ -29,14 +29,14 @@ def test_whatever_range_is_wanted_the_file_comes_whole_and_nothing_stays(client,
 
 def test_the_file_has_no_name_any_more_while_it_is_sent(site, monkeypatch):
     seen = []
-    real = downloads._Sent.__call__
+    real = downloads._TemporaryFile.__call__
 
     async def looking(self, *given):
         seen.append((list(site.folder.iterdir()), self._file.closed))
         await real(self, *given)
         seen.append(self._file.closed)
 
-    monkeypatch.setattr(downloads._Sent, "__call__", looking)
+    monkeypatch.setattr(downloads._TemporaryFile, "__call__", looking)
     with serving(site) as address:
         wire = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
         wire.request("GET", "/runs/before/rows.parquet")
@@ -69,8 +69,8 @@ def test_a_folder_that_cannot_be_made_is_told(client, site, tmp_path):
 
 @pytest.mark.parametrize("path", ["/runs/before/report.html", "/runs/before/rows.parquet"])
 def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch, path):
-    monkeypatch.setattr(downloads, "_turns", Turns(seconds=0.05))
-    with downloads._turns.taken():
+    monkeypatch.setattr(downloads, "_downloads", Throttle(seconds=0.05))
+    with downloads._downloads.acquire():
         made = client.get(path)
     assert (made.status_code, made.headers["retry-after"]) == (503, "5")
     assert "Try again in a moment" in words(made.text)
@@ -78,7 +78,7 @@ def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch,
 
 
 def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
-    monkeypatch.setattr(downloads, "_turns", Turns(seconds=60))
+    monkeypatch.setattr(downloads, "_downloads", Throttle(seconds=60))
     with serving(site) as address:
         place, told, threads = urlsplit(address).netloc, [], []
 
@@ -88,7 +88,7 @@ def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
             told.append(wire.getresponse().status)
             wire.close()
 
-        with downloads._turns.taken():
+        with downloads._downloads.acquire():
             for _ in range(60):
                 threads.append(threading.Thread(target=ask, args=["/runs/before/report.html"], daemon=True))
                 threads[-1].start()

@@ -220,7 +220,7 @@ def test_rows_and_report_are_files(client, site):
 def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
     from sgi.web.routes import run as pages
 
-    real = pages.run_head
+    real = pages.run_header
 
     def unfinished(record):
         from dataclasses import replace
@@ -228,7 +228,7 @@ def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
         return replace(real(record), state="unfinished", finished_at=None, scored=30)
 
     assert client.get("/runs/before/state").headers["hx-refresh"] == "true"
-    monkeypatch.setattr(pages, "run_head", unfinished)
+    monkeypatch.setattr(pages, "run_header", unfinished)
     page = client.get("/runs/before")
     assert "30 of 60" in words(page.text)
     assert 'hx-trigger="every 4s"' in page.text
