@@ -9,7 +9,7 @@ import re
 import pytest
 
 from sgi.engine import pipeline
-from sgi.engine.score import batches
+from sgi.engine.plan import batches
 from sgi.kernel.placeholders import is_placeholder
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
