@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Prices of tokens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from sgi.llm.spec import JudgeSpec
 
 _MILLION = 1_000_000
-_PRICED = 1000
-"""Tokens of the request whose price is looked up: far below where dearer tiers begin."""
+_LOOKUP_TOKENS = 1000
+"""Tokens of the request whose price is looked up; higher price tiers begin far above."""
 
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens.
+    """US dollars per million tokens.
 
     >>> Price(2.5, 10.0).of(1000, 100)
     0.0035
@@ -27,15 +27,14 @@ class Price:
     written: float
 
     def of(self, sent: float, written: float) -> float:
-        """US dollars for so many tokens."""
+        """The cost in US dollars."""
         return (sent * self.sent + written * self.written) / _MILLION
 
 
 def price_of(spec: JudgeSpec) -> Price | None:
-    """What the judge's tokens cost: as the spec says, else as published for its service; None if not known.
+    """The prices in the spec, else the published prices of the service; None if unknown.
 
-    Published prices are those that come with ``genai-prices``, for requests of common length; nothing is
-    fetched. Servers of one's own have no published price.
+    Published prices are in ``genai-prices``; nothing is downloaded. Users' own servers have none.
     """
     if spec.input_price is not None and spec.output_price is not None:
         return Price(spec.input_price, spec.output_price)
@@ -47,8 +46,10 @@ def price_of(spec: JudgeSpec) -> Price | None:
     except ImportError:
         return None
     try:
-        known = calc_price(Usage(input_tokens=_PRICED, output_tokens=_PRICED), name, provider_id=kind)
+        price = calc_price(
+            Usage(input_tokens=_LOOKUP_TOKENS, output_tokens=_LOOKUP_TOKENS), name, provider_id=kind
+        )
     except LookupError:
         return None
-    scale = _MILLION / _PRICED
-    return Price(float(known.input_price) * scale, float(known.output_price) * scale)
+    scale = _MILLION / _LOOKUP_TOKENS
+    return Price(float(price.input_price) * scale, float(price.output_price) * scale)

@@ -1,4 +1,4 @@
-"""Where judges are, and the keys that open them."""
+"""Addresses and keys of judges."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMI
 
 @dataclass(frozen=True)
 class Service(environment.Service):
-    """Where a judge is, and the key that opens it; the URL is blank where a service has only one."""
+    """Address and key of a judge; the URL is empty if the service has only one."""
 
     azure_version: ClassVar[str] = "2024-10-21"
     """The first stable version with JSON schemas for replies."""
 
     @classmethod
     def of(cls, name: ModelName) -> Self:
-        """The service of a judge's name, with what the environment or ``.env`` says of it.
+        """The service of a judge's name, with settings from the environment or ``.env``.
 
         Raises:
-            UsageError: a key or an address is missing or unusable, or only the address stands in ``.env``.
+            UsageError: a key or an address is missing or unusable, or only the address is in ``.env``.
         """
         if name.kind == "openai":
             return cls.openai(name.url)
@@ -51,12 +51,12 @@ class Service(environment.Service):
             key = checked_key(setting(_OLLAMA_KEY) or NO_KEY, _OLLAMA_KEY)
             return cls("ollama", checked_url(_url(name), _OLLAMA_ADDRESS), key, _OLLAMA_KEY)
         names = _KEYS[name.kind]
-        found = next((one for one in names if setting(one)), names[0])
-        return cls(name.kind, "", checked_key(setting(found), found), found)
+        variable = next((one for one in names if setting(one)), names[0])
+        return cls(name.kind, "", checked_key(setting(variable), variable), variable)
 
     @property
     def own(self) -> bool:
-        """Whether it is a server that only speaks as OpenAI does."""
+        """Whether it is another server with OpenAI's API."""
         return self.kind == "ollama" or (self.kind == "openai" and self.url != OPENAI_URL)
 
 

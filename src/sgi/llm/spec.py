@@ -1,4 +1,4 @@
-"""Which judge is asked, and how: data that a run keeps, so it holds no secret."""
+"""The settings of a judge; they are stored with a run and contain no secret."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _HOW_TO_NAME = (
 _IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
 
 _ADDRESS = re.compile(r"@[^@/]*(:\d+|/)|@localhost|@\d+(\.\d+)+$")
-"""What looks like a server's address: taken for a part of the name, it would be asked elsewhere."""
+"""An address without http://: as a part of the name, requests would go to another service."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ModelName(NamedTuple):
-    """A judge's name, in its parts.
+    """The parts of a judge's name.
 
     >>> ModelName.of("openai:qwen3@http://127.0.0.1:8080/v1")
     ModelName(kind='openai', name='qwen3', url='http://127.0.0.1:8080/v1')
@@ -52,46 +52,46 @@ class ModelName(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The parts of ``KIND:NAME`` or ``KIND:NAME@URL``; what is wrong is said without the URL.
+        """Parse ``KIND:NAME`` or ``KIND:NAME@URL``; errors do not show the URL.
 
         Raises:
-            ValueError: this names no judge.
-            UsageError: the URL is none, or holds a user or a password.
+            ValueError: it is not the name of a judge.
+            UsageError: the URL is invalid, or contains a user or a password.
         """
         kind, _, rest = text.strip().partition(":")
-        found = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
-        if found is not None and kind in _WITH_URL and _ADDRESS.search(found[1]):
+        match = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
+        if match is not None and kind in _WITH_URL and _ADDRESS.search(match[1]):
             raise ValueError("its address has no http:// or https:// before it")
-        if kind not in KINDS or found is None or "://" in found[1]:
+        if kind not in KINDS or match is None or "://" in match[1]:
             raise ValueError(f"that names no judge: {_HOW_TO_NAME}")
-        url = found[2] or ""
+        url = match[2] or ""
         if url and kind not in _WITH_URL:
             raise ValueError(f"{kind} takes no URL; {_HOW_TO_NAME}")
-        return cls(kind, found[1], checked_url(url, "The judge's model: its address") if url else "")
+        return cls(kind, match[1], checked_url(url, "The judge's model: its address") if url else "")
 
 
 class JudgeSpec(BaseModel):
-    """Which judge is asked, and how.
+    """The settings of a judge.
 
     Attributes:
         model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``ollama:NAME``, or
-            ``openai:NAME@http://host:port/v1`` for a server that speaks OpenAI's chat completions.
-        temperature: of sampling; None leaves it to the model, as some reasoning models demand.
-        seed: of sampling, where the service takes one; None sends none.
+            ``openai:NAME@http://host:port/v1`` for a server with OpenAI's chat completions.
+        temperature: of sampling; None sends none, as some reasoning models require.
+        seed: of sampling, if the service supports it; None sends none.
         max_tokens: the most tokens of a reply.
-        budget: the most tokens of passages in one inquiry; what is longer is asked about in parts.
-        concurrency: how many requests are in flight at once; less while the service says it is too many.
-        rpm: the most requests a minute; None for no limit.
-        tpm: the most tokens a minute; None for no limit.
-        timeout: seconds a request may take, all its tries and the waits between them together, but not the
-            wait for its turn.
-        retries: further tries after the first, where the fault may pass.
-        max_cost: US dollars that may be spent; None for no limit.
-        input_price: US dollars for a million tokens sent; None takes the known price.
-        output_price: the same, for tokens written.
+        budget: the most tokens of passages in one inquiry; longer contexts are judged in parts.
+        concurrency: the most requests in flight; fewer while the service reports too many.
+        rpm: the most requests per minute; None for no limit.
+        tpm: the most tokens per minute; None for no limit.
+        timeout: seconds for a request with all attempts and the waits between them, without the wait for
+            a slot.
+        retries: further attempts after transient errors.
+        max_cost: the limit of the cost in US dollars; None for no limit.
+        input_price: US dollars per million input tokens; None for the published price.
+        output_price: US dollars per million output tokens.
 
     Raises:
-        UsageError: a value is nonsense, or the URL holds a secret.
+        UsageError: a value is invalid, or the URL contains a secret.
 
     >>> JudgeSpec.of("openai:gpt-4o-mini").temperature
     0.0
@@ -118,28 +118,28 @@ class JudgeSpec(BaseModel):
 
     @classmethod
     def of(cls, values: str | Mapping[str, Any]) -> Self:
-        """A spec of a judge's name, or of plain values by the names of the attributes."""
+        """A spec from a judge's name, or from values by attribute."""
         return cls(**({"model": values} if isinstance(values, str) else values))
 
     @property
     def named(self) -> ModelName:
-        """The model's name, in its parts."""
+        """The parts of the model's name."""
         return ModelName.of(self.model)
 
-    def fingerprint(self, place: str) -> str:
-        """Everything that can change a reply: name, place, and what is asked of sampling; no secret.
+    def fingerprint(self, address: str) -> str:
+        """Everything that can change a reply: name, address and sampling settings; no secret.
 
         Args:
-            place: where the model is; blank for the usual place.
+            address: the label of the address; empty for the default.
 
         >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
         'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
         """
-        name = f"{self.named.kind}:{self.named.name}{f'@{place}' if place else ''}"
+        name = f"{self.named.kind}:{self.named.name}{f'@{address}' if address else ''}"
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:
-        """What can change a number; the rest says how fast it comes and what it costs.
+        """The settings that can change a score.
 
         >>> JudgeSpec.of({"model": "openai:m", "concurrency": 4}).identity()["budget"]
         16000
@@ -148,8 +148,8 @@ class JudgeSpec(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _tell(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """What pydantic found wrong, as an error of ours that shows no value: it may be secret."""
+    def _convert_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Convert validation errors to a UsageError without values, which may be secret."""
         try:
             spec = handler(values)
         except ValidationError as errors:
@@ -162,6 +162,6 @@ class JudgeSpec(BaseModel):
 
     @field_validator("model")
     @classmethod
-    def _checked(cls, model: str) -> str:
+    def _validate_model(cls, model: str) -> str:
         ModelName.of(model)
         return model.strip()

@@ -1,6 +1,6 @@
-"""The RAG system under test: a Python function or a service behind a URL, asked one question at a time.
+"""The RAG system under test: a Python function or an HTTP service that answers one question at a time.
 
-``TargetSpec`` says which and how; ``open_target`` opens it, with its limits around it.
+``TargetSpec`` has its settings; ``open_target`` opens it with its limits.
 """
 
 from sgi.target.load import open_target

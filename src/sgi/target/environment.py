@@ -1,4 +1,4 @@
-"""Secrets are not written down but named: ``${NAME}`` stands for a variable of the environment."""
+"""Replaces ``${NAME}`` in settings by variables of the environment, so that settings contain no secret."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _OF_A_COUNT = {
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether what stands under such a name is likely a secret.
+    """Whether a field of this name likely contains a secret.
 
     >>> [names_a_secret(name) for name in ("Authorization", "X-Api-Key", "sig", "Accept", "tokenizer")]
     [True, True, True, False, False]
     """
-    if _SECRET.search(name) or name.lower() == "code":  # a country_code is none
+    if _SECRET.search(name) or name.lower() == "code":  # but not country_code
         return True
     return not _SECRET_WORDS.isdisjoint(_words(name))
 
 
 def names_a_count(name: str) -> bool:
-    """Whether a number under such a name is one, whatever else the name holds.
+    """Whether a field of this name contains a count, even if the name also contains a word for secrets.
 
     >>> [names_a_count(name) for name in ("max_tokens", "sessionTimeout", "api_key")]
     [True, True, False]
@@ -63,12 +63,12 @@ def names_a_count(name: str) -> bool:
 
 
 def has_variable(text: str) -> bool:
-    """Whether a variable is named in the text."""
+    """Whether the text contains ``${NAME}``."""
     return _VARIABLE.search(text) is not None
 
 
 def variables(value: JsonValue) -> set[str]:
-    """The names of all variables in a JSON value.
+    """The names of the variables in a JSON value.
 
     >>> sorted(variables([{"X-Key": "Bearer ${KEY}"}, {"a": ["${ID}", 1]}]))
     ['ID', 'KEY']
@@ -80,7 +80,7 @@ def variables(value: JsonValue) -> set[str]:
 
 
 def is_variable(text: str) -> bool:
-    """Whether the text is the name of a variable and nothing else but the scheme of an Authorization header.
+    """Whether the text is only ``${NAME}``, optionally after the scheme of an Authorization header.
 
     >>> [is_variable(text) for text in ("${KEY}", "Bearer ${KEY}", "Bearer s3cr3t${KEY}")]
     [True, True, False]
@@ -93,7 +93,7 @@ def _words(name: str) -> set[str]:
 
 
 class Environment:
-    """Puts the values of variables in the place of their names, and remembers them, so that none is shown.
+    """Expands variables, and remembers their values as secrets.
 
     >>> os.environ["MY_TOKEN"] = "abc"
     >>> environment = Environment()
@@ -105,19 +105,19 @@ class Environment:
         self.secrets: set[str] = set()
 
     def expand(self, text: str, quote: Callable[[str], str] = str) -> str:
-        """The text with the value of each variable it names.
+        """Replace each ``${NAME}`` in a text by its value.
 
         Args:
-            text: may hold ``${NAME}``.
+            text: the text.
             quote: applied to each value.
 
         Raises:
-            UsageError: a variable is not set; names it.
+            UsageError: a variable is not set.
         """
         return _VARIABLE.sub(lambda match: quote(self._value(match[1])), text)
 
     def expand_all(self, value: JsonValue) -> JsonValue:
-        """JSON with every text in it expanded; keys stay as they are."""
+        """Expand all texts in a JSON value, but no keys."""
         if isinstance(value, str):
             return self.expand(value)
         if isinstance(value, list):
@@ -130,7 +130,7 @@ class Environment:
         value = os.environ.get(name, "").strip()
         if not value:
             raise UsageError(
-                f"The target's settings name ${{{name}}}, but {name} is not set.",
+                f"The target's settings contain ${{{name}}}, but {name} is not set.",
                 hint=f"Set {name} in the environment.",
             )
         self.secrets.add(value)

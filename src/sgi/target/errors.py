@@ -1,4 +1,4 @@
-"""Why a target gave no answer: what may go well next time, and how foreign words are shown."""
+"""Errors of targets, and safe quotation of their messages."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import socket
 
 from sgi.kernel.errors import TargetError
 
-_SHOWN = 200
+_MAX_QUOTED = 200
 _DISCONNECTED = (ConnectionError, TimeoutError, socket.gaierror, socket.herror)
 
 
 class TransientError(TargetError):
-    """A fault that may be gone when the target is asked again.
+    """An error that a retry may avoid.
 
     Args:
         message: what is wrong.
-        hint: the way out.
-        retry_after: seconds the target asks to be left alone; None where it does not say.
+        hint: what to do.
+        retry_after: the wait in seconds that the target requests, if any.
     """
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
@@ -24,28 +24,28 @@ class TransientError(TargetError):
         self.retry_after = retry_after
 
 
-def shown(text: str, limit: int = _SHOWN) -> str:
-    r"""The first part of foreign words, on one line, without control characters and lone surrogates.
+def shown(text: str, limit: int = _MAX_QUOTED) -> str:
+    r"""The start of a foreign text, on one line, without control characters and lone surrogates.
 
     >>> shown("out of\x1b[31m memory\n\n at line 3")
     'out of [31m memory at line 3'
     """
-    head = text[: 4 * limit]  # a megabyte is not looked through for a line of it
+    head = text[: 4 * limit]  # long texts are not scanned whole
     clean = " ".join("".join(char if char.isprintable() else " " for char in head).split())
     return clean if len(clean) <= limit and len(head) == len(text) else clean[: limit - 1] + "…"
 
 
 def raised(who: str, error: BaseException) -> TargetError:
-    """What a function of the user raised, as type and message.
+    """The target error for an exception of a user's function: its type and message.
 
-    A broken connection may be whole next time, also where the function's own error was raised because of one.
+    It is transient if the exception, or one that caused it, is that of a connection.
 
     >>> str(raised("rag:answer", KeyError("index")))
     "rag:answer raised KeyError: 'index'."
     """
     try:
         words = shown(str(error))
-    except Exception:  # noqa: BLE001 - the words of a foreign error may fail in any way
+    except Exception:  # noqa: BLE001 - the str of a foreign error can raise anything
         words = ""
     message = f"{who} raised {type(error).__name__}{': ' if words else ''}{words}"
     kind = TransientError if _is_disconnection(error) else TargetError
@@ -53,7 +53,7 @@ def raised(who: str, error: BaseException) -> TargetError:
 
 
 def _is_disconnection(error: BaseException) -> bool:
-    """Whether the error, or one that led to it, is that of a connection."""
+    """Whether the error, or one that caused it, is that of a connection."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and all(cause is not known for known in seen):

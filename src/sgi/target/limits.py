@@ -1,11 +1,11 @@
-"""How hard a target is asked: at once, how long, how often again, how many a minute."""
+"""Limits concurrency, time, retries and rate of calls to a target."""
 
 from __future__ import annotations
 
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
-from anyio import Semaphore, current_time, fail_after
+from anyio import CapacityLimiter, current_time, fail_after
 from anyio import sleep as anyio_sleep
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -19,29 +19,28 @@ if TYPE_CHECKING:
 
     from sgi.kernel.protocols import Reply, Target
 
-LONGEST_WAIT = 120.0
-"""Seconds: a target that asks for more is asked again after this time."""
+MAX_WAIT = 120.0
+"""Seconds; a longer wait that a target requests is shortened."""
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)
-_JITTER = SystemRandom()  # not the shared generator, which a target may have seeded
+_JITTER = SystemRandom()  # a target may seed the shared generator
 
 
 class LimitedTarget:
-    """A target around a target, which bounds how it is asked.
+    """Limits the calls of a target.
 
-    A question holds its place among those asked at once until it is answered or given up, also while it waits
-    to be asked again, so that a busy target is asked less. It is asked again after a TransientError or when a
-    try takes too long: after the time the target asks for (at most 120 s), else after 0.5, 1, 2, … s (at most
-    30), and up to a half more. With a rate, every try waits for its turn; that does not count as its time.
+    A question keeps its slot until it is answered or fails, also between attempts, so a busy target gets
+    fewer calls. It is retried after a TransientError or a timeout: after the wait that the target requests (at most
+    120 s), else after 0.5, 1, 2, … s (at most 30), plus up to one half. With a rate, every attempt also waits
+    for its time, which does not count for the timeout.
 
     Args:
-        target: what is asked.
-        concurrency: how many questions at once.
-        timeout: seconds a try may take. A sync function that takes longer cannot be stopped and is left to
-            itself.
-        retries: further tries after the first.
-        rate: the most tries a minute, evenly spaced; None for no limit.
-        clock: seconds from any beginning; the event loop's if None.
-        sleep: waits for so many seconds.
+        target: the target.
+        concurrency: the most questions in flight.
+        timeout: seconds for an attempt. A sync function that takes longer cannot be stopped and runs on.
+        retries: further attempts after the first.
+        rate: the most attempts per minute, evenly spaced; None for no limit.
+        clock: the current time in seconds.
+        sleep: waits for a number of seconds.
 
     >>> from types import SimpleNamespace
     >>> LimitedTarget(SimpleNamespace(fingerprint="python:rag:answer"), concurrency=2).fingerprint
@@ -60,24 +59,24 @@ class LimitedTarget:
         sleep: Callable[[float], Awaitable[None]] = anyio_sleep,
     ) -> None:
         self._target = target
-        self._places = Semaphore(concurrency)
+        self._slots = CapacityLimiter(concurrency)
         self._timeout = timeout
         self._retries = retries
         self._interval = 60 / rate if rate else 0.0
-        self._turn = 0.0
+        self._next_start = 0.0
         self._clock = clock
         self._sleep = sleep
 
     @property
     def fingerprint(self) -> str:
-        """The target's own: limits change no answer."""
+        """The fingerprint of the target."""
         return self._target.fingerprint
 
     async def answer(self, question: str, /) -> Reply:
-        """The target's answer.
+        """Return the target's answer.
 
         Raises:
-            TargetError: there is none; says after how many tries, if there were several.
+            TargetError: every attempt failed.
         """
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
@@ -86,7 +85,7 @@ class LimitedTarget:
             sleep=self._sleep,
             reraise=True,
         )
-        async with self._places:
+        async with self._slots:
             try:
                 return await retrying(self._try, question)
             except TargetError as error:
@@ -95,27 +94,27 @@ class LimitedTarget:
                 raise TargetError(again, hint=error.hint) from error
 
     async def _try(self, question: str) -> Reply:
-        await self._wait_for_turn()
+        await self._wait_for_rate()
         try:
             with fail_after(self._timeout):
                 return await self._target.answer(question)
         except TimeoutError:
-            message = f"{self.fingerprint} gave no answer within {self._timeout:g} s."
-            raise TransientError(message, hint="Raise the timeout, or ask fewer questions at once.") from None
+            message = f"{self.fingerprint} did not answer within {self._timeout:g} s."
+            raise TransientError(message, hint="Raise the timeout, or lower the concurrency.") from None
 
-    async def _wait_for_turn(self) -> None:
+    async def _wait_for_rate(self) -> None:
         if not self._interval:
             return
         now = self._clock()
-        turn = max(now, self._turn)
-        self._turn = turn + self._interval
-        if turn > now:
-            await self._sleep(turn - now)
+        start = max(now, self._next_start)
+        self._next_start = start + self._interval
+        if start > now:
+            await self._sleep(start - now)
 
 
 def _wait(state: RetryCallState) -> float:
-    """Seconds until the next try."""
+    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after if isinstance(error, TransientError) else None
-    wait = min(asked, LONGEST_WAIT) if asked is not None else _BACKOFF(state)
+    requested = error.retry_after if isinstance(error, TransientError) else None
+    wait = min(requested, MAX_WAIT) if requested is not None else _BACKOFF(state)
     return wait + _JITTER.uniform(0, max(wait, 0.5) / 2)
