@@ -1,4 +1,4 @@
-"""For tests of your own metrics, embedders and judges: fakes, and checks of what a run relies on."""
+"""Fakes and contract checks for tests of your own metrics, embedders, entailment models and judges."""
 
 from sgi.testing.contracts import check_embedder, check_metric
 from sgi.testing.entailing import check_entailment_model

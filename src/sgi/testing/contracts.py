@@ -1,4 +1,4 @@
-"""What a run relies on, proved for any metric and any embedder; each broken promise is told in words."""
+"""Checks that a metric or an embedder fulfils the contract of a run."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SAMPLES = (
 
 
 def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
-    """Prove that a metric keeps what a run relies on.
+    """Check that a metric fulfils the contract of a run.
 
     It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
     it wants vectors, of texts or of tokens, and pairs judged by an entailment model, only where it looks
@@ -133,7 +133,7 @@ def _check_scores(metric: AnyMetric, batch: Batch, judgements: Judgements | None
 
 
 def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool = True) -> None:
-    """Prove that an embedder keeps what a run relies on.
+    """Check that an embedder fulfils the contract of a run.
 
     Rows are float32, of unit length, one a text, in the order given; the same text has the same row however
     often, wherever and in whatever company it is asked for; no texts give no rows.
@@ -161,7 +161,7 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
     require(np.array_equal(rows, other), "embedding twice gives the same rows")
     first: dict[str, int] = {}
     owners = [first.setdefault(text, row) for row, text in enumerate(texts)]
-    require(_close(rows, rows[owners], tolerance), "the same text has the same row wherever it stands")
+    require(_close(rows, rows[owners], tolerance), "the same text has the same row in every position")
     turned = embedder.embed(texts[::-1])
     require(_close(turned[::-1], rows, tolerance), "rows come in the order of the texts")
     for text, row in first.items():
@@ -202,7 +202,7 @@ def _check_spec(spec: Any) -> None:
 
 
 def _check_registry(metric: AnyMetric) -> None:
-    """A registered metric's canonical string leads back to it; any other may not bear a registered name."""
+    """Check that the canonical string of a registered metric gives the metric; others need other names."""
     if metric.spec.name not in metric_names():
         return
     kind = metric_class(metric.spec.name)
@@ -211,7 +211,7 @@ def _check_registry(metric: AnyMetric) -> None:
 
 
 class _Lookups(dict[_Key, int]):
-    """An index of texts or pairs that remembers what was looked up."""
+    """An index of texts or pairs that records lookups."""
 
     def __init__(self, keys: Iterable[_Key]) -> None:
         super().__init__((key, row) for row, key in enumerate(keys))
@@ -256,7 +256,7 @@ class _Tables:
 
 
 def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
-    """The token vectors that a metric needs."""
+    """The token vectors of the texts that a metric needs."""
     if needs is None:
         return None, ()
     texts = list(dict.fromkeys(needs.token_texts(prepared)))
@@ -321,7 +321,7 @@ def _json(detail: Mapping[str, Any]) -> str:
 
 
 def _check_company(metric: AnyMetric, batch: Batch, scores: Scores, judgements: Judgements | None) -> None:
-    """No row's score depends on the rows beside it."""
+    """Check that no row's score depends on other rows."""
     n = len(batch)
     order = np.random.default_rng(0).permutation(n)
     shuffled = _score(metric, batch.take(order), judgements)

@@ -1,4 +1,4 @@
-"""Stand-ins for the outside world that need no model and no network."""
+"""Fake embedders, entailment models and judges without model and network."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _DIGEST_BYTES = 64
 
 @dataclass(eq=False)
 class HashEmbedder:
-    """An embedder whose vectors are made of the text's hash: equal texts coincide, all others are strangers.
+    """An embedder with vectors from a hash of the text: equal texts have equal vectors, others are unrelated.
 
-    It knows nothing of meaning. It counts its work, so that a test can assert that no text is embedded twice.
+    It counts its calls, so a test can assert that no text is embedded twice.
 
     Attributes:
         dimension: of the vectors, at least 1.
-        name: what tables and signatures call it.
-        calls: how often it was asked.
-        texts_seen: every text it was asked for, in order, repeats included.
+        name: its name in tables and signatures.
+        calls: the number of calls.
+        texts_seen: every text so far, in order, with repeats.
 
     Source: BLAKE2b (RFC 7693) of the text.
 
@@ -59,7 +59,7 @@ class HashEmbedder:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise ValueError(f"dimension is at least 1, not {self.dimension}")
+            raise ValueError(f"dimension must be at least 1, not {self.dimension}")
 
     @property
     def fingerprint(self) -> str:
@@ -67,7 +67,7 @@ class HashEmbedder:
         return f"{self.name}@1,{self.dimension}d,unlimited,fp32"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, dimension)."""
+        """Unit rows in the order of the texts, float32, shape (n, dimension)."""
         self.calls += 1
         self.texts_seen += texts
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -86,10 +86,10 @@ class HashEmbedder:
 
 @dataclass(eq=False)
 class HashTokenEncoder:
-    """A token encoder whose tokens are words, and whose vectors are made of the word's hash and place.
+    """A token encoder with words as tokens and vectors from a hash of word and position.
 
-    Equal words in equal places coincide, in other places they are near, and other words are strangers. Around
-    each text stand two marks, with the ids 0 and 1. It counts its work.
+    Equal words at equal positions have equal vectors, at other positions similar ones; other words are
+    unrelated. Each text has two special tokens, with the ids 0 and 1. It counts its calls.
 
     Attributes:
         dimension: of the vectors, at least 2.
@@ -113,11 +113,11 @@ class HashTokenEncoder:
         return f"{TokenModel(self.name).label}@1,{self.dimension}d,unlimited,fp32"
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """A number for each word, between the marks."""
+        """A number for each word, between the special tokens."""
         return [np.array([0, *map(_word_number, text.split()), 1], dtype=np.int64) for text in texts]
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
-        """Unit rows for every word and mark."""
+        """Unit rows for every word and special token."""
         self.texts_seen += texts
         unique = list(dict.fromkeys(texts))
         words = [word for text in unique for word in ("<", *text.split(), ">")]
@@ -138,7 +138,7 @@ def _word_number(word: str) -> int:
 
 @dataclass(eq=False)
 class HashEntailment:
-    """An entailment model whose probabilities are made of the pair's hash; the rest is left to neither.
+    """An entailment model with probabilities from a hash of the pair; the rest is neutral.
 
     It knows nothing of meaning, reads hypotheses of any length, and counts its work.
 
@@ -163,7 +163,7 @@ class HashEntailment:
         return f"{ENTAILMENT}{self.name}@1,unlimited,fp64"
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """All are."""
+        """All hypotheses are readable."""
         return np.ones(len(hypotheses), dtype=np.bool_)
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
@@ -183,7 +183,7 @@ def _pair_shares(premise: str, hypothesis: str) -> list[float]:
 
 @dataclass(eq=False)
 class ScriptedJudge:
-    """A judge that replies what a script says, and takes replies exactly as a real judge's are taken.
+    """A judge with scripted replies, which are validated like those of a real judge.
 
     A reply is a model or a JSON value; a text is the raw reply. It is parsed with the schema and must have as
     many verdicts as were requested; an invalid reply raises JudgeMalformedError at once, without a repair
@@ -211,7 +211,7 @@ class ScriptedJudge:
     asked: list[Inquiry] = field(default_factory=list)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """What the script replies, read against the schema."""
+        """The scripted reply, validated against the schema."""
         self.asked.append(inquiry)
         text = _as_text(self._scripted(inquiry, schema))
         try:

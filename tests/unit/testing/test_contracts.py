@@ -100,7 +100,7 @@ class Miscounting(Truncating):
         (Deduplicating, "texts have"),
         (Sorting, "the same text has the same row|order of the texts"),
         (Restless, "embedding twice"),
-        (Positional, "wherever it stands"),
+        (Positional, "in every position"),
         (Sociable, "the same row alone"),
         (NoneForNone, "no texts give no rows"),
         (Contradicting, "encode and embed"),
