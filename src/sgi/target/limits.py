@@ -29,9 +29,9 @@ class LimitedTarget:
     """Limits the calls of a target.
 
     A question keeps its slot until it is answered or fails, also between attempts, so a busy target gets
-    fewer calls. It is retried after a TransientError or a timeout: after the wait that the target requests (at
-    most 120 s), else after 0.5, 1, 2, … s (at most 30), plus up to one half. With a rate, every attempt also waits
-    for its time, which does not count for the timeout.
+    fewer calls. It is retried after a TransientError or a timeout: after the wait that the target requests
+    (at most 120 s), else after 0.5, 1, 2, … s (at most 30), plus up to one half. With a rate, every attempt
+    also waits for its time, which does not count for the timeout.
 
     Args:
         target: the target.
