@@ -1,4 +1,4 @@
-"""A detector card as tables and as Markdown."""
+"""Detector card as tables and as Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTERVAL = "95 % interval"
 
 
 def card_tables(card: DetectorCard) -> list[Table]:
-    """The numbers of a card as tables; those that would be empty are left out."""
+    """The tables of a card that have rows."""
     made = [
         _score(card),
         _controls(card),
@@ -37,7 +37,7 @@ def card_tables(card: DetectorCard) -> list[Table]:
 
 
 def card_markdown(card: DetectorCard) -> str:
-    """A card as a page of Markdown: what it says in words, then the numbers, then what made them.
+    """A detector card as Markdown.
 
     >>> import numpy as np
     >>> from sgi.analysis.card.detector import detector_card
@@ -48,8 +48,8 @@ def card_markdown(card: DetectorCard) -> str:
     parts = [f"# Detector card: {escaped(card.name)}", escaped(headline(card))]
     parts += [f"> **Warning.** {escaped(one)}" for one in card.warnings]
     parts += ["## Findings", "\n".join(f"- {escaped(one)}" for one in card.notes)]
-    for made in card_tables(card):
-        parts += [f"## {made.title}", made.markdown()]
+    for table in card_tables(card):
+        parts += [f"## {table.title}", table.markdown()]
     parts += [escaped(one) for one in remarks(card)]
     if card.signature:
         parts.append(f"Signature: {escaped(card.signature)}")
@@ -57,7 +57,7 @@ def card_markdown(card: DetectorCard) -> str:
 
 
 def headline(card: DetectorCard) -> str:
-    """What the card is over, in one sentence."""
+    """The data of the card in one sentence."""
     side = "higher" if card.higher_is_better else "lower"
     return (
         f"{card.rows:,} labelled rows with a score: {card.grounded:,} grounded, {card.ungrounded:,} not"
@@ -67,7 +67,7 @@ def headline(card: DetectorCard) -> str:
 
 
 def remarks(card: DetectorCard) -> Iterator[str]:
-    """How the numbers were made, and what could not be."""
+    """Methods, and why some numbers are missing."""
     yield (
         "AUROC is the probability that a grounded answer scores better than an ungrounded one. Average"
         " precision and false positives treat ungrounded answers as the positive class. Intervals are at"
@@ -116,10 +116,10 @@ def _controls(card: DetectorCard) -> Table:
     if card.length_matched is not None:
         rows.append(_matched(card.length_matched, LENGTH))
     if card.length_stratified is not None:
-        made = card.length_stratified
-        left = f", {made.dropped:,} rows in strata of one label" if made.dropped else ""
-        name = f"within {made.strata} strata of length{left}"
-        rows.append(_control(name, made.ranking, {LENGTH: card.length_within}))
+        stratified = card.length_stratified
+        left = f", {stratified.dropped:,} rows in strata of one label" if stratified.dropped else ""
+        name = f"within {stratified.strata} strata of length{left}"
+        rows.append(_control(name, stratified.ranking, {LENGTH: card.length_within}))
     if card.overlap_matched is not None:
         rows.append(_matched(card.overlap_matched, OVERLAP))
     columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
@@ -132,12 +132,12 @@ def _matched(made: Matched, unit: str) -> tuple[str, ...]:
     return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking, alone)
 
 
-def _control(name: str, found: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
+def _control(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
     """A row: the score, and what length or overlap alone rank over the same rows."""
     told = "; ".join(
         f"{unit} {_one(made)}" for unit, made in alone.items() if unit in {LENGTH, OVERLAP} and made
     )
-    return (name, *_auroc(found), told or _NONE, f"{found.positives:,} / {found.negatives:,}")
+    return (name, *_auroc(ranking), told or _NONE, f"{ranking.positives:,} / {ranking.negatives:,}")
 
 
 def _beside(card: DetectorCard) -> Table:
@@ -155,8 +155,8 @@ def _beside(card: DetectorCard) -> Table:
     return Table(columns, tuple(rows) if len(rows) > 1 else (), "Comparison with trivial baselines")
 
 
-def _one(found: Ranking | None) -> str:
-    return _NONE if found is None else number(found.auroc, found.interval)
+def _one(ranking: Ranking | None) -> str:
+    return _NONE if ranking is None else number(ranking.auroc, ranking.interval)
 
 
 def _of(made: Matched, name: str) -> str:
@@ -218,12 +218,12 @@ def _calibration(card: DetectorCard) -> Table:
     return Table(columns, tuple(map(_forecast, card.calibration)), "Calibration")
 
 
-def _forecast(made: Calibration) -> tuple[str, ...]:
-    parts = made.brier
-    errors = (made.error_of_width, made.error_of_mass, parts.score)
+def _forecast(calibration: Calibration) -> tuple[str, ...]:
+    parts = calibration.brier
+    errors = (calibration.error_of_width, calibration.error_of_mass, parts.score)
     numbers = (*errors, parts.reliability, parts.resolution, parts.uncertainty)
-    gain = (_NONE, _NONE) if made.gain is None else _estimate(made.gain, digits=4)
-    return (made.method, *(f"{value:.4f}" for value in numbers), *gain)
+    gain = (_NONE, _NONE) if calibration.gain is None else _estimate(calibration.gain, digits=4)
+    return (calibration.method, *(f"{value:.4f}" for value in numbers), *gain)
 
 
 def _dropped(card: DetectorCard) -> Table:
@@ -231,12 +231,12 @@ def _dropped(card: DetectorCard) -> Table:
     return Table(("reason", "rows"), rows, "Excluded rows")
 
 
-def _auroc(found: Ranking | None) -> tuple[str, str]:
-    return (_NONE, _NONE) if found is None else (f"{found.auroc:.3f}", _span(found.interval))
+def _auroc(ranking: Ranking | None) -> tuple[str, str]:
+    return (_NONE, _NONE) if ranking is None else (f"{ranking.auroc:.3f}", _span(ranking.interval))
 
 
-def _estimate(made: Estimate, *, digits: int = 3) -> tuple[str, str]:
-    return f"{made.value:.{digits}f}", _span(made.interval, digits=digits)
+def _estimate(estimate: Estimate, *, digits: int = 3) -> tuple[str, str]:
+    return f"{estimate.value:.{digits}f}", _span(estimate.interval, digits=digits)
 
 
 def _span(interval: Interval | None, *, digits: int = 3) -> str:

@@ -1,4 +1,4 @@
-"""A detector card as one figure: the score among the trivial ones, and how far its probabilities hold."""
+"""Detector card as a chart: AUROC beside baselines, and calibration."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _matched_baselines(matched: Matched | None, series: str) -> Iterator[Dot]:
         yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, series)
 
 
-def _dot(label: str, found: Ranking, series: str) -> Dot:
-    interval = found.interval
+def _dot(label: str, ranking: Ranking, series: str) -> Dot:
+    interval = ranking.interval
     low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return Dot(label, found.auroc, series, low, high)
+    return Dot(label, ranking.auroc, series, low, high)

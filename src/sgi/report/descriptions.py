@@ -1,4 +1,4 @@
-"""The parts of a view in words: the numbers that matter, for captions and for the ear."""
+"""Describes charts in text, for captions and screen readers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _LONGEST = 60
 _MAX_METRICS = 8
-"""So many metrics are told of one by one."""
+"""Metrics described one by one."""
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
-    """A name as charts and captions show it: on one line, without what steers a page, and not too long.
+    """A name on one line, without control characters, and shortened.
 
     >>> short("a" * 100, longest=5)
     'aaaa…'
@@ -35,7 +35,7 @@ def short(text: str, *, longest: int = _LONGEST) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names as charts show them, still different from one another where that cuts them alike.
+    """Shortened names that stay distinct.
 
     >>> short_names(["a" * 99 + "b", "a" * 99 + "c"])[1][-5:]
     '… (2)'
@@ -51,7 +51,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def middle_line(metric: str) -> float | None:
-    """The value at which a metric turns from one meaning to the other; None for those without.
+    """The neutral value of a metric; None for metrics without one.
 
     >>> middle_line("sgi(epsilon=0.001)"), middle_line("bleu")
     (1.0, None)
@@ -63,7 +63,7 @@ def describe(
     part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
     metric: str | None = None,
 ) -> str:
-    """What the figure of a part of a view shows, in words.
+    """Describe a chart in text.
 
     Args:
         part: the part of the view.
@@ -82,8 +82,8 @@ def describe(
         case Correlation():
             return _correlation(part)
         case ComparisonView() | Comparison():
-            made = part.comparison if isinstance(part, ComparisonView) else part
-            return _comparison(made, *compared_names(part))
+            comparison = part.comparison if isinstance(part, ComparisonView) else part
+            return _comparison(comparison, *compared_names(part))
         case _:
             return _labelled(part)
 
@@ -159,7 +159,7 @@ def _correlation(part: Correlation) -> str:
 
 
 def describe_scatter(part: Scatter) -> str:
-    """What the scatter plot of two metrics shows, in words.
+    """Describe the scatter plot of two metrics.
 
     >>> from sgi.report.views.scatter import Scatter
     >>> describe_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
@@ -182,32 +182,32 @@ def _labelled(part: Sequence[Labelled]) -> str:
     return f"Metrics against labels: {told}{more}."
 
 
-def _against_labels(found: Labelled) -> str:
+def _against_labels(labelled: Labelled) -> str:
     numbers = []
-    if found.auroc is not None:
-        numbers.append(f"AUROC {found.auroc:.3f}")
-    if found.ece is not None:
-        numbers.append(f"expected calibration error {found.ece:.3f}")
-    if found.brier is not None and found.base_rate_brier is not None:
-        numbers.append(f"Brier score {found.brier:.3f} (base rate {found.base_rate_brier:.3f})")
-    return f"{short(found.metric)} {', '.join([*numbers, f'{_count(found.rows)}'])}"
+    if labelled.auroc is not None:
+        numbers.append(f"AUROC {labelled.auroc:.3f}")
+    if labelled.ece is not None:
+        numbers.append(f"expected calibration error {labelled.ece:.3f}")
+    if labelled.brier is not None and labelled.base_rate_brier is not None:
+        numbers.append(f"Brier score {labelled.brier:.3f} (base rate {labelled.base_rate_brier:.3f})")
+    return f"{short(labelled.metric)} {', '.join([*numbers, f'{_count(labelled.rows)}'])}"
 
 
 def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
-    """What the base run and the new one are called on a page."""
+    """Names of the base run and the new run."""
     if isinstance(part, ComparisonView):
         return part.base.label, part.new.label
     return part.base, part.new
 
 
-def _comparison(made: Comparison, base: str, new: str) -> str:
-    told = "; ".join(_differences(made.metrics[:_MAX_METRICS]))
+def _comparison(comparison: Comparison, base: str, new: str) -> str:
+    told = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
     more = (
-        f"; and {_count(len(made.metrics) - _MAX_METRICS, 'more metric')}"
-        if len(made.metrics) > _MAX_METRICS
+        f"; and {_count(len(comparison.metrics) - _MAX_METRICS, 'more metric')}"
+        if len(comparison.metrics) > _MAX_METRICS
         else ""
     )
-    head = f"{short(new)} − {short(base)} over {_count(made.pairs, 'pair')}"
+    head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
     return f"{head}: {told}{more}."
 
 

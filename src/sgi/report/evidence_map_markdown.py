@@ -1,4 +1,4 @@
-"""Evidence map in a Markdown page: the unsupported parts, and why."""
+"""Evidence map as Markdown: the unsupported parts, with reasons."""
 
 from __future__ import annotations
 

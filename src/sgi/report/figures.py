@@ -1,7 +1,7 @@
-"""The parts of a view as charts: what the report, the dashboard and `sgi plot` draw.
+"""Charts of a run for the report, the dashboard and `sgi plot`.
 
-A chart's spec holds no function beyond Vega's own, so that it is drawn where code may not be made from text.
-Names that come from data are values in it, never names of columns.
+Specs use only built-in Vega functions, so they work under a strict Content-Security-Policy. Names from
+data are values, never column names.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
     from sgi.report.views.plane import Plane, PlanePoint
 
 MAX_DRAWN_GROUPS = 30
-"""So many groups are drawn, the largest."""
+"""Groups in a chart; the largest are drawn."""
 MAX_GROUP_FIGURES = 12
-"""So many charts of groups stand on a page."""
+"""Group charts on a page."""
 
 _SIDE = 420
 _LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
 _COLOUR_TAIL = 0.02
-"""Of the values at either end of the plane, this share shares the last colour."""
+"""Share of values at either end that get the end colour."""
 
 
 def distribution_figure(part: Distribution) -> Chart:
-    """How the values of a metric are spread; of labelled rows, one area a label.
+    """Histogram of a metric; one area per label for labelled rows.
 
     >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
@@ -64,12 +64,12 @@ def distribution_figure(part: Distribution) -> Chart:
     }
     name = short(part.metric)
     title, mark = f"Distribution of {name}", middle_line(part.metric)
-    made = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
-    return made | {"description": describe(part)}
+    chart = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
+    return chart | {"description": describe(part)}
 
 
 def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
-    """Every row by its two angles; on the dashed diagonal SGI is 1, above it the context is nearer.
+    """Rows by their two angles; SGI is 1 on the dashed diagonal and higher above it.
 
     Args:
         part: the rows, coloured by label, or by value where no row has a label.
@@ -112,7 +112,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
 
 
 def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
-    """The ends of both axes, in tenths of a radian."""
+    """Range of both axes, rounded to 0.1 rad."""
     angles = [angle for row in points for angle in (row.theta_rc, row.theta_rq)] or [0.0, 1.5]
     low, high = math.floor(min(angles) * 10) / 10, math.ceil(max(angles) * 10) / 10
     return low, max(high, low + 0.1)
@@ -149,7 +149,7 @@ def _tooltip(part: Plane) -> list[Any]:
 
 
 def _diagonal_name(end: float, axes: dict[str, Any]) -> Chart:
-    """A label left of the diagonal's upper end; level, since pages stretch the chart."""
+    """Label at the upper end of the diagonal."""
     return {
         "data": {"values": [{"theta_rc": end, "theta_rq": end}]},
         "mark": {"type": "text", "text": "SGI = 1", "align": "right", "dx": -22, "dy": 9},
@@ -194,13 +194,13 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     """
     drawn = part.groups[:MAX_DRAWN_GROUPS]
     names = short_names([group.name for group in drawn])
-    found = [
-        (name, made)
+    means = [
+        (name, summary)
         for name, group in zip(names, drawn, strict=True)
-        for made in group.metrics
-        if made.metric == metric and made.mean is not None
+        for summary in group.metrics
+        if summary.metric == metric and summary.mean is not None
     ]
-    if not found:
+    if not means:
         raise ValueError(f"No group of {part.by!r} has a mean of {metric!r}.")
     named, by = short(metric), short(part.by)
     more = (
@@ -208,24 +208,24 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
         if len(part.groups) > MAX_DRAWN_GROUPS
         else ""
     )
-    share = found[0][1].is_share
-    made = dot_chart(
-        [_mean_dot(name, made) for name, made in found],
+    share = means[0][1].is_share
+    chart = dot_chart(
+        [_mean_dot(name, summary) for name, summary in means],
         title=f"{named} by {by}{more}",
         axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
         domain=(0.0, 1.0) if share else None,
     )
-    return made | {"description": describe(part, metric)}
+    return chart | {"description": describe(part, metric)}
 
 
-def _mean_dot(name: str, made: MetricSummary) -> Dot:
-    between = made.interval
+def _mean_dot(name: str, summary: MetricSummary) -> Dot:
+    between = summary.interval
     low, high = (None, None) if between is None else (between.low, between.high)
-    return Dot(name, made.mean or 0.0, low=low, high=high)
+    return Dot(name, summary.mean or 0.0, low=low, high=high)
 
 
 def correlation_figure(part: Correlation) -> Chart:
-    """How alike the metrics rank the rows: Spearman's ρ of every two, in [−1, 1].
+    """Spearman's ρ of each pair of metrics, as a matrix.
 
     >>> from sgi.report.views.correlation import Correlation
     >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
@@ -234,23 +234,23 @@ def correlation_figure(part: Correlation) -> Chart:
     """
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
     title = "Rank correlation of metrics (Spearman's ρ)"
-    made = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
-    return made | {"description": describe(part)}
+    chart = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
+    return chart | {"description": describe(part)}
 
 
 def roc_figure(part: Sequence[Labelled]) -> Chart:
-    """True against false positives at every threshold, one curve a metric, with its area in the legend.
+    """ROC curves, one per metric, with AUROC in the legend.
 
     Raises:
         ValueError: no metric has a curve.
     """
-    known = [found for found in part if found.roc]
+    known = [labelled for labelled in part if labelled.roc]
     if not known:
         raise ValueError("No metric has a ROC curve.")
-    names = short_names([found.metric for found in known])
+    names = short_names([labelled.metric for labelled in known])
     curves = {
-        f"{name}{'' if found.auroc is None else f' ({found.auroc:.3f})'}": found.roc
-        for name, found in zip(names, known, strict=True)
+        f"{name}{'' if labelled.auroc is None else f' ({labelled.auroc:.3f})'}": labelled.roc
+        for name, labelled in zip(names, known, strict=True)
     }
     title = "ROC curves: label 1 versus label 0 (AUROC)"
     axes = {"across": "false positive rate", "axis": "true positive rate"}
@@ -258,28 +258,26 @@ def roc_figure(part: Sequence[Labelled]) -> Chart:
 
 
 def reliability_figure(part: Sequence[Labelled]) -> Chart:
-    """Foretold probability of label 1 beside the share that has it, one line a metric.
+    """Reliability diagram: predicted probability against observed share of label 1.
 
     Raises:
         ValueError: no metric was calibrated.
     """
-    known = [found for found in part if found.reliability is not None]
+    known = [labelled for labelled in part if labelled.reliability is not None]
     if not known:
         raise ValueError("No metric was calibrated.")
-    names = short_names([found.metric for found in known])
+    names = short_names([labelled.metric for labelled in known])
     bins = {
-        name: found.reliability
-        for name, found in zip(names, known, strict=True)
-        if found.reliability is not None
+        name: labelled.reliability
+        for name, labelled in zip(names, known, strict=True)
+        if labelled.reliability is not None
     }
-    made = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
-    return made | {"description": describe(known)}
+    chart = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
+    return chart | {"description": describe(known)}
 
 
 def comparison_figure(view: ComparisonView | Comparison) -> Chart:
-    """What changed: new − base for each metric, with its interval, coloured by the verdict.
-
-    The runs are called what the view calls them.
+    """New − base for each metric with its interval, coloured by verdict.
 
     Raises:
         ValueError: no metric has a difference.

@@ -1,4 +1,4 @@
-"""How pages write numbers, times and texts, so that one value looks alike wherever it stands."""
+"""Formats numbers, times and texts for reports, pages and the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.stats.ranking import Ranking
 
 NOTHING = "–"
-"""Stands where there is no number."""
+"""Placeholder for a missing number."""
 
 _LEAST_P = 0.0001
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -28,18 +28,13 @@ _STEERING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), ra
 _UNWRITABLE = (range(0xD800, 0xE000), range(0xFFFE, 0x10000))
 _UNSEEN = re.compile(f"[{''.join(f'{chr(part[0])}-{chr(part[-1])}' for part in _STEERING + _UNWRITABLE)}]")
 STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACED)
-"""Control characters (but tabs and line feeds) and direction overrides, by code: what stands for each.
-
-They steer a reader's terminal or page and mean nothing in a text.
-"""
+"""Replacements of control characters (except tab and line feed) and direction overrides."""
 _STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), _REPLACED)
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 
 
 def plain(text: str) -> str:
-    r"""Text without what steers a screen or cannot be written: controls, direction overrides, surrogates.
-
-    Line breaks, however they are written, become ``\n``; tabs stay.
+    r"""Replace control characters, direction overrides and surrogates; line breaks become ``\n``.
 
     >>> plain("a\x00b\u202ec\r\nd")
     'a�b�c\nd'
@@ -70,9 +65,9 @@ def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = 
     """A share as percent, any other number on its own scale.
 
     Args:
-        value: the number; a dash stands for None.
-        is_share: whether it lies in [0, 1] and is read as percent.
-        unit: what follows it then; the difference of two shares is in percentage points, ``pp``.
+        value: the number; None gives a dash.
+        is_share: whether to show it as percent; it is in [0, 1].
+        unit: unit of a percentage; ``pp`` for differences of shares.
         sign: ``+`` to show the sign of positive numbers too.
 
     >>> scaled(0.25, True), scaled(0.25, False), scaled(0.25, True, unit="pp", sign="+")
@@ -84,7 +79,7 @@ def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = 
 
 
 def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - filters take it by place
-    """Both ends of an interval, in the unit of the number beside it.
+    """Both ends of an interval.
 
     >>> from sgi.stats.intervals import Interval
     >>> span(Interval(0.1, 0.2, 0.95, "t")), span(Interval(0.1, 0.2, 0.95, "t"), True), span(None)
@@ -96,63 +91,53 @@ def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT
     return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
 
 
-def format_mean(made: MetricSummary, *, percent: bool = True) -> str:
-    """What stands for a metric in one cell: its mean, or the sum of what it counts.
-
-    Args:
-        made: what is known of the metric.
-        percent: whether a share is told as percent.
-    """
-    if made.total is not None:
-        return f"{made.total:,.0f}"
-    if made.is_percentage and made.mean is not None:
-        return f"{made.mean:.2f} %"
-    return scaled(made.mean, percent and made.is_share)
+def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
+    """The mean of a metric, or the total of a metric that counts; shares as percent."""
+    if summary.total is not None:
+        return f"{summary.total:,.0f}"
+    if summary.is_percentage and summary.mean is not None:
+        return f"{summary.mean:.2f} %"
+    return scaled(summary.mean, percent and summary.is_share)
 
 
-def format_interval(made: MetricSummary, *, percent: bool = True) -> str:
-    """The interval of what `format_mean` says, in its unit.
-
-    Args:
-        made: what is known of the metric.
-        percent: whether that of a share is told as percent.
-    """
-    found = made.interval
+def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
+    """The interval of `format_mean`, in the same unit."""
+    found = summary.interval
     if found is None:
         return NOTHING
-    if made.total is not None:
-        return f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
-    if made.is_percentage:
+    if summary.total is not None:
+        return f"[{found.low * summary.ok:,.1f}, {found.high * summary.ok:,.1f}]"
+    if summary.is_percentage:
         return f"[{found.low:.2f}, {found.high:.2f}]"
-    return span(found, percent and made.is_share)
+    return span(found, percent and summary.is_share)
 
 
-def format_extreme(value: float | None, made: MetricSummary, *, percent: bool = True) -> str:
-    """The best or worst value of a metric as text, in the unit of `format_mean`."""
-    if made.is_percentage and value is not None:
+def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool = True) -> str:
+    """The best or worst value of a metric, in the unit of `format_mean`."""
+    if summary.is_percentage and value is not None:
         return f"{value:.2f} %"
-    return scaled(value, percent and made.is_share)
+    return scaled(value, percent and summary.is_share)
 
 
-def format_class(made: MetricSummary, name: str) -> str:
-    """How many rows are of a class, and their share of the rows that have one.
+def format_class(summary: MetricSummary, name: str) -> str:
+    """Rows of a class, and their share of all rows with a class.
 
     >>> from sgi.engine.summary import MetricSummary
     >>> made = MetricSummary("grade", None, None, None, {}, None, classes={"A": 3, "B": 1})
     >>> format_class(made, "A"), format_class(made, "E")
     ('3 (75.0 %)', '0')
     """
-    rows = made.classes.get(name, 0)
-    return f"{rows:,} ({made.class_shares[name] * 100:.1f} %)" if rows else "0"
+    rows = summary.classes.get(name, 0)
+    return f"{rows:,} ({summary.class_shares[name] * 100:.1f} %)" if rows else "0"
 
 
-def format_classes(made: MetricSummary) -> str:
-    """Every class of a metric with its rows and share, in the metric's own order."""
-    return ", ".join(f"{name} {format_class(made, name)}" for name in made.classes)
+def format_classes(summary: MetricSummary) -> str:
+    """All classes of a metric with counts and shares, in the order of the metric."""
+    return ", ".join(f"{name} {format_class(summary, name)}" for name in summary.classes)
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:
-    """How a user gets a probability from a metric that is only a score.
+    """How to calibrate a score to a probability.
 
     Args:
         metric: its canonical string.
@@ -166,26 +151,28 @@ def calibration_hint(metric: str, run: str = "RUN") -> str:
 
 
 def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
-    """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
+    """AUROC, its interval, and the number of rows of each label."""
     found = ranking.interval
     interval = NOTHING if found is None else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
     return [f"{ranking.auroc:.{digits}f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
 
 
 def baseline_name(baseline: Baseline) -> str:
-    """What a trivial ranking is called beside the metrics."""
+    """The name of a trivial baseline in tables."""
     return f"{baseline.name} alone ({baseline.direction} = grounded)"
 
 
-def missing_values(made: MetricSummary, rows: int) -> str:
-    """The rows of a run that have no value, by why; empty where all have one."""
-    gaps = [f"{made.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and made.counts.get(s)]
-    left = rows - made.rows
+def missing_values(summary: MetricSummary, rows: int) -> str:
+    """Counts of rows without a value by status; empty if there are none."""
+    gaps = [
+        f"{summary.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and summary.counts.get(s)
+    ]
+    left = rows - summary.rows
     return ", ".join([*gaps, f"{left:,} not scored"] if left > 0 else gaps)
 
 
 def probability(p: float | None) -> str:
-    """A p-value; below one in ten thousand only that.
+    """A p-value; values below 0.0001 as an upper bound.
 
     >>> probability(0.03125), probability(0.00001), probability(None)
     ('0.0312', '< 0.0001', '–')
@@ -196,7 +183,7 @@ def probability(p: float | None) -> str:
 
 
 def moment(time: str | None) -> str:
-    """A stored time to the second.
+    """A stored time, to the second.
 
     >>> moment("2026-01-01T12:00:00.123+00:00"), moment(None)
     ('2026-01-01 12:00:00 UTC', '–')
@@ -205,7 +192,7 @@ def moment(time: str | None) -> str:
 
 
 def count(n: int) -> str:
-    """How many, with commas between thousands.
+    """A count with thousands separators.
 
     >>> count(12345)
     '12,345'
@@ -214,7 +201,7 @@ def count(n: int) -> str:
 
 
 def beginning(text: str, longest: int = 160) -> str:
-    r"""The first words of a text, on one line.
+    r"""The start of a text on one line.
 
     >>> beginning("one\n two", 5), beginning("  one ")
     ('one …', 'one')
@@ -236,7 +223,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def pretty(value: Any) -> str:
-    """A JSON value over as many lines as it wants.
+    """A JSON value, indented.
 
     >>> print(pretty({"n": [1, 2]}))
     {
@@ -250,7 +237,7 @@ def pretty(value: Any) -> str:
 
 
 def notes(headline: Headline) -> Iterator[str]:
-    """What to know beside the numbers of a run: what they lack, and what flatters them."""
+    """Limits of the numbers of a run."""
     from sgi.engine.summary import reasons_without_interval
 
     if headline.partial:

@@ -1,4 +1,4 @@
-"""A run, or two side by side, as one HTML file that needs nothing else."""
+"""Self-contained HTML report of a run or of a comparison."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _FIRST = 50
 
 
 def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
-    """A run as HTML: texts, charts, tables and scripts in one file, without network.
+    """A run as one HTML file with texts, charts, tables and scripts.
 
-    Every text in it is shown as text. What would make the file too large is cut, and says so.
+    All texts are escaped. Content that would make the file too large is cut, with a note.
 
     Args:
         view: the run.
-        rows: those that the table of rows shall hold; the first 50 are there without scripts, too.
-        export: a file that holds all rows, as the report shall link to it; None tells of `sgi export`.
+        rows: rows of the table; the first 50 are shown without JavaScript.
+        export: link to a file with all rows; None shows the `sgi export` command.
     """
     stories, told = _row_details(view)
     charts = _run_charts(view)
@@ -58,7 +58,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
 
 def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
-    """Two runs as HTML: the differences, the rows that changed with both answers, and both headlines.
+    """A comparison of two runs as HTML.
 
     Args:
         view: the runs, paired.
@@ -82,7 +82,7 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
 
 
 def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
-    """The template, with style and scripts inside it and a policy that lets nothing else run."""
+    """Render a template with inline style and scripts, and a policy that allows nothing else."""
     style = asset("sgi.css")
     scripts = [asset("charts.js"), asset("report.js")]
     if charts:
@@ -107,7 +107,7 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
 
 
 def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
-    """Every row that is told whole, by position; and each section's rows with whether it tells them first."""
+    """All rows shown in full by position, and the rows of each section with whether it shows them first."""
     sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
     if view.disagreement is not None:
         sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
@@ -165,7 +165,7 @@ def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
 
 
 def chart_spec(chart: Chart) -> dict[str, Any]:
-    """What a page draws of a chart: as wide as its place, its title and description left to the page.
+    """A chart for a page: full width, with title and description as metadata.
 
     >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
@@ -184,7 +184,7 @@ def chart_spec(chart: Chart) -> dict[str, Any]:
 
 
 def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:
-    """The rows of a page, a list each column, since a name for every cell would be most of the file."""
+    """The rows of a page as columns, which is smaller than one object per row."""
     size = _text_length(page.rows)
     reasons: dict[str, int] = {}
     return {
@@ -201,7 +201,7 @@ def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any
 
 
 def _text_length(rows: Sequence[RowLine]) -> int:
-    """How long the beginnings may be so that those of all rows fit."""
+    """Characters per text so that all rows fit."""
     whole = sum(min(len(row.question), _LONGEST) + min(len(row.response), _LONGEST) for row in rows)
     return _LONGEST if whole <= _TEXTS else max(_SHORTEST, _TEXTS // (2 * len(rows)))
 

@@ -1,4 +1,4 @@
-"""A result as a notebook shows it: tables, pictures that need no script, and evidence maps."""
+"""HTML of results in notebooks: tables, static charts and evidence maps."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def notebook_html(shown: NotebookRepr) -> str:
     return "\n".join(parts)
 
 
-def _evidence(made: GroundingReport) -> str:
+def _evidence(report: GroundingReport) -> str:
     """The evidence map, with a style that applies to nothing else in the notebook."""
-    if made.evidence is None:
-        return _small(str(made))
-    view = evidence_map_view(made.evidence.model_dump(mode="json"), made.contexts)
+    if report.evidence is None:
+        return _small(str(report))
+    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts)
     template = environment().get_template("notebook_evidence.html")
-    return template.render(view=view, value=made.value, style=inline(asset("notebook.css")))
+    return template.render(view=view, value=report.value, style=inline(asset("notebook.css")))
 
 
 def _summary(summary: Summary) -> Iterator[str]:
@@ -90,18 +90,19 @@ def _summary(summary: Summary) -> Iterator[str]:
         yield _small(line)
 
 
-def _rejected(made: Result) -> Iterator[str]:
-    if made.rejected:
-        yield _small(f"{len(made.rejected):,} rows could not be parsed.")
+def _rejected(result: Result) -> Iterator[str]:
+    if result.rejected:
+        yield _small(f"{len(result.rejected):,} rows could not be parsed.")
 
 
-def _comparison(made: Comparison) -> Iterator[str]:
-    alone = f"{made.only_base:,} only in {made.base}, {made.only_new:,} only in {made.new}"
-    yield _small(f"{made.base} → {made.new}: {made.pairs:,} pairs ({alone})")
-    yield from (table.html() for table in comparison_tables(made, ()))
-    for accepted in made.differences:
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    base, new = comparison.base, comparison.new
+    alone = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
+    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({alone})")
+    yield from (table.html() for table in comparison_tables(comparison, ()))
+    for accepted in comparison.differences:
         yield _small(f"Differs in more than the responses: {accepted}.")
-    for line in (*made.notes, *dict.fromkeys((made.base_signature, made.new_signature))):
+    for line in (*comparison.notes, *dict.fromkeys((comparison.base_signature, comparison.new_signature))):
         yield _small(line)
 
 
@@ -109,22 +110,22 @@ def _small(text: str) -> str:
     return str(Markup("<p><small>{}</small></p>").format(plain(text)))
 
 
-def _distributions(made: Result) -> Iterator[Chart]:
+def _distributions(result: Result) -> Iterator[Chart]:
     """How the values of the first metrics are spread."""
     from sgi.report.figures import distribution_figure
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.distribution import distributions
 
-    labels = [-1 if sample.label is None else int(sample.label) for sample in made.samples]
-    columns = RunColumns(made.scored(), np.array(labels, dtype=np.int8), (), {})
+    labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
+    columns = RunColumns(result.scored(), np.array(labels, dtype=np.int8), (), {})
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 
-def _differences(made: Comparison) -> Iterator[Chart]:
+def _differences(comparison: Comparison) -> Iterator[Chart]:
     from sgi.report.figures import comparison_figure
 
-    if any(found.difference.difference is not None for found in made.metrics):
-        yield comparison_figure(made)
+    if any(found.difference.difference is not None for found in comparison.metrics):
+        yield comparison_figure(comparison)
 
 
 def _pictures(charts: Iterable[Chart]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What makes pages of views: the templates' environment, style and scripts, and the data within a page."""
+"""Template environment, assets and inline data of HTML pages."""
 
 from __future__ import annotations
 

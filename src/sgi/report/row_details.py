@@ -1,4 +1,4 @@
-"""One row as a page tells it: passages with their values, and what each number was made of."""
+"""Details of one row: passages with their values, and what each score is made of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sgi.report.views.sample import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
-"""Keys whose 0 and 1 are a no and a yes."""
+"""Keys whose 0 and 1 mean no and yes."""
 
 
 @dataclass(frozen=True)

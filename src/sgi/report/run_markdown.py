@@ -1,4 +1,4 @@
-"""A run, or two side by side, as a Markdown page: for a pull request, a wiki, or a letter."""
+"""Markdown page of a run or of a comparison."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from sgi.store.scored_runs import Reason
 
 LONGEST = 300
-"""Characters of a row's text; of a longer one it is said how long it is."""
+"""Characters of a text; longer texts are cut and their length is given."""
 
 
 def run_markdown(view: RunView) -> str:
-    """A run as Markdown, ending in a line break: all that the view holds, long texts cut.
+    """A run as Markdown, with long texts shortened.
 
     Args:
         view: of `sgi.report.views.run.run_view`.
@@ -65,7 +65,7 @@ def run_markdown(view: RunView) -> str:
 
 
 def comparison_markdown(view: ComparisonView) -> str:
-    """Two runs side by side as Markdown, ending in a line break.
+    """A comparison of two runs as Markdown.
 
     Args:
         view: of `sgi.report.views.comparison.comparison_view`.
@@ -112,7 +112,7 @@ def _headline(view: RunView) -> Iterator[str]:
 
 
 def _figures(view: RunView) -> Iterator[str]:
-    """What the figures of the run show, in words."""
+    """The charts of the run, described in text."""
     told = [describe(part) for part in view.distributions]
     if view.plane is not None:
         told.append(describe(view.plane))
@@ -173,9 +173,9 @@ def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
     """The evidence map of a value, where it has one."""
     score = sample.scores.get(metric)
-    found = None if score is None else support(sample, score)
-    if found is not None:
-        yield from evidence_map_markdown(found, longest=LONGEST)
+    view = None if score is None else support(sample, score)
+    if view is not None:
+        yield from evidence_map_markdown(view, longest=LONGEST)
 
 
 def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
@@ -184,7 +184,7 @@ def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
 
 
 def _row(sample: SampleView, told: str) -> str:
-    """A row as an item of a list, its texts below."""
+    """A row as a list item with its texts below."""
     label = "" if sample.label is None else f", label {int(sample.label)}"
     texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
@@ -214,11 +214,12 @@ def _origin(head: RunHeader) -> Iterator[str]:
 
 
 def _pairs(view: ComparisonView) -> Iterator[str]:
-    made = view.comparison
+    comparison = view.comparison
     yield f"base: {_text(view.base.label)} ({code(view.base.id)}), data {_text(view.base.data)}"
     yield f"new: {_text(view.new.label)} ({code(view.new.id)}), data {_text(view.new.data)}"
-    yield f"{made.pairs:,} pairs of rows; {made.only_base:,} only in base and {made.only_new:,} only in new"
-    for name, metrics in (("base", made.only_base_metrics), ("new", made.only_new_metrics)):
+    alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
+    yield f"{comparison.pairs:,} pairs of rows; {alone}"
+    for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):
         if metrics:
             yield f"metrics only in {name}: {', '.join(map(_text, metrics))}"
 
@@ -249,10 +250,10 @@ def _changed(view: ComparisonView) -> Iterator[str]:
 
 
 def _signatures(view: ComparisonView) -> Iterator[str]:
-    made = view.comparison
-    yield f"base: {code(plain(made.base_signature))}"
-    if made.new_signature != made.base_signature:
-        yield f"new: {code(plain(made.new_signature))}"
+    comparison = view.comparison
+    yield f"base: {code(plain(comparison.base_signature))}"
+    if comparison.new_signature != comparison.base_signature:
+        yield f"new: {code(plain(comparison.new_signature))}"
 
 
 def _remarks(notes: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Rows cut to what one file can hold, and saying so where they are cut."""
+"""Shortens rows so that a report file stays small."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sgi.report.views.sample import SampleView, ScoreView
 
 TEXT_BUDGET = 3_000_000
-"""So many characters of texts, details and evidence a file holds, shared by all rows that it tells whole."""
+"""Characters of texts, details and evidence in a file, over all rows shown in full."""
 
 _MAX_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
 _ITEMS = 200

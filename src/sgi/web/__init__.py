@@ -1,1 +1,1 @@
-"""The dashboard and the JSON API: the views of `report` as pages, and the scorer behind a door."""
+"""Dashboard and JSON API."""

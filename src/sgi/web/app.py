@@ -1,4 +1,4 @@
-"""The web application: pages, API and what stands before them."""
+"""Web application: pages, API and middleware."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def create_app(site: Site) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """The scorer is ready before the first request; at the end, what runs is stopped so that it can go on."""
+    """Open the scorer before the first request; stop running jobs at shutdown so that they can be resumed."""
     site: Site = app.state.site
     await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())
     await anyio.to_thread.run_sync(remove_leftovers, site)

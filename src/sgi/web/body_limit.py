@@ -1,4 +1,4 @@
-"""How much a caller may send: counted as it comes in, whatever the headers say."""
+"""Limits the size of request bodies by counting received bytes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 FORM_LIMIT = 64 * 1024
-"""Bytes of a form without a file; what stands beside a file, too."""
+"""Bytes of a form without a file, and of the other fields of an upload."""
 
 _API = "/api/"
 
 
 class BodyLimitMiddleware:
-    """An ASGI application before another, which reads no more than a form or an upload may hold.
+    """ASGI middleware that rejects request bodies over the limit with status 413.
 
-    What goes beyond is thrown away unread, up to as much again, so that a browser gets to see the answer.
-    The JSON API bounds its requests itself.
+    It discards up to the same number of bytes again, so that browsers show the response. The JSON API limits
+    its bodies itself.
 
     Args:
-        app: what answers.
+        app: the next application.
         site: knows how large an upload may be.
     """
 
@@ -34,7 +34,7 @@ class BodyLimitMiddleware:
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http" or scope["path"].startswith(_API):
             await self._app(scope, receive, send)
             return
@@ -44,7 +44,7 @@ class BodyLimitMiddleware:
 
 
 class _LimitedReceive:
-    """Hands over what comes in, until it is too much."""
+    """Counts received bytes."""
 
     def __init__(self, receive: Receive, limit: int, declared: int) -> None:
         self._receive = receive
@@ -64,7 +64,7 @@ class _LimitedReceive:
 
 
 def too_large_message(limit: int) -> str:
-    """What to say to somebody who sends more.
+    """Error message for a body over the limit.
 
     >>> too_large_message(100_000_000)
     'The upload exceeds the limit of 100.0 MB. Score the file with `sgi run`, or raise --upload-limit.'

@@ -1,4 +1,4 @@
-"""Every error as a page that says what is wrong; never with a traceback, which goes to the log."""
+"""Error pages. Tracebacks go to the log only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Have an application answer each kind of error."""
+    """Register the error handlers."""
     app.add_exception_handler(SgiError, _user_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
@@ -49,17 +49,17 @@ def _validation_error(request: Request, error: Exception) -> Response:
 
 
 class ErrorMiddleware:
-    """An ASGI application before another: a bug in it is logged, and the caller is told that there is one.
+    """ASGI middleware that logs unexpected errors and returns status 500.
 
     Args:
-        app: what answers.
+        app: the next application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         begun = False
 
         async def sending(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""The rows that a page's address asks for: a query string read as `RowQuery`, and written as one."""
+"""Converts query strings to `RowQuery` and back."""
 
 from __future__ import annotations
 

@@ -115,9 +115,9 @@ def restore_jobs(folder: Path) -> Iterator[RestoredJob]:
         return
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, SgiError):
-            found = _restore(path)
-            if found is not None:
-                yield found
+            restored_job = _restore(path)
+            if restored_job is not None:
+                yield restored_job
 
 
 def _restore(path: Path) -> RestoredJob | None:

@@ -1,4 +1,4 @@
-"""Uploads that are scored: one at a time, in a thread of their own; the others wait their turn."""
+"""Scores uploads one at a time in a background thread."""
 
 from __future__ import annotations
 
@@ -122,11 +122,18 @@ class Jobs:
         Those that waited wait again. One that was being scored is not begun again, since it may be what ended
         the server; its page says how to resume the run.
         """
-        for found in restore_jobs(folder):
-            job = Job(found.id, found.spec, found.shown, found.tags, run=found.run, record=found.record)
+        for restored_job in restore_jobs(folder):
+            job = Job(
+                restored_job.id,
+                restored_job.spec,
+                restored_job.shown,
+                restored_job.tags,
+                run=restored_job.run,
+                record=restored_job.record,
+            )
             with self._changed:
-                if not found.started and found.spec.data.is_file():
-                    os.utime(found.spec.data)  # it is in use, however old it is
+                if not restored_job.started and restored_job.spec.data.is_file():
+                    os.utime(restored_job.spec.data)  # it is in use, however old it is
                     self._add(job)
                 else:
                     self._known[job.id] = job

@@ -1,4 +1,4 @@
-"""A template and its values as a page; what a page says when something is wrong."""
+"""Renders pages and error pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _API = "/api/"
 _LATER = 503
 _SECONDS = "5"
-"""After which it is worth asking again."""
+"""Value of the Retry-After header, in seconds."""
 _TITLES = {
     400: "Bad request",
     403: "Forbidden",
@@ -41,12 +41,12 @@ _TITLES = {
 
 
 class RunNotFoundError(UsageError):
-    """There is no such run; the page says so with 404."""
+    """The run does not exist (status 404)."""
 
 
 @cache
 def templates() -> Environment:
-    """The pages' templates; those of the report stand behind them."""
+    """Templates of the dashboard, then of the report."""
     made = environment("sgi.web")
     made.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
     return made
@@ -76,17 +76,17 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 
 def is_htmx(request: Request) -> bool:
-    """Whether a page's script asks, and not the browser itself."""
+    """Whether htmx sent the request."""
     return request.headers.get("hx-request") == "true"
 
 
 def is_htmx_part(request: Request) -> bool:
-    """Whether a script asks for a part of a page it shows already."""
+    """Whether htmx requests a part of a page."""
     return is_htmx(request) and request.headers.get("hx-request-type") == "partial"
 
 
 def redirect(path: str) -> RedirectResponse:
-    """Show another page, by GET."""
+    """Redirect to another page (status 303)."""
     return RedirectResponse(path, 303)
 
 
@@ -103,7 +103,7 @@ def run_or_404(site: Site, wanted: str) -> RunRecord:
 
 
 def status_of(error: SgiError) -> int:
-    """The status of HTTP that tells of an error.
+    """HTTP status of an error.
 
     >>> status_of(UnknownNameError("sample", "q1")), status_of(UsageError("No."))
     (404, 400)
@@ -116,7 +116,7 @@ def status_of(error: SgiError) -> int:
 
 
 def problem(request: Request, status: int, message: str, *, title: str = "") -> Response:
-    """What is wrong and what to do, as a page, or as JSON for callers of the API."""
+    """An error as a page, or as JSON for the API."""
     response = _problem(request, status, message, title)
     if status == _LATER:
         response.headers["Retry-After"] = _SECONDS
@@ -133,7 +133,7 @@ def _problem(request: Request, status: int, message: str, title: str) -> Respons
 
 
 def refusal(request: Request, refused: Refusal) -> Response:
-    """The answer to a request that goes no further; a person is shown where to sign in."""
+    """Response to a refused request; browsers are sent to the login page."""
     if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP's own
         query = request.scope["query_string"]
         asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # as sent: ids can hold a slash

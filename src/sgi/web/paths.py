@@ -1,4 +1,4 @@
-"""Addresses of pages: ids of any kind go into a path and come out as they were."""
+"""URLs of pages; ids can contain any characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of a run share: its views, kept in memory while it does not change."""
+"""Cached views of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands before every page: strict headers, the right host, no foreign forms, and the token.
+"""Security of requests: headers, Host check, CSRF protection and the token.
 
 Forms carry an HMAC of the session's cookie under a secret of this process (OWASP's signed double submit);
 requests that change something must come from a page of this very site, as far as the browser tells.
@@ -48,7 +48,7 @@ _HEADERS = {
 }
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
-"""What answers without the token: the form that asks for it, and whether the server is alive."""
+"""Paths that need no token."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2), as far as hosts are called: names and addresses, no escapes."""
 _LOGIN_SECONDS = 12 * 3600
@@ -114,7 +114,7 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
 
 
 def form_token(request: Request) -> str:
-    """What a form of this session carries."""
+    """CSRF token of the forms of this session."""
     return _sign(site_of(request), "form", request.state.session)
 
 
@@ -129,13 +129,13 @@ def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
 
 
 def login_cookie(request: Request) -> tuple[str, int]:
-    """What a browser keeps once it has shown the token, and for how many seconds: never the token itself."""
+    """Login cookie and its lifetime in seconds; it does not contain the token."""
     ends = int(time.time()) + _LOGIN_SECONDS
     return f"{ends}.{_login_signature(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
 
 
 def try_token(site: Site, request: Request, given: str) -> bool:
-    """Whether this is the site's token; a wrong one is counted, and too many have others not looked at."""
+    """Whether the token is right; wrong tokens are counted and throttled."""
     address = _address(request)
     if site.throttle.seconds_left(address):
         return False
@@ -167,17 +167,17 @@ def _address(request: Request) -> str:
 
 
 class SessionMiddleware:
-    """An ASGI application before another: gives a request its session, and what goes out its headers.
+    """ASGI middleware that sets the session cookie and the security headers.
 
     Args:
-        app: what answers.
+        app: the next application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -189,13 +189,13 @@ class SessionMiddleware:
 
 
 class Security:
-    """An ASGI application before another: refuses what it must. `SessionMiddleware` stands before it.
+    """ASGI middleware that refuses requests with a wrong host, from other sites, or without the token.
 
     It decides by the path that routes are found by, never by an address put together with the ``Host``
     header, which a caller writes.
 
     Args:
-        app: what answers.
+        app: the next application.
         site: whose secrets and hosts are asked for.
     """
 
@@ -204,7 +204,7 @@ class Security:
         self._site = site
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         refused = self._refusal(Request(scope)) if scope["type"] == "http" else None
         if refused is None:
             await self._app(scope, receive, send)
@@ -232,7 +232,7 @@ class Security:
 
 
 def _unauthenticated(site: Site, request: Request) -> Refusal:
-    """What to say to a caller who has not shown the token, or may not try one yet."""
+    """Refusal of a request without a valid token."""
     seconds = seconds_to_wait(site, request) if "authorization" in request.headers else 0
     if seconds:
         return too_many_tokens(seconds)

@@ -1,4 +1,4 @@
-"""What a web server serves from: its database, its secrets, its bounds, and the jobs it does."""
+"""Settings and shared objects of a server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UPLOAD_LIMIT = 100_000_000
 
 @dataclass
 class Site:
-    """A server's own things; one application has one.
+    """Settings and shared objects of one application.
 
     Attributes:
         database: where runs are kept.
@@ -59,5 +59,5 @@ class Site:
 
 
 def site_of(request: Request) -> Site:
-    """The site that a request came to."""
+    """The site of the application."""
     return cast("Site", request.app.state.site)

@@ -1,4 +1,4 @@
-"""Uploaded files: where they lie while they are scored, and what can be asked of them."""
+"""Uploaded files and the metrics available for them."""
 
 from __future__ import annotations
 

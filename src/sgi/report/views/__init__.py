@@ -1,1 +1,1 @@
-"""What people look at, as plain values: read from the store, shown by every page, table and file alike."""
+"""Views: plain values read from the store, shared by pages, tables and files."""

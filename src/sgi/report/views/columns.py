@@ -1,4 +1,4 @@
-"""The rows of a run as columns, read once for all that is made of them."""
+"""Rows of a run as columns, read once for all views."""
 
 from __future__ import annotations
 

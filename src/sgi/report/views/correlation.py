@@ -1,4 +1,4 @@
-"""How alike the metrics of a run rank its rows."""
+"""Rank correlation of the metrics of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Correlation:
 
 
 def correlation(columns: RunColumns) -> Correlation | None:
-    """How alike the metrics rank the rows; None with fewer than two that vary."""
+    """Rank correlation of the metrics; None if fewer than two vary."""
     varying = [column for column in columns.metrics if has_spread(column.values[column.ok])]
     if len(varying) < 2:  # noqa: PLR2004 - one metric has nothing to be compared with
         return None

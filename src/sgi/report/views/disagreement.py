@@ -1,4 +1,4 @@
-"""The rows on which meaning and wording disagree most."""
+"""Rows with the largest disagreement between a semantic and a lexical metric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DisagreeingRow:
-    """A row that two metrics see differently.
+    """A row that two metrics rank differently.
 
     Attributes:
         sample: the row.
@@ -58,7 +58,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Gap:
-    """A row that two metrics see differently, without its texts; see `DisagreeingRow`."""
+    """A row that two metrics rank differently, without texts; see `DisagreeingRow`."""
 
     id: str
     semantic: float
@@ -76,7 +76,7 @@ class Gaps:
 
 
 def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
-    """Which rows a metric of meaning and one of wording rank most differently; None without the two.
+    """Rows that a semantic and a lexical metric rank most differently; None without both metrics.
 
     Args:
         columns: the rows of the run.

@@ -1,4 +1,4 @@
-"""How the values of each metric of a run are spread."""
+"""Distribution of the values of each metric."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL = "all rows"
 
 @dataclass(frozen=True)
 class Distribution:
-    """How the values of a metric are spread, in bins of equal width.
+    """Histogram of a metric with bins of equal width.
 
     Attributes:
         metric: its canonical string.
@@ -42,7 +42,7 @@ class Distribution:
 
 
 def distributions(columns: RunColumns) -> tuple[Distribution, ...]:
-    """How each metric is spread, for those that have values."""
+    """Histograms of the metrics that have values."""
     return tuple(_distribution(column, columns.labels) for column in columns.metrics if column.ok.any())
 
 

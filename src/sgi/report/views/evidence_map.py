@@ -239,24 +239,28 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
     >>> evidence_map_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
     True
     """
-    found = evidence_in(details)
-    if found is None:
+    evidence_map = evidence_in(details)
+    if evidence_map is None:
         return None
     parts = [
-        Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
+        Part(name, part.log_odds)
+        for name, part in evidence_map.signals.items()
+        if abs(part.log_odds) >= _LEAST
     ]
-    passages = found.passages[:MOST_PASSAGES]
+    passages = evidence_map.passages[:MOST_PASSAGES]
     return EvidenceMapView(
-        verdict=_verdict(found.sentences),
+        verdict=_verdict(evidence_map.sentences),
         sentences=tuple(
-            _sentence(number, sentence, found.passages, contexts)
-            for number, sentence in enumerate(found.sentences[:MAX_SENTENCES], start=1)
+            _sentence(number, sentence, evidence_map.passages, contexts)
+            for number, sentence in enumerate(evidence_map.sentences[:MAX_SENTENCES], start=1)
         ),
-        more_sentences=max(0, len(found.sentences) - MAX_SENTENCES),
+        more_sentences=max(0, len(evidence_map.sentences) - MAX_SENTENCES),
         passages=tuple(place + 1 for place in passages),
-        more_passages=len(found.passages) - len(passages),
-        unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused[:MOST_PASSAGES]),
-        more_unused=max(0, len(found.unused) - MOST_PASSAGES),
+        more_passages=len(evidence_map.passages) - len(passages),
+        unused=tuple(
+            Unused(place + 1, _passage(contexts, place)) for place in evidence_map.unused[:MOST_PASSAGES]
+        ),
+        more_unused=max(0, len(evidence_map.unused) - MOST_PASSAGES),
         signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
     )
 
@@ -286,35 +290,35 @@ def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
 
 
 def _sentence(
-    number: int, found: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
+    number: int, evidence: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
 ) -> SentenceView:
-    known = dict(zip(passages, found.similarity, strict=False))
-    checks = list(found.checks)
+    known = dict(zip(passages, evidence.similarity, strict=False))
+    checks = list(evidence.checks)
     if len(checks) > MAX_FACTS:
         checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MAX_FACTS]
     return SentenceView(
         number=number,
-        score=found.score,
-        about_passages=found.about_passages,
-        stretches=_stretches(found),
-        passage=found.passage + 1,
-        similarity=known.get(found.passage),
-        beside=found.beside,
-        cells=tuple(_cell(known.get(at), is_best=at == found.passage) for at in passages[:MOST_PASSAGES]),
+        score=evidence.score,
+        about_passages=evidence.about_passages,
+        stretches=_stretches(evidence),
+        passage=evidence.passage + 1,
+        similarity=known.get(evidence.passage),
+        beside=evidence.beside,
+        cells=tuple(_cell(known.get(at), is_best=at == evidence.passage) for at in passages[:MOST_PASSAGES]),
         facts=tuple(_fact(check, contexts) for check in checks),
-        more_facts=len(found.checks) - len(checks),
-        reasons=_reasons(found),
-        entailment=found.entailment,
-        contradiction=found.contradiction,
+        more_facts=len(evidence.checks) - len(checks),
+        reasons=_reasons(evidence),
+        entailment=evidence.entailment,
+        contradiction=evidence.contradiction,
     )
 
 
-def _reasons(found: SentenceEvidence) -> tuple[str, ...]:
+def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
     """What the signals mean that lower the score of a doubtful sentence most, if nothing is marked in it."""
-    is_marked = found.unbacked or any(check.verdict != "supported" for check in found.checks)
-    if is_marked or not _is_doubtful(found.score):
+    is_marked = evidence.unbacked or any(check.verdict != "supported" for check in evidence.checks)
+    if is_marked or not _is_doubtful(evidence.score):
         return ()
-    against = sorted((part, name) for name, part in found.contributions.items() if part <= -_LEAST)
+    against = sorted((part, name) for name, part in evidence.contributions.items() if part <= -_LEAST)
     reasons = dict.fromkeys(SIGNAL_MEANINGS[name] for _, name in against if name in SIGNAL_MEANINGS)
     return tuple(islice(reasons, _REASONS))
 
@@ -324,28 +328,28 @@ def _cell(similarity: float | None, *, is_best: bool) -> Cell:
     return Cell(similarity, min(SHADES - 1, int(share * SHADES)), is_best)
 
 
-def _stretches(found: SentenceEvidence) -> tuple[Stretch, ...]:
+def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
     """The sentence, cut where marks begin and end; a failed check says more than that nothing backs it."""
-    text = found.text
+    text = evidence.text
     clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
     painted = [clear] * len(text)
-    marks = [(*span, absent) for span in found.unbacked]
+    marks = [(*span, absent) for span in evidence.unbacked]
     marks += [
         (check.start, check.end, Stretch("", check.verdict, _reason(check)))
-        for check in found.checks
+        for check in evidence.checks
         if check.verdict != "supported"
     ]
     for start, end, mark in marks:
-        first, last = (min(len(text), max(0, at - found.start)) for at in (start, end))
+        first, last = (min(len(text), max(0, at - evidence.start)) for at in (start, end))
         painted[first:last] = [mark] * (last - first)
-    made: list[Stretch] = []
+    list_stretch: list[Stretch] = []
     at = 0
     for mark, places in groupby(painted):
         part = text[at : at + len(list(places))]
         at += len(part)
         shown = mark if any(map(str.isalnum, part)) else clear  # a space between two marks is none
-        made.append(shown._replace(text=part))
-    return tuple(made)
+        list_stretch.append(shown._replace(text=part))
+    return tuple(list_stretch)
 
 
 def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:

@@ -1,4 +1,4 @@
-"""A run by the columns of its data."""
+"""Metrics of a run by groups of rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 MAX_GROUPS = 20
-"""A column of the data with more values than that is not one of groups."""
+"""Columns with more distinct values are not used for groups."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The numbers of a run that stand first, each with its coverage and interval."""
+"""Summary of a run: each metric with coverage and interval."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Headline:
-    """The numbers that stand first, each with its coverage and interval.
+    """Summary of a run: each metric with coverage and interval.
 
     Attributes:
         metrics: in the order asked.
@@ -36,7 +36,7 @@ class Headline:
         positives: of them those labelled true.
         questions: how many clusters of rows there are: by default, distinct questions; 0 where that was not
             counted.
-        copies: labelled rows whose response is its reference to the letter.
+        copies: labelled rows whose response equals the reference.
         truncated: rows by the field that was longer than the model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         partial: why these are not the numbers of a whole, finished run; empty where they are.
@@ -66,7 +66,7 @@ class Headline:
 
 
 def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
-    """The numbers that stand first: those that were kept when the run ended, else computed now.
+    """The stored summary of a run, or one computed from its rows.
 
     Args:
         database: where the run is.
@@ -75,10 +75,10 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     """
     views = views or RunViews(database, record)
     if record.summary is not None:
-        told = Summary.from_dict(record.summary)
-        if told.clustering.by == record.cluster:
-            return _kept(told, record)
-        return _clustered(told, record, views.columns)
+        summary = Summary.from_dict(record.summary)
+        if summary.clustering.by == record.cluster:
+            return _kept(summary, record)
+        return _clustered(summary, record, views.columns)
     if not record.scored:
         return _computed((), record)
     read = views.columns
@@ -89,15 +89,15 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     return replace(found, rows=len(read.run.ids), clustering=read.run.clustering)
 
 
-def _clustered(told: Summary, record: RunRecord, read: RunColumns) -> Headline:
+def _clustered(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
     """The numbers that were kept, with intervals and rankings by another cluster rule.
 
     The baselines are left out: what they need of each row is not kept.
     """
-    classes = {made.metric: made.classes for made in told.metrics}
+    classes = {made.metric: made.classes for made in summary.metrics}
     computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
     return replace(
-        _kept(told, record),
+        _kept(summary, record),
         metrics=tuple(replace(made, classes=classes.get(made.metric, {})) for made in computed),
         baselines=(),
         questions=len(np.unique(read.run.clusters)),
@@ -106,21 +106,21 @@ def _clustered(told: Summary, record: RunRecord, read: RunColumns) -> Headline:
     )
 
 
-def _kept(told: Summary, record: RunRecord) -> Headline:
+def _kept(summary: Summary, record: RunRecord) -> Headline:
     return Headline(
-        metrics=told.metrics,
-        baselines=told.baselines,
-        labelled=told.labelled,
-        positives=told.positives,
-        questions=told.questions,
-        copies=told.copies,
-        truncated=told.truncated,
-        left_out=told.left_out,
+        metrics=summary.metrics,
+        baselines=summary.baselines,
+        labelled=summary.labelled,
+        positives=summary.positives,
+        questions=summary.questions,
+        copies=summary.copies,
+        truncated=summary.truncated,
+        left_out=summary.left_out,
         partial="" if record.finished else _partial(record),
-        cascade=told.cascade,
-        rows=told.rows,
-        verbatim_copies=told.verbatim_copies,
-        clustering=told.clustering,
+        cascade=summary.cascade,
+        rows=summary.rows,
+        verbatim_copies=summary.verbatim_copies,
+        clustering=summary.clustering,
     )
 
 

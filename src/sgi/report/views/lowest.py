@@ -1,4 +1,4 @@
-"""The rows of a run with the worst values of each metric."""
+"""Rows with the worst values of each metric."""
 
 from __future__ import annotations
 
@@ -69,20 +69,22 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     )
 
 
-def lowest_rows(database: Database, record: RunRecord, found: Sequence[LowestIds]) -> tuple[LowestRows, ...]:
+def lowest_rows(
+    database: Database, record: RunRecord, sequence_lowest_ids: Sequence[LowestIds]
+) -> tuple[LowestRows, ...]:
     """The rows with the worst values of each metric, with their texts; those deleted meanwhile are left out.
 
     Args:
         database: where the run is.
         record: the run.
-        found: which rows; see `lowest_ids`.
+        sequence_lowest_ids: which rows; see `lowest_ids`.
     """
-    known = sample_views(database, record, (name for made in found for name in made.ids))
+    known = sample_views(database, record, (name for made in sequence_lowest_ids for name in made.ids))
     return tuple(
         LowestRows(
             made.metric, made.higher_is_better, tuple(known[name] for name in made.ids if name in known)
         )
-        for made in found
+        for made in sequence_lowest_ids
     )
 
 

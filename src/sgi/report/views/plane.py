@@ -1,4 +1,4 @@
-"""The rows of a run in the plane of the two angles that its SGI is made of."""
+"""Rows of a run by the two angles of SGI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of a run as a table: filtered, sorted, a page at a time."""
+"""Rows of a run as a table: filtered, sorted and paginated."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def row_page(database: Database, record: RunRecord, query: RowQuery = EVERY_ROW)
         UnknownNameError: the run has no such metric, or several of that name.
         UsageError: a part of the plane is asked for, and no metric of the run has kept the two angles.
     """
-    found = find_rows(database, record, query)
-    shown = replace(query, page=found.page, metric=found.metric)
-    rows = tuple(map(_line, found.rows))
-    return RowPage(found.metrics, rows, found.total, found.of, shown, found.pages)
+    found_rows = find_rows(database, record, query)
+    shown = replace(query, page=found_rows.page, metric=found_rows.metric)
+    rows = tuple(map(_line, found_rows.rows))
+    return RowPage(found_rows.metrics, rows, found_rows.total, found_rows.of, shown, found_rows.pages)
 
 
 def _line(row: PageRow) -> RowLine:

@@ -1,4 +1,4 @@
-"""A run as people look at it, whole."""
+"""View of a whole run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, whole.
+    """View of a whole run.
 
     Attributes:
         head: what it is.
@@ -75,7 +75,7 @@ def run_view(
     points: int = MAX_POINTS,
     views: RunViews | None = None,
 ) -> RunView:
-    """All that is shown of a run.
+    """Read all views of a run.
 
     Args:
         database: where the run is.

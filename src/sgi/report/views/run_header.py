@@ -1,4 +1,4 @@
-"""What every page says of a run first: its name, data, state and origin."""
+"""Header of a run: name, data, state and provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of runs as people look at it."""
+"""List of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row of a run as people look at it: its texts, its scores, and what each was made of."""
+"""One row of a run: texts, scores and their details."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str
     return {name: shown(found) for name, found in sample_evaluations(database, record, sample_ids).items()}
 
 
-def shown(found: StoredEvaluation) -> SampleView:
+def shown(evaluation: StoredEvaluation) -> SampleView:
     """A row as it was read, as people look at it."""
-    sample = found.sample
+    sample = evaluation.sample
     return SampleView(
         id=sample.id,
-        position=found.position,
+        position=evaluation.position,
         question=sample.question,
         contexts=sample.contexts,
         response=sample.response,
@@ -93,9 +93,9 @@ def shown(found: StoredEvaluation) -> SampleView:
         alternatives=sample.alternatives,
         label=sample.label,
         metadata=sample.metadata,
-        reason=found.reason,
+        reason=evaluation.reason,
         scores={
             name: ScoreView(score.value, score.status.value, score.reason, score.details, score.evidence)
-            for name, score in found.scores.items()
+            for name, score in evaluation.scores.items()
         },
     )

@@ -1,4 +1,4 @@
-"""The views of a run that need all its rows: computed once, and stored until the rows change."""
+"""Views that need all rows of a run, computed once and stored until the rows change."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ T = TypeVar("T")
 MAX_POINTS = 10_000
 """Rows in the plane and in the scatter plot at most; of more, evenly spaced ones are shown."""
 LOWEST_ROWS = 10
-"""Rows of each metric that a report tells whole."""
+"""Rows of each metric that a report shows in full."""
 _REASONS = 20
 _FORMAT = 1
-"""Raise it when a view below changes what it holds."""
+"""Increase it when the content of a view changes."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Any view as JSON values, and back."""
+"""Converts views to JSON values and back."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The JSON API under ``/api/v1``, and what those who run a server ask it: does it live, is it ready."""
+"""JSON API under ``/api/v1``, health checks and metrics."""

@@ -1,4 +1,4 @@
-"""The bodies of requests: read within a bound, parsed strictly, and turned into samples or a clear error."""
+"""Reads and validates request bodies."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -23,7 +23,7 @@ BODY_LIMIT = 8 << 20
 
 
 class ScoreInput(NamedTuple):
-    """What a request wants scored."""
+    """Validated input of ``POST /score``."""
 
     samples: tuple[Sample, ...]
     metrics: tuple[AnyMetric, ...]

@@ -1,4 +1,4 @@
-"""What the API answers when something is wrong: one shape for every error, with a status of HTTP."""
+"""Error responses of the API."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -102,11 +102,11 @@ def _field_name_hint(name: str) -> str:
 def _description(error: ErrorDetails, depth: int) -> str:
     """The words of one mistake."""
     kind = error["type"]
-    said = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
+    text = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
     if kind in _EXPECTED:
-        said = f"expected {_EXPECTED[kind]}, found {describe(error['input'])}"
+        text = f"expected {_EXPECTED[kind]}, found {describe(error['input'])}"
     below = error["loc"][depth:]
-    return f"text {below[-1] + 1}: {said}" if below and isinstance(below[-1], int) else said
+    return f"text {below[-1] + 1}: {text}" if below and isinstance(below[-1], int) else text
 
 
 class JsonErrorRoute(APIRoute):

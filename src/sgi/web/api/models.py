@@ -1,4 +1,4 @@
-"""What goes in and out of the JSON API, as models: they check what comes, and describe both in OpenAPI."""
+"""Pydantic models of the JSON API; they validate requests and describe responses in OpenAPI."""
 
 import re
 from collections.abc import Mapping, Sequence

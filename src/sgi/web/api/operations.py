@@ -1,4 +1,4 @@
-"""What those who run a server ask it: is it alive, is it ready, and how does it fare (for Prometheus)."""
+"""Health checks and Prometheus metrics."""
 
 import logging
 import time
@@ -92,10 +92,10 @@ class _ScorerCollector:
 
 
 class MetricsMiddleware:
-    """An ASGI application before all others: measures every request.
+    """ASGI middleware that measures requests.
 
     Args:
-        app: what answers.
+        app: the next application.
         site: the application's.
     """
 

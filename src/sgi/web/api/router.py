@@ -1,4 +1,4 @@
-"""``/api/v1``: rows in and scores out; runs, their rows, and two runs side by side."""
+"""Routes of the API: scoring, runs, rows and comparisons."""
 
 import inspect
 import math
@@ -62,8 +62,8 @@ router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 def _responses(model: type[BaseModel], *problems: int) -> Documented:
     """What a route can answer, for OpenAPI."""
     codes = sorted({400, 401, 422, 503, *problems})
-    told: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
-    return {200: {"model": model}, **told}
+    documented: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
+    return {200: {"model": model}, **documented}
 
 
 def _request_body(model: type[BaseModel]) -> dict[str, Any]:
@@ -94,15 +94,16 @@ async def score(request: Request) -> Response:
         raise ScorerClosedError(
             "Scoring is disabled on this server.", hint="Start the server with `sgi serve`."
         )
-    asked = read_score_request(await read_body(request))
-    scores = await scorer.score(asked.samples, asked.metrics)
-    for metric in asked.metrics:
+    score_input = read_score_request(await read_body(request))
+    scores = await scorer.score(score_input.samples, score_input.metrics)
+    for metric in score_input.metrics:
         server_metrics(request).count_scores(metric.spec.name, scores[metric.canonical])
     rows = [
-        {"id": sample.id} | {name: _cell(made, row, details=asked.details) for name, made in scores.items()}
-        for row, sample in enumerate(asked.samples)
+        {"id": sample.id}
+        | {name: _cell(made, row, details=score_input.details) for name, made in scores.items()}
+        for row, sample in enumerate(score_input.samples)
     ]
-    return json_response({"signature": scorer.signature(asked.metrics, len(rows)), "scores": rows})
+    return json_response({"signature": scorer.signature(score_input.metrics, len(rows)), "scores": rows})
 
 
 @router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": Problem}})
@@ -143,12 +144,12 @@ async def change(request: Request, run: str) -> Response:
     return await anyio.to_thread.run_sync(_changed, request, run, wanted)
 
 
-def _changed(request: Request, run: str, wanted: RunChange) -> Response:
+def _changed(request: Request, run: str, run_change: RunChange) -> Response:
     site = site_of(request)
     record = run_or_404(site, run)
-    change: Change = {} if wanted.tags is None else {"tags": wanted.tags}
-    if "name" in wanted.model_fields_set:
-        change["name"] = wanted.name
+    change: Change = {} if run_change.tags is None else {"tags": run_change.tags}
+    if "name" in run_change.model_fields_set:
+        change["name"] = run_change.name
     change_run(site.database, record.id, **change)
     return json_response(as_json(run_header(run_or_404(site, record.id))))
 

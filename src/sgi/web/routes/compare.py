@@ -1,4 +1,4 @@
-"""Two runs side by side."""
+"""Comparison page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files made of a run: its report, and its rows."""
+"""Downloads of a run: report and rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _TemporaryFile(StreamingResponse):
         self._file = file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         with self._file:
             await super().__call__(scope, receive, send)
 

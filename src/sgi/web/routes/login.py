@@ -1,4 +1,4 @@
-"""The form that asks for the token."""
+"""Login and logout."""
 
 from __future__ import annotations
 

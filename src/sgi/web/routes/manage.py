@@ -1,4 +1,4 @@
-"""Names, tags and the end of a run."""
+"""Rename, tag and delete runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a row."""
+"""Page of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a run: its numbers, its charts, its rows."""
+"""Page of a run: summary, charts and rows."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def run_page(request: Request, run: str) -> Response:
     }
     if is_htmx_part(request):
         return page(request, "rows.html", **values)
-    told = cached_headline(request, record)
-    return page(request, "run.html", head=run_header(record), headline=told, **values)
+    headline = cached_headline(request, record)
+    return page(request, "run.html", head=run_header(record), headline=headline, **values)
 
 
 @router.get("/runs/{run}/state")

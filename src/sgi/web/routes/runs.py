@@ -1,4 +1,4 @@
-"""The list of runs."""
+"""List of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Styles and scripts: the report's own, those of these pages, and the libraries that come with them."""
+"""Static files: styles and scripts."""
 
 from __future__ import annotations
 

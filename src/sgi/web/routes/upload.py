@@ -1,4 +1,4 @@
-"""Files that are sent to be scored, and how far they are."""
+"""Upload files and follow their progress."""
 
 from __future__ import annotations
 
