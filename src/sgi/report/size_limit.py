@@ -33,7 +33,7 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
 
     >>> from sgi.report.views.sample import SampleView
     >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
-    >>> fit_to_budget([row])[0].response[-51:]
+    >>> fit_to_budget([row])[0].response[-38:]
     'xxx … [50,000 more characters omitted]'
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]

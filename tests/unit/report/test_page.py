@@ -191,7 +191,7 @@ def test_small_probabilities_and_unusual_values_are_written() -> None:
     assert pretty({"when": object}).startswith("{")
 
 
-@pytest.mark.parametrize("macro", ["sample_evaluation(sample)", 'rows_table(rows, "/rows/{}".format)'])
+@pytest.mark.parametrize("macro", ["sample_details(sample)", 'rows_table(rows, "/rows/{}".format)'])
 def test_parts_show_hostile_texts_as_texts(macro: str) -> None:
     from support.views import row_page
 
