@@ -86,34 +86,34 @@ def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
     return f"{one_line(name)} {mean}" if known else one_line(name)
 
 
-def worst_table(found: LowestRows, column: MetricColumn, *, percent: bool) -> Table:
+def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool) -> Table:
     """The rows with the worst values of a metric, with the start of their texts."""
     rows = []
-    for row in found.samples:
-        value = row.scores[found.metric].value
+    for row in lowest_rows.samples:
+        value = row.scores[lowest_rows.metric].value
         shown = (
             f"{value:.2f} %" if column.is_percentage else scaled(value, percent=percent and column.is_share)
         )
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
         rows.append((row.id, shown, label, *texts))
-    columns = ("id", found.metric, "label", "question", "response")
+    columns = ("id", lowest_rows.metric, "label", "question", "response")
     return Table.of(columns, rows, left=("question", "response"))
 
 
-def worst_facts(found: LowestRows) -> dict[str, Any]:
+def worst_facts(lowest_rows: LowestRows) -> dict[str, Any]:
     """The same rows as JSON values."""
     rows = [
         {
             "id": row.id,
-            "value": row.scores[found.metric].value,
+            "value": row.scores[lowest_rows.metric].value,
             "label": row.label,
             "question": row.question,
             "response": row.response,
         }
-        for row in found.samples
+        for row in lowest_rows.samples
     ]
-    return {"metric": found.metric, "higher_is_better": found.higher_is_better, "worst": rows}
+    return {"metric": lowest_rows.metric, "higher_is_better": lowest_rows.higher_is_better, "worst": rows}
 
 
 def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:

@@ -22,26 +22,26 @@ def install_target(*extras: str) -> str:
     >>> install_target("judge").endswith('[judge]"')
     True
     """
-    wanted = f"[{','.join(extras)}]" if extras else ""
+    extras_suffix = f"[{','.join(extras)}]" if extras else ""
     source = _direct_url()
     url = str(source.get("url", ""))
     if "dir_info" in source:
         folder = Path(url2pathname(urlsplit(url).path))
         if (folder / "pyproject.toml").is_file():
             editable = "-e " if source["dir_info"].get("editable") else ""
-            shown = "." if folder.resolve() == Path.cwd() else str(folder)
-            return f'{editable}"{shown}{wanted}"'
+            name = "." if folder.resolve() == Path.cwd() else str(folder)
+            return f'{editable}"{name}{extras_suffix}"'
     elif url:
         kind = source.get("vcs_info", {}).get("vcs")
-        return f'"{DISTRIBUTION}{wanted} @ {f"{kind}+" if kind else ""}{url}"'
-    return f'"{DISTRIBUTION}{wanted}"'
+        return f'"{DISTRIBUTION}{extras_suffix} @ {f"{kind}+" if kind else ""}{url}"'
+    return f'"{DISTRIBUTION}{extras_suffix}"'
 
 
 @cache
 def _direct_url() -> dict[str, Any]:
-    """What the installer noted of the source; empty where it came from an index."""
+    """What the installer content of the source; empty where it came from an index."""
     try:
-        noted = distribution(DISTRIBUTION).read_text("direct_url.json")
+        content = distribution(DISTRIBUTION).read_text("direct_url.json")
     except PackageNotFoundError:
         return {}
-    return dict(json.loads(noted)) if noted else {}
+    return dict(json.loads(content)) if content else {}

@@ -89,5 +89,5 @@ def first_problem(errors: ValidationError) -> str:
     first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part)[:60] for part in first["loc"] if not str(part).startswith("function-"))
     message = first["msg"].removeprefix("Value error, ")
-    said = f"{message[:1].lower()}{message[1:]}"
-    return f"{place}: {said}" if place else said
+    text = f"{message[:1].lower()}{message[1:]}"
+    return f"{place}: {text}" if place else text

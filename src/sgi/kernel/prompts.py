@@ -72,12 +72,12 @@ class Verdicts(ReplyModel, Generic[V]):
 
     @model_validator(mode="after")
     def _one_each(self, info: ValidationInfo) -> Verdicts[V]:
-        wanted = (info.context or {}).get("items")
-        if wanted is None:
+        count = (info.context or {}).get("items")
+        if count is None:
             return self
-        found = [verdict.index for verdict in self.verdicts]
-        if sorted(found) != list(range(1, wanted + 1)):
-            raise ValueError(_miscounted(found, wanted))
+        indices = [verdict.index for verdict in self.verdicts]
+        if sorted(indices) != list(range(1, count + 1)):
+            raise ValueError(_count_problem(indices, count))
         ordered = tuple(sorted(self.verdicts, key=lambda verdict: verdict.index))
         return self if ordered == self.verdicts else self.model_copy(update={"verdicts": ordered})
 
@@ -91,14 +91,13 @@ class Verdicts(ReplyModel, Generic[V]):
         return example.model_copy(update={"verdicts": verdicts})
 
 
-def _miscounted(found: list[int], wanted: int) -> str:
-    """What is wrong with the numbers of the verdicts."""
-    absent = [index for index in range(1, wanted + 1) if index not in found]
-    strange = sorted({index for index in found if not 1 <= index <= wanted})
-    twice = sorted({index for index in found if found.count(index) > 1} - set(strange))
-    told = {"without a verdict": absent, "with more than one": twice, "that were not asked": strange}
-    parts = [f"{what}: {', '.join(map(str, indices[:10]))}" for what, indices in told.items() if indices]
-    return f"{wanted} verdicts were wanted, one for each entry, and {len(found)} came; entries " + "; ".join(
+def _count_problem(indices: list[int], count: int) -> str:
+    absent = [index for index in range(1, count + 1) if index not in indices]
+    strange = sorted({index for index in indices if not 1 <= index <= count})
+    twice = sorted({index for index in indices if indices.count(index) > 1} - set(strange))
+    problems = {"without a verdict": absent, "with more than one": twice, "that were not asked": strange}
+    parts = [f"{what}: {', '.join(map(str, some[:10]))}" for what, some in problems.items() if some]
+    return f"{count} verdicts were wanted, one for each entry, and {len(indices)} came; entries " + "; ".join(
         parts
     )
 
@@ -137,11 +136,11 @@ class Prompt:
     @cached_property
     def system(self) -> str:
         """The part of the request that is the same for every sample."""
-        shown = [
-            f"Example {number}:\n{_rendered(example.sections)}\nReply:\n{example.reply.model_dump_json()}"
+        examples = [
+            f"Example {number}:\n{_render(example.sections)}\nReply:\n{example.reply.model_dump_json()}"
             for number, example in enumerate(self.examples, 1)
         ]
-        return "\n\n".join([self.instructions.strip(), _DATA, *shown])
+        return "\n\n".join([self.instructions.strip(), _DATA, *examples])
 
     @cached_property
     def digest(self) -> str:
@@ -151,7 +150,7 @@ class Prompt:
     def about(self, **sections: Section) -> Inquiry:
         """The inquiry about these texts, in this order."""
         lengths = {name: len(section) for name, section in sections.items() if isinstance(section, tuple)}
-        return Inquiry(self, _rendered(sections), len(sections[self.items]) if self.items else None, lengths)
+        return Inquiry(self, _render(sections), len(sections[self.items]) if self.items else None, lengths)
 
 
 @dataclass(frozen=True)
@@ -176,11 +175,11 @@ class Inquiry:
         return {"items": self.items, "lengths": self.lengths}
 
 
-def _rendered(sections: Mapping[str, Section]) -> str:
+def _render(sections: Mapping[str, Section]) -> str:
     """The sections between markers that none of their texts contains.
 
     >>> tag = _tag(["Who?", "A.", "B."])
-    >>> print(_rendered({"question": "Who?", "claims": ("A.", "B.")}).replace(tag, "#"))
+    >>> print(_render({"question": "Who?", "claims": ("A.", "B.")}).replace(tag, "#"))
     <question #>
     Who?
     </question #>
@@ -189,7 +188,7 @@ def _rendered(sections: Mapping[str, Section]) -> str:
     [2 #] B.
     </claims #>
     """
-    texts = [text for section in sections.values() for text in _listed(section)]
+    texts = [text for section in sections.values() for text in _texts_of(section)]
     tag = _tag(texts)
     lines: list[str] = []
     for name, section in sections.items():
@@ -202,7 +201,7 @@ def _rendered(sections: Mapping[str, Section]) -> str:
     return "\n".join(lines)
 
 
-def _listed(section: Section) -> tuple[str, ...]:
+def _texts_of(section: Section) -> tuple[str, ...]:
     return (section,) if isinstance(section, str) else section
 
 
