@@ -140,7 +140,7 @@ class Comparison(NotebookRepr):
         head = f"{self.base} → {self.new}: {self.pairs} pairs"
         alone = f"{self.only_base} only in {self.base}, {self.only_new} only in {self.new}"
         lines = [f"{head} ({alone})", _HEADER, *map(_line, self.metrics)]
-        lines += [f"Different beside the responses: {found}" for found in self.differences]
+        lines += [f"Differs in more than the responses: {found}" for found in self.differences]
         return "\n".join([*lines, *self.notes, self.base_signature, self.new_signature])
 
 

@@ -155,8 +155,8 @@ def gate_table(report: GateReport) -> Table:
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),
-            "met" if check.passed else f"NOT MET: {check.reason}",
+            "passed" if check.passed else f"FAILED: {check.reason}",
         )
         for check in report.checks
     ]
-    return Table.of(("rule", "value", "bound", "questions", "coverage", "look", ""), rows, left=[""])
+    return Table.of(("rule", "value", "bound", "questions", "coverage", "gate", ""), rows, left=[""])

@@ -1,4 +1,4 @@
-"""The pytest plugin: score rows in a test, and fail the test where a rule is not met.
+"""The pytest plugin: score rows in a test, and fail the test if a rule fails.
 
 pytest loads this in every run where the package is installed, so nothing heavy is imported before use.
 """
@@ -48,7 +48,7 @@ class AssertGate(Protocol):
         against: Result | ScoredRun | None = None,
         **options: Unpack[GateOptions],
     ) -> GateReport:
-        """Fail the test unless every rule is met."""
+        """Fail the test unless every rule passes."""
 
 
 @pytest.fixture(scope="session")

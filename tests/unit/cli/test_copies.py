@@ -42,7 +42,7 @@ def test_four_copies_do_not_carry_fifty_six_hallucinated_answers_through_a_gate(
     assert told["mean"] < 1.05
     gated = sgi("gate", "copies", "sgi>1")
     assert gated.code == 4
-    assert "NOT MET" in gated.out
+    assert "FAILED" in gated.out
     assert "The mean of sgi is that of sgi/(1 + sgi)" in gated.err
 
 

@@ -30,7 +30,7 @@ def kept(three_runs, tmp_path):
 def test_what_is_met_exits_0(sgi, kept):
     made = sgi("gate", "main", "squad_em>=0.9", "rouge_l > 0.9")
     assert made.code == 0
-    assert "main: all rules met" in made.out
+    assert "main: all rules passed" in made.out
     assert "squad_em >= 0.9" in made.out
     assert "100.0%" in made.out
 
@@ -38,8 +38,8 @@ def test_what_is_met_exits_0(sgi, kept):
 def test_a_planted_regression_exits_4_and_says_why(sgi, kept):
     made = sgi("gate", "worse", "squad_em>=0.9", "rouge_l>=0.1")
     assert made.code == 4
-    assert "NOT MET: the 95 % interval reaches down to" in made.out
-    assert "worse: 1 of 2 rules not met" in made.out
+    assert "FAILED: the 95 % interval reaches down to" in made.out
+    assert "worse: 1 of 2 rules failed" in made.out
 
 
 def test_a_drop_against_the_run_before(sgi, kept):
@@ -86,7 +86,7 @@ def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
     assert "85.3%" in made.out
     made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage)
     assert (made.code, "85.3%" in made.out) == (4, True)
-    assert "NOT MET: 256 of 300 rows are scored; resume it with sgi run --resume" in made.out
+    assert "FAILED: 256 of 300 rows are scored; resume it with sgi run --resume" in made.out
 
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
@@ -102,8 +102,8 @@ def test_an_unknown_metric_is_not_met(sgi, kept):
     ("words", "said"),
     [
         (["main"], "no rule"),
-        (["main", "squad_em"], "is no rule"),
-        (["main", "squad_em>=much"], "no number"),
+        (["main", "squad_em"], "is not a rule"),
+        (["main", "squad_em>=much"], "not a number"),
         (["main", "no.toml"], "no.toml"),
         (["main", "squad_em>=0.5", "--coverage", "lots"], "lots"),
         (["main", "squad_em>=0.5", "--coverage", "150%"], "150%"),
@@ -137,7 +137,7 @@ def test_rows_that_could_not_be_read_count(sgi, tmp_path):
     assert sgi("run", "some.jsonl", "-m", "squad_em", "--on-error", "skip", "-q").code == 3
     made = sgi("gate", "last", "squad_em>=0.9")
     assert made.code == 4
-    assert "NOT MET: only 90.0% of 100 rows (10 could not be read) have a value" in made.out
+    assert "FAILED: only 90.0% of 100 rows (10 could not be read) have a value" in made.out
     assert sgi("gate", "last", "squad_em>=0.9", "--coverage", "90%").code == 0
 
 
@@ -209,7 +209,7 @@ def test_each_run_over_the_same_questions_is_one_more_look(sgi, kept):
         in looks(sgi, "same", "--looks", "3")[2]
     )
     late = sgi("gate", "same", "squad_em>=0.5", "--looks", "2")
-    assert (late.code, "NOT MET: this is look 3 at these questions, and 2 were planned" in late.out) == (
+    assert (late.code, "FAILED: this is gate 3 on these questions, but 2 were planned" in late.out) == (
         4,
         True,
     )
@@ -238,7 +238,7 @@ def test_the_mean_can_decide_and_the_report_says_so(sgi, kept):
     assert sgi("gate", "worse", "squad_em>=0.7").code == 4
     made = sgi("gate", "worse", "squad_em>=0.7", "--on", "mean", "--junit", "gate.xml")
     assert made.code == 0
-    assert "worse: all rules met, decided on the mean alone without allowing for chance" in made.out
+    assert "worse: all rules passed (decided on means, without intervals)" in made.out
     assert "squad_em >= 0.7 (on the mean)" in made.out
     root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
     assert root.find(".//testcase").get("name") == "squad_em >= 0.7 (on the mean)"
@@ -258,4 +258,4 @@ def test_a_failed_gate_names_the_worst_rows(sgi, kept):
 def test_a_rule_outside_the_range_is_refused(sgi, kept):
     made = sgi("gate", "main", "rouge_l>=80")
     assert (made.code, made.out) == (2, "")
-    assert "rouge_l lies in [0, 1]. Did you mean 0.8?" in made.err
+    assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in made.err

@@ -119,25 +119,25 @@ def test_a_result_that_meets_its_rules_passes(shown):
 
 def test_a_result_that_does_not_fails_with_its_table(shown):
     assert "FAILED test_theirs.py::test_the_question_itself_is_not" in shown
-    (line,) = {line for line in shown.splitlines() if line.startswith("NOT MET theta_rc <= 0.1")}
+    (line,) = {line for line in shown.splitlines() if line.startswith("FAILED  theta_rc <= 0.1")}
     assert "100.0%" in line
     assert "the 95 % interval reaches up to" in line
     worst = re.findall(r"^  (\d+)  ([\d.]+)  \S.*$", shown, flags=re.MULTILINE)
     assert len({sample_id for sample_id, _ in worst}) >= 5, "the worst rows are named with their responses"
-    assert "result: 1 of 1 rules not met" in shown
+    assert "result: 1 of 1 rules failed" in shown
 
 
 def test_coverage_and_drops_are_gated_too(shown):
-    assert "the nightly run: 1 of 1 rules not met" in shown
+    assert "the nightly run: 1 of 1 rules failed" in shown
     assert "only 75.0% of 12 rows have a value; 95.0% are required" in shown
     assert "interval allows a drop of" in shown
     assert "12 of 13 rows are scored; resume it with sgi run --resume part" in shown
-    assert "part: 1 of 1 rules not met" in shown
+    assert "part: 1 of 1 rules failed" in shown
 
 
 def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
-    assert "'rouge_l => 0.5' is no rule." in shown
-    assert "rouge_l lies in [0, 1]. Did you mean 0.8?" in shown
+    assert "'rouge_l => 0.5' is not a rule." in shown
+    assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in shown
     assert "version of rouge_l: 99 → 1. Score both runs alike" in shown
     assert "unexpected keyword argument 'colums'" in shown
 

@@ -1,4 +1,4 @@
-"""Decides one rule of a gate: by the end of an interval, or by the mean where that is asked for."""
+"""Decides one rule of a gate by the end of an interval, or by the mean."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HOLDS: dict[Condition, Callable[[float, float], bool]] = {
     Condition.AT_MOST: operator.le,
     Condition.BELOW: operator.lt,
 }
-_ASKED = {
+_PHRASES = {
     Condition.AT_LEAST: "at least",
     Condition.ABOVE: "more than",
     Condition.AT_MOST: "at most",
@@ -43,13 +43,13 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A row beyond the limit of a rule, or one that fell.
+    """A row beyond the limit of a rule, or a row with a drop.
 
     Attributes:
-        id: the sample's.
-        value: of the metric.
-        before: its value in the run before, for a drop; else None.
-        response: its beginning; empty where the texts are not available.
+        id: id of the sample.
+        value: value of the metric.
+        before: value in the baseline run, for a drop; else None.
+        response: its beginning; empty if the run has no texts.
     """
 
     id: str
@@ -60,26 +60,25 @@ class WorstRow:
 
 @dataclass(frozen=True)
 class Check:
-    """One rule, decided.
+    """The decision on one rule.
 
     Attributes:
         metric: as the rule names it.
         rule: the rule as text.
         side: ``>=``, ``<=`` or ``drop``.
-        value: the mean, or the difference to the run before; None if there is none.
+        value: the mean, or the difference to the baseline; None if there is none.
         bound: the end of the interval that decides; None if there is none.
-        coverage: rows with a value, of all rows of the data, also of those that could not be read; for a
-            drop, pairs with both values, of all rows of the run that has more.
-        passed: whether the rule is met.
-        reason: why not; empty where it is met.
-        decided_on: ``interval``, or ``mean`` where chance was not allowed for.
-        level: of the interval, in (0, 1).
-        questions: how many questions have a value; for a drop, in both runs.
-        needed: about how many questions would meet the rule if value and spread stay as they are; None where
-            the rule is met, or no number would do.
-        look: the number of this look at the questions with such a rule, from 1; None where earlier looks are
-            not known.
-        worst: where the rule is not met, the rows furthest beyond its limit, or that fell most.
+        coverage: share of all rows (unreadable ones included) that have a value; for a drop, share of pairs
+            with both values, of the rows of the larger run.
+        passed: whether the rule passed.
+        reason: why it failed; else empty.
+        decided_on: ``interval`` or ``mean``.
+        level: level of the interval, in (0, 1).
+        questions: number of questions with a value; for a drop, in both runs.
+        needed: number of questions at which the rule would pass with the same mean and spread, approximately;
+            None if the rule passed or no number is enough.
+        look: number of this gate among those on these questions with such a rule, from 1; None if unknown.
+        worst: for a failed rule, the rows furthest beyond the limit or with the largest drops.
     """
 
     metric: str
@@ -103,10 +102,10 @@ class Policy:
     """How rules are decided.
 
     Attributes:
-        coverage: the share of rows that must have a value, where a rule says nothing else.
+        coverage: share of rows that must have a value, unless a rule has its own.
         on: ``interval`` or ``mean``.
-        level: of the intervals, in (0, 1).
-        worst: how many rows a check that is not met names.
+        level: level of the intervals, in (0, 1).
+        worst: number of rows listed for a failed check.
     """
 
     coverage: float
@@ -116,20 +115,20 @@ class Policy:
 
     @property
     def interval(self) -> str:
-        """What messages call the interval."""
+        """Name of the interval in messages."""
         return f"{100 * self.level:.6g} % interval"
 
 
-def not_met(rule: Rule, reason: str, policy: Policy) -> Check:
-    """A rule that cannot be decided, and so is not met."""
+def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
+    """Fail a rule that cannot be decided."""
     made = Check(rule.metric, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
     return replace(made, decided_on=policy.on, level=policy.level)
 
 
 def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
-    """Decide a rule on the mean of a metric that the run has.
+    """Decide a rule on the mean of a metric of the run.
 
-    A ratio is decided on the scale of its mean, which is monotone, so that the decision is the same.
+    A ratio is decided on the bounded scale of its mean; the map is monotone, so the decision is the same.
     """
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
@@ -160,28 +159,28 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
 
 
 def _in_unit(number: float | None, column: MetricColumn) -> float | None:
-    """A number on the scale of the mean, in the metric's own unit."""
+    """Convert a number from the scale of the mean to the unit of the metric."""
     return ratio_of(number) if column.is_ratio and number is not None else number
 
 
 def _decided(
     made: Check, rule: Rule, policy: Policy, found: Interval | NoInterval, few: str, needed: int | None
 ) -> Check:
-    """The check with the reason why the value does not meet the rule, and how many questions would do."""
-    holds, asked = _HOLDS[rule.condition], f"{_ASKED[rule.condition]} {rule.threshold:g}"
+    """Add the reason for a failure, and how many questions would be enough."""
+    holds, limit = _HOLDS[rule.condition], f"{_PHRASES[rule.condition]} {rule.threshold:g}"
     if made.value is None:
         return replace(made, reason="there are no values")
     met = holds(made.value, rule.threshold)
     if policy.on == "mean":
-        return replace(made, reason="" if met else f"the mean is {made.value:.4g}; your limit is {asked}")
+        return replace(made, reason="" if met else f"the mean is {made.value:.4g}; your limit is {limit}")
     if isinstance(found, NoInterval) or made.bound is None:
         return replace(made, reason=_no_interval(found))
     if holds(made.bound, rule.threshold):
         return made
     reached = f"{'down' if rule.condition.is_lower else 'up'} to {made.bound:.4g}"
-    reason = f"the {policy.interval} reaches {reached}; your limit is {asked}"
+    reason = f"the {policy.interval} reaches {reached}; your limit is {limit}"
     if not met:
-        return replace(made, reason=f"{reason}. The mean itself, {made.value:.4g}, does not meet it")
+        return replace(made, reason=f"{reason}. The mean itself is {made.value:.4g}")
     return replace(made, needed=needed, reason=f"{reason}. {few}")
 
 
@@ -200,11 +199,11 @@ def _needed(
 
 
 def _questions(there: int, needed: int | None, run: ScoredRun) -> str:
-    """How many questions there are, and how many are needed."""
+    """State how many questions there are, and how many are needed."""
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
-        return f"It has {there:,} {unit}; no number of {unit} can show this"
-    return f"It has {there:,} {unit}; about {needed:,} are needed if the mean stays the same"
+        return f"The run has {there:,} {unit}; no number of {unit} is enough"
+    return f"The run has {there:,} {unit}; about {needed:,} are needed if the mean stays the same"
 
 
 def check_drop(made: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun) -> Check:
@@ -228,7 +227,7 @@ def check_drop(made: MetricComparison, rule: Rule, policy: Policy, base: ScoredR
     if not check.reason:
         check = _drop_decided(check, made, rule, policy, base)
     passed = not check.reason
-    worst = () if passed else _fallen(made, new, policy.worst)
+    worst = () if passed else _largest_drops(made, new, policy.worst)
     return replace(check, passed=passed, worst=worst)
 
 
@@ -253,13 +252,13 @@ def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Poli
     edge = None if width is None else sign * width
     needed = _needed(check.value, sign * rule.threshold, found.clusters, check.bound, edge, policy)
     if not made.changed_pairs:
-        said = f"none of the {found.pairs:,} pairs changed, but the {policy.interval} of so few still"
-        reason = f"{said} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
+        unchanged = f"none of the {found.pairs:,} pairs changed, but with so few pairs the {policy.interval}"
+        reason = f"{unchanged} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
     return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
 
 
 def _worst(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
-    """The rows furthest beyond the limit; ties by their place in the data."""
+    """The rows furthest beyond the limit; ties in the order of the data."""
     holds = _HOLDS[rule.condition]
     order = np.argsort(column.values if rule.condition.is_lower else -column.values, kind="stable")[:worst]
     rows = [
@@ -272,8 +271,8 @@ def _worst(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tupl
     )
 
 
-def _fallen(made: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
-    """The rows that fell most; ``made`` holds only rows that got worse."""
+def _largest_drops(made: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
+    """The rows with the largest drops; ``made`` has only rows that got worse."""
     some = made.changed[:worst]
     responses = _responses(new, [new.ids.index(row.new_id) for row in some])
     return tuple(
@@ -294,7 +293,7 @@ def _end(interval: Interval | NoInterval | None, *, lower: bool) -> float | None
 
 
 def all_rows(run: ScoredRun) -> int:
-    """The rows of the data, with those that could not be read."""
+    """Number of rows of the data, unreadable rows included."""
     return run.rows + run.rejected
 
 
@@ -304,12 +303,12 @@ def _share(values: int, run: ScoredRun) -> float:
 
 
 def lacks_values(values: int, run: ScoredRun, rule: Rule, policy: Policy, what: str) -> str:
-    """Why too few rows have a value to decide on; empty if enough have."""
+    """Why too few rows have a value for a decision; empty if there are enough."""
     limit = policy.coverage if rule.coverage is None else rule.coverage
     covered = _share(values, run)
     if not all_rows(run):
         return "there are no rows"
-    if not covered >= limit:  # so that NaN is not met
+    if not covered >= limit:  # NaN fails
         unread = f" ({run.rejected} could not be read)" if run.rejected else ""
         return f"only {covered:.1%} of {all_rows(run)} rows{unread} {what}; {limit:.1%} are required"
     return ""

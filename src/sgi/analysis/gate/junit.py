@@ -1,4 +1,4 @@
-"""A gate's report as JUnit XML, which build servers show."""
+"""Writes a gate report as JUnit XML for build servers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.checks import Check
     from sgi.analysis.gate.gate import GateReport
 
-# What XML 1.0 cannot hold, not even escaped.
+# Characters that XML 1.0 does not allow, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: GateReport) -> bytes:
-    """The report as one test suite with a test case for each rule, in UTF-8.
+    """Write the report as one test suite with a test case for each rule, in UTF-8.
 
     Characters that XML 1.0 cannot hold become U+FFFD.
 
-    Source: the reports of JUnit's Ant task, which build servers adopted.
+    Source: the report format of JUnit's Ant task.
 
     >>> from sgi.analysis.gate.checks import Check
     >>> from sgi.analysis.gate.gate import GateReport
@@ -36,7 +36,7 @@ def junit(report: GateReport) -> bytes:
     for check in report.checks:
         case = SubElement(suite, "testcase", classname="sgi.gate", name=_clean(check_name(check)))
         if not check.passed:
-            failure = SubElement(case, "failure", message=_clean(check.reason), type="NotMet")
+            failure = SubElement(case, "failure", message=_clean(check.reason), type="RuleFailed")
             failure.text = _clean("\n".join([_numbers(check), *worst_lines(check)]))
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
@@ -45,7 +45,7 @@ def junit(report: GateReport) -> bytes:
 def _numbers(check: Check) -> str:
     numbers = f"value {check.value}, bound {check.bound}, coverage {check.coverage:.4f}"
     needed = "" if check.needed is None else f", about {check.needed} needed"
-    look = "" if check.look is None else f", look {check.look}"
+    look = "" if check.look is None else f", gate {check.look} on these questions"
     return f"{numbers}, questions {check.questions}{needed}, decided on {check.decided_on}{look}"
 
 

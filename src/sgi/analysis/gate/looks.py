@@ -1,4 +1,4 @@
-"""Tells sets of questions apart, so that looks at the same questions can be counted."""
+"""Identifies sets of questions, so that gates on the same questions can be counted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def questions_key(run: ScoredRun) -> str:
-    """A hash of the set of questions of a run, whatever their order, the responses and the contexts.
+    """Hash the set of questions of a run, independent of order, responses and contexts.
 
-    A row without a question counts by its contexts, without these by its reference, and else by its id.
+    A row without a question is identified by its contexts, else by its reference, else by its id.
 
     >>> import numpy as np
     >>> from sgi.kernel.sample import Sample

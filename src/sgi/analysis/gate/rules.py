@@ -17,7 +17,7 @@ from sgi.kernel.registry import metric as named_metric
 
 
 class Condition(StrEnum):
-    """What a rule asks of its metric."""
+    """How a rule compares its metric."""
 
     AT_LEAST = ">="
     ABOVE = ">"
@@ -33,16 +33,16 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing a run must meet.
+    """One requirement of a gate.
 
     Attributes:
-        metric: its canonical string, or a bare name that one metric of the run has.
-        condition: how it is compared.
-        threshold: with what; a finite number, for a drop at least 0.
-        coverage: the share of rows that must have a value, in [0, 1]; None for that of the gate.
+        metric: its canonical string, or its name if the run has one metric of this name.
+        condition: the comparison.
+        threshold: a finite number, for a drop at least 0.
+        coverage: share of rows that must have a value, in [0, 1]; None for that of the gate.
 
     Raises:
-        UsageError: one of them makes no sense.
+        UsageError: one of them is invalid.
     """
 
     metric: str
@@ -53,12 +53,14 @@ class Rule:
     def __post_init__(self) -> None:
         given: object = self.metric
         if not (isinstance(given, str) and given.strip()):
-            raise UsageError(f"A rule is of a metric, not of {given!r}.", hint='Name it, such as "sgi".')
+            raise UsageError(
+                f"The metric of a rule is a name, not {given!r}.", hint='Give a name such as "sgi".'
+            )
         try:
             condition = Condition(self.condition)
         except ValueError:
-            hint = f"Known are: {', '.join(Condition)}."
-            raise UsageError(f"{self.condition!r} is no condition of a rule.", hint=hint) from None
+            hint = f"Use one of: {', '.join(Condition)}."
+            raise UsageError(f"{self.condition!r} is not a condition of a rule.", hint=hint) from None
         object.__setattr__(self, "condition", condition)
         name = f"The rule {self.metric} {condition}"
         checked_threshold(name, self.threshold, least=_least(condition))
@@ -68,7 +70,7 @@ class Rule:
 
     @property
     def side(self) -> str:
-        """The side that it looks at: ``>=``, ``<=`` or ``drop``."""
+        """The side of the limit: ``>=``, ``<=`` or ``drop``."""
         if self.condition is Condition.MAX_DROP:
             return "drop"
         return ">=" if self.condition.is_lower else "<="
@@ -90,20 +92,20 @@ _RULE = re.compile(r"(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<thresh
 
 
 def read_rules(given: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[Rule, ...]:
-    """Rules from expressions, from TOML files (paths, or texts that end in ``.toml``), or as they are.
+    """Read rules from expressions and from TOML files (paths, or texts that end in ``.toml``).
 
-    A file holds one table a rule, and may set the coverage of all its rules::
+    A file has a table for each rule, and may set the coverage of all its rules::
 
         coverage = 0.98
 
         [[rule]]
         metric = "faithfulness"
         at_least = 0.8         # or: above, at_most, below
-        max_drop = 0.02        # needs a run to compare with
-        coverage = 0.9         # of this rule alone
+        max_drop = 0.02        # needs a baseline run
+        coverage = 0.9         # for this rule only
 
     Raises:
-        UsageError: an expression or a file makes no sense; says which, and where in it.
+        UsageError: an expression or a file is invalid; the message says where.
 
     >>> [str(rule) for rule in read_rules(["sgi > 1", "rouge_l(beta=1.2)>=0.3"])]
     ['sgi > 1.0', 'rouge_l(beta=1.2) >= 0.3']
@@ -121,7 +123,7 @@ def _read(item: str | Path | Rule) -> tuple[Rule, ...]:
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that an expression says.
+    """Parse an expression such as ``sgi>=1``.
 
     Raises:
         UsageError: there is no metric, operator or finite number in it.
@@ -131,23 +133,23 @@ def parse_rule(text: str) -> Rule:
     """
     found = _RULE.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is no rule.", hint=_WAY_OUT)
+        raise UsageError(f"{text!r} is not a rule.", hint=_WAY_OUT)
     try:
         number = float(found["threshold"])
     except ValueError:
         raise UsageError(
-            f"{text!r} is no rule: {found['threshold'].strip()!r} is no number.", hint=_WAY_OUT
+            f"{text!r} is not a rule: {found['threshold'].strip()!r} is not a number.", hint=_WAY_OUT
         ) from None
     threshold = checked_threshold(repr(text), number)
     return Rule(_canonical(found["metric"]), Condition(found["condition"]), threshold)
 
 
 def check_range(rule: Rule, low: float | None, high: float | None) -> None:
-    """Raise a UsageError for a threshold that a metric with this range always or never meets.
+    """Raise a UsageError for a threshold that metrics with this range always or never reach.
 
     >>> check_range(Rule("mine", Condition.AT_LEAST, 80), 0.0, 1.0)
     Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: The rule mine >= 80 ...: mine lies in [0, 1]. Did you mean 0.8?
+    sgi.kernel.errors.UsageError: The rule mine >= 80 ...: the range of mine is [0, 1]. Did you mean 0.8?
     """
     least, most = -math.inf if low is None else low, math.inf if high is None else high
     if rule.condition is Condition.MAX_DROP:
@@ -159,11 +161,11 @@ def check_range(rule: Rule, low: float | None, high: float | None) -> None:
     scaled = threshold / 100
     hint = f"Did you mean {scaled:g}?" if most == 1 and threshold > 1 and least <= scaled <= most else ""
     what = f"a drop of {rule.metric}" if rule.condition is Condition.MAX_DROP else rule.metric
-    raise UsageError(f"The rule {rule} makes no sense: {what} lies in [{least:g}, {most:g}].", hint=hint)
+    raise UsageError(f"The rule {rule} is invalid: the range of {what} is [{least:g}, {most:g}].", hint=hint)
 
 
 def _known_range(name: str) -> tuple[float | None, float | None]:
-    """The range of a metric that is installed here; not known for any other."""
+    """The range of an installed metric; None twice for another."""
     try:
         spec = named_metric(name).spec
     except UsageError:
@@ -172,36 +174,36 @@ def _known_range(name: str) -> tuple[float | None, float | None]:
 
 
 def _least(condition: Condition) -> float:
-    """Below this a threshold makes no sense: no drop is negative."""
+    """The smallest valid threshold; a drop is not negative."""
     return 0.0 if condition is Condition.MAX_DROP else -math.inf
 
 
 def checked_threshold(name: str, value: object, *, least: float = -math.inf) -> float:
-    """A finite number not below ``least``.
+    """Return a finite number that is at least ``least``.
 
     Raises:
-        UsageError: it is something else; says of what.
+        UsageError: it is something else; the message begins with ``name``.
 
     >>> checked_threshold("max_drop", 1)
     1.0
     """
-    wanted = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
+    expected = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UsageError(f"{name}: expected {wanted}, found {value!r}.")
+        raise UsageError(f"{name}: expected {expected}, found {value!r}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not (math.isfinite(number) and number >= least):
-        raise UsageError(f"{name}: expected {wanted}, found {number}.")
+        raise UsageError(f"{name}: expected {expected}, found {number}.")
     return number
 
 
 def checked_share(name: str, value: object) -> float:
-    """A number from 0 to 1.
+    """Return a number from 0 to 1.
 
     Raises:
-        UsageError: it is something else; says of what.
+        UsageError: it is something else; the message begins with ``name``.
 
     >>> checked_share("coverage", 0.95)
     0.95
@@ -213,7 +215,7 @@ def checked_share(name: str, value: object) -> float:
 
 
 def _canonical(name: str) -> str:
-    """The metric's canonical string; the name as it is where no such metric is installed here."""
+    """The canonical string of the metric; the name unchanged if it is not installed."""
     try:
         return named_metric(name.strip()).canonical
     except UsageError:
@@ -225,7 +227,7 @@ def _from_file(path: Path) -> tuple[Rule, ...]:
     _check_keys(str(path), content, ("coverage", "rule"))
     tables = content.get("rule", [])
     if not (isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)):
-        raise UsageError(f"{path}: holds no rule.", hint="Begin each with a line [[rule]].")
+        raise UsageError(f"{path}: the file has no rule.", hint="Begin each rule with a line [[rule]].")
     shared = checked_share(f"{path}: coverage", content["coverage"]) if "coverage" in content else None
     return tuple(
         rule
@@ -241,7 +243,7 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
         raise UsageError(f"{place}: metric: expected a metric's name, found {name!r}.")
     conditions = [key for key in _KEYS if key in table]
     if not conditions:
-        raise UsageError(f"{place}: asks nothing of {name}.", hint=f"Give one of: {', '.join(_KEYS)}.")
+        raise UsageError(f"{place}: no condition for {name}.", hint=f"Give one of: {', '.join(_KEYS)}.")
     share = checked_share(f"{place}: coverage", table["coverage"]) if "coverage" in table else coverage
     return tuple(
         Rule(_canonical(name), _KEYS[key], _threshold(place, key, table), share) for key in conditions
@@ -256,6 +258,4 @@ def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> No
     for key in table:
         if key not in known:
             near = tuple(difflib.get_close_matches(key, known, n=2, cutoff=0.5))
-            raise UnknownNameError(
-                "key", key, near, hint=f"It stands in {place}; known are {', '.join(known)}."
-            )
+            raise UnknownNameError("key", key, near, hint=f"In {place}; known keys are {', '.join(known)}.")

@@ -133,13 +133,13 @@ def test_unchanged_pairs_allow_the_drop_that_so_few_cannot_show():
     lost = 1 - 0.025 ** (1 / 100)
     assert (drop.passed, drop.bound, drop.needed) == (False, pytest.approx(-lost), 183)
     assert drop.reason == (
-        f"none of the 100 pairs changed, but the 95 % interval of so few still allows a drop of {lost:.4g};"
-        " your limit is 0.02. It has 100 questions; about 183 are needed if the mean stays the same"
+        f"none of the 100 pairs changed, but with so few pairs the 95 % interval allows a drop of {lost:.4g};"
+        " your limit is 0.02. The run has 100 questions; about 183 are needed if the mean stays the same"
     )
     many = run(column("m", np.resize(VALUES, 183)))
     assert gate(many, [], against=many, max_drop=0.02).passed
     none = gate(good(), [], against=good(), max_drop=0.0).checks[0]
-    assert (none.needed, none.reason.endswith("no number of questions can show this")) == (None, True)
+    assert (none.needed, none.reason.endswith("no number of questions is enough")) == (None, True)
 
 
 def test_whose_drops_are_looked_at():
@@ -177,19 +177,19 @@ def test_too_few_pairs_are_not_good():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rules": []}, "no rule to decide by"),
-        ({"rules": [], "against": good()}, "no rule to decide by"),
-        ({"rules": [], "against": run(), "max_drop": 0.1}, "no rule to decide by"),
-        ({"rules": "m>=1", "max_drop": 0.1}, "needs a run to compare with"),
-        ({"rules": "m>=1", "against": good()}, "needs how much may be lost"),
-        ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a run to compare with"),
+        ({"rules": []}, "There is no rule"),
+        ({"rules": [], "against": good()}, "There is no rule"),
+        ({"rules": [], "against": run(), "max_drop": 0.1}, "There is no rule"),
+        ({"rules": "m>=1", "max_drop": 0.1}, "needs a baseline run"),
+        ({"rules": "m>=1", "against": good()}, "needs a rule on a drop"),
+        ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a baseline run"),
         ({"rules": "m>=1", "coverage": 95}, "95 % is 0.95"),
         ({"rules": "m>=1", "coverage": float("nan")}, "coverage: expected a finite number"),
         (
             {"rules": "m>=1", "max_drop": -0.1, "against": good()},
             "max_drop: expected a finite number of at least 0",
         ),
-        ({"rules": "m=>1"}, "is no rule"),
+        ({"rules": "m=>1"}, "is not a rule"),
     ],
 )
 def test_a_gate_that_makes_no_sense_is_refused(arguments, message):
@@ -214,10 +214,10 @@ def test_a_report_is_json_and_a_table():
     plain = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert (plain["passed"], [check["passed"] for check in plain["checks"]]) == (False, [True, False])
     shown = str(report).splitlines()
-    assert shown[0] == "last: 1 of 2 rules not met"
-    assert shown[2].startswith("met ")
-    assert shown[3].startswith("NOT MET")
-    assert str(gate(good(), "m>=0.5")).startswith("last: all rules met")
+    assert shown[0] == "last: 1 of 2 rules failed"
+    assert shown[2].startswith("passed ")
+    assert shown[3].startswith("FAILED")
+    assert str(gate(good(), "m>=0.5")).startswith("last: all rules passed")
 
 
 def test_a_bound_that_is_no_number_is_not_met():
@@ -316,7 +316,7 @@ def test_a_rule_can_be_decided_on_the_mean_and_says_so():
     rule = f"m>={VALUES.mean() - 1e-6}"
     report = gate(good(), rule, on="mean")
     assert (report.passed, only(report).decided_on) == (True, "mean")
-    assert report.verdict == "all rules met, decided on the mean alone without allowing for chance"
+    assert report.verdict == "all rules passed (decided on means, without intervals)"
     assert "(on the mean)" in str(report)
     low = only(gate(good(), "m>=0.9", on="mean"))
     assert low.reason == f"the mean is {VALUES.mean():.4g}; your limit is at least 0.9"
@@ -325,7 +325,7 @@ def test_a_rule_can_be_decided_on_the_mean_and_says_so():
     assert gate(good(), [], against=good(), max_drop=0.0, on="mean").passed
     lost = gate(run(column("m", VALUES - 0.05)), [], against=good(), max_drop=0.02, on="mean").checks[0]
     assert lost.reason == "the mean difference is a drop of 0.05; your limit is 0.02"
-    with pytest.raises(UsageError, match="on is 'interval' or 'mean', not 'median'"):
+    with pytest.raises(UsageError, match="`on` is 'interval' or 'mean', not 'median'"):
         gate(good(), "m>=0.1", on="median")
 
 
@@ -333,10 +333,10 @@ def test_a_small_set_says_how_many_questions_are_needed():
     values = np.resize([0.0, 1.0, 1.0, 1.0, 1.0], 20)
     check = only(gate(run(column("m", values)), "m>=0.7"))
     assert (check.questions, check.needed) == (20, 66)
-    assert check.reason.endswith("It has 20 questions; about 66 are needed if the mean stays the same")
+    assert check.reason.endswith("The run has 20 questions; about 66 are needed if the mean stays the same")
     assert gate(run(column("m", np.resize(values, 100))), "m>=0.7").passed
     hopeless = only(gate(run(column("m", values)), "m>=0.9"))
-    assert (hopeless.needed, "The mean itself, 0.8, does not meet it" in hopeless.reason) == (None, True)
+    assert (hopeless.needed, "The mean itself is 0.8" in hopeless.reason) == (None, True)
 
 
 def test_the_worst_rows_are_named_with_their_responses():
@@ -376,9 +376,9 @@ def test_looks_are_numbered_and_end_where_they_were_planned_to():
     assert ([check.look for check in report.checks], report.passed) == ([5, 5, 1], True)
     assert gate(good(), "m>=0.5", earlier=earlier, looks=5).passed
     late = only(gate(good(), "m>=0.5", earlier=earlier, looks=4))
-    assert late.reason == "this is look 5 at these questions, and 4 were planned: take new questions"
+    assert late.reason == "this is gate 5 on these questions, but 4 were planned; use new questions"
     assert only(gate(good(), "m>=0.5")).look is None
-    with pytest.raises(UsageError, match="looks: expected a whole number of at least 1, found 0"):
+    with pytest.raises(UsageError, match="`looks`: expected a whole number of at least 1, found 0"):
         gate(good(), "m>=0.5", looks=0)
 
 
@@ -400,7 +400,7 @@ def test_twenty_looks_let_a_run_at_the_threshold_pass_and_planned_ones_do_not():
 
 @pytest.mark.parametrize("rule", ["m>=80", "m<=1.5", "m>1", "m<0", Rule("m", Condition.MAX_DROP, 2.0)])
 def test_a_rule_outside_the_range_of_the_runs_metric_is_refused(rule):
-    with pytest.raises(UsageError, match=r"makes no sense: (a drop of )?m lies in \[0, 1\]"):
+    with pytest.raises(UsageError, match=r"is invalid: the range of (a drop of )?m is \[0, 1\]"):
         gate(good(), rule, against=good() if isinstance(rule, Rule) else None)
 
 
@@ -438,4 +438,4 @@ def test_a_ratio_is_decided_in_its_own_unit():
 
 def test_clusters_that_are_no_questions_are_called_clusters():
     made = replace(run(column("m", np.resize([0.0, 1.0, 1.0, 1.0, 1.0], 20))), clustering=Clustering("doc"))
-    assert "It has 20 clusters; about 66 are needed" in only(gate(made, "m>=0.7")).reason
+    assert "The run has 20 clusters; about 66 are needed" in only(gate(made, "m>=0.7")).reason

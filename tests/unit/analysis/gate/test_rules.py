@@ -48,7 +48,7 @@ def test_an_expression(text, rule):
     ],
 )
 def test_what_is_no_rule_is_refused_with_the_way_out(text):
-    with pytest.raises(UsageError, match=r"is no rule.*faithfulness>=0\.8"):
+    with pytest.raises(UsageError, match=r"is not a rule.*faithfulness>=0\.8"):
         parse_rule(text)
 
 
@@ -109,17 +109,17 @@ def test_a_file_of_rules(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no rule"),
-        ("coverage = 0.9", "holds no rule"),
-        ("rule = []", "holds no rule"),
-        ("rule = 3", "holds no rule"),
-        ("rule = [1]", "holds no rule"),
+        ("", "the file has no rule"),
+        ("coverage = 0.9", "the file has no rule"),
+        ("rule = []", "the file has no rule"),
+        ("rule = 3", "the file has no rule"),
+        ("rule = [1]", "the file has no rule"),
         ('[[rules]]\nmetric = "a"', "Unknown key 'rules'. Did you mean 'rule'"),
         ('[[rule]]\nmetric = "a"\nat_lest = 1', "'at_lest'. Did you mean 'at_least'"),
         ("[[rule]]\nat_least = 1", "rule 1: metric: expected a metric's name, found None"),
         ("[[rule]]\nmetric = 3\nat_least = 1", "rule 1: metric: expected a metric's name, found 3"),
         ('[[rule]]\nmetric = " "\nat_least = 1', "expected a metric's name"),
-        ('[[rule]]\nmetric = "a"', "rule 1: asks nothing of a"),
+        ('[[rule]]\nmetric = "a"', "rule 1: no condition for a"),
         (
             '[[rule]]\nmetric = "a"\nat_least = "high"',
             "rule 1: at_least: expected a finite number, found 'high'",
@@ -128,7 +128,7 @@ def test_a_file_of_rules(tmp_path):
         ('[[rule]]\nmetric = "a"\nabove = nan', "rule 1: above: expected a finite number, found nan"),
         (f'[[rule]]\nmetric = "a"\nabove = 1{"0" * 400}', "more than 64 bits"),
         ('[[rule]]\nmetric = "a"\nmax_drop = -0.1', "max_drop: expected a finite number of at least 0"),
-        ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: asks nothing of b"),
+        ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: no condition for b"),
         (
             'coverage = 95\n[[rule]]\nmetric = "a"\nabove = 1',
             "coverage: expected a share from 0 to 1, found 95.0",
@@ -171,9 +171,9 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (("m", Condition.MAX_DROP, math.nan), "expected a finite number of at least 0, found nan"),
         (("m", Condition.AT_LEAST, 0.5, math.nan), "The rule m >= 0.5: coverage: expected"),
         (("m", Condition.AT_LEAST, 0.5, 95), "95 % is 0.95"),
-        (("m", "=>", 0.5), "'=>' is no condition of a rule. Known are: >=, >"),
-        (("", Condition.AT_LEAST, 0.5), "Name it"),
-        ((None, Condition.AT_LEAST, 0.5), "Name it"),
+        (("m", "=>", 0.5), "'=>' is not a condition of a rule. Use one of: >=, >"),
+        (("", Condition.AT_LEAST, 0.5), "Give a name"),
+        ((None, Condition.AT_LEAST, 0.5), "Give a name"),
     ],
 )
 def test_a_rule_made_by_hand_is_checked_too(given, message):
@@ -189,12 +189,15 @@ def test_a_condition_may_be_its_sign():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rouge_l>=80", "The rule rouge_l >= 80.0 makes no sense: rouge_l lies in [0, 1]. Did you mean 0.8?"),
-        ("rouge_l > 1", "rouge_l lies in [0, 1]"),
-        ("rouge_l<0", "rouge_l lies in [0, 1]"),
-        ("rouge_l<=-0.5", "rouge_l lies in [0, 1]"),
-        ("rouge_l(beta=1.2)>=2", "rouge_l(beta=1.2) lies in [0, 1]"),
-        ("theta_rc>=4", "theta_rc lies in [0, 3.14159]"),
+        (
+            "rouge_l>=80",
+            "The rule rouge_l >= 80.0 is invalid: the range of rouge_l is [0, 1]. Did you mean 0.8?",
+        ),
+        ("rouge_l > 1", "the range of rouge_l is [0, 1]"),
+        ("rouge_l<0", "the range of rouge_l is [0, 1]"),
+        ("rouge_l<=-0.5", "the range of rouge_l is [0, 1]"),
+        ("rouge_l(beta=1.2)>=2", "the range of rouge_l(beta=1.2) is [0, 1]"),
+        ("theta_rc>=4", "the range of theta_rc is [0, 3.14159]"),
     ],
 )
 def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, told):
@@ -205,7 +208,7 @@ def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, told):
 
 def test_so_is_one_of_a_file_and_one_made_by_hand(tmp_path):
     path = written(tmp_path, '[[rule]]\nmetric = "rouge_l"\nmax_drop = 5')
-    with pytest.raises(UsageError, match=r"a drop of rouge_l lies in \[0, 1\]"):
+    with pytest.raises(UsageError, match=r"the range of a drop of rouge_l is \[0, 1\]"):
         read_rules(path)
-    with pytest.raises(UsageError, match=r"rouge_l lies in \[0, 1\]"):
+    with pytest.raises(UsageError, match=r"the range of rouge_l is \[0, 1\]"):
         Rule("rouge_l", Condition.ABOVE, 1.0)
