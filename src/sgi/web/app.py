@@ -14,6 +14,7 @@ from sgi.web.api import router as api
 from sgi.web.body_limit import BodyLimitMiddleware
 from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
+from sgi.web.pages import refusal
 from sgi.web.routes import compare as comparing
 from sgi.web.routes import downloads, run, static
 from sgi.web.routes import login as signing_in
@@ -54,7 +55,7 @@ def create_app(site: Site) -> FastAPI:
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
-    app.add_middleware(Security, site=site)
+    app.add_middleware(Security, site=site, respond=refusal)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(SessionMiddleware)
     app.add_middleware(operations.MetricsMiddleware, site=site)

@@ -25,8 +25,9 @@ from sgi.kernel.errors import UsageError
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sgi.web.site import Site
@@ -196,12 +197,14 @@ class Security:
 
     Args:
         app: the next application.
-        site: whose secrets and hosts are asked for.
+        site: secrets and allowed hosts.
+        respond: creates the response to a refused request.
     """
 
-    def __init__(self, app: ASGIApp, site: Site) -> None:
+    def __init__(self, app: ASGIApp, site: Site, respond: Callable[[Request, Refusal], Response]) -> None:
         self._app = app
         self._site = site
+        self._respond = respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -209,9 +212,7 @@ class Security:
         if refused is None:
             await self._app(scope, receive, send)
             return
-        from sgi.web.pages import refusal
-
-        await refusal(Request(scope), refused)(scope, receive, send)
+        await self._respond(Request(scope), refused)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Refusal | None:
         hosts = [host.lower() for host in request.headers.getlist("host")]
