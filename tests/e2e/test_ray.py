@@ -37,16 +37,16 @@ FRAGMENT = 12 * 2**10  # bytes: about 40 samples
 @pytest.fixture(scope="module")
 def cluster():
     """A cluster of two cores, which all tests of this file join."""
-    from sgi.distributed.cluster import joined
+    from sgi.distributed.cluster import connect_cluster
 
-    with joined("local", 2) as found:
+    with connect_cluster("local", 2) as found:
         yield found
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _small_fragments():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgi.distributed.fragments.SMALLEST", FRAGMENT)
+        patch.setattr("sgi.distributed.fragments.MIN_FRAGMENT_BYTES", FRAGMENT)
         yield
 
 
@@ -116,7 +116,7 @@ def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_
     words = ["run", str(answers), "-m", "sgi", "--ray", address, "--workers", "2", "--no-cache"]
     first = _until(folder, 1, [*words, "-o", str(folder)], signal.SIGINT)
     assert first.returncode == 130
-    assert b"Give the same command again to go on." in first.stderr
+    assert b"Run the same command again to resume." in first.stderr
     assert b"Traceback" not in first.stderr
     done = len(manifests(folder))
     second = _until(folder, done + 1, [*words, "-o", str(folder)], signal.SIGKILL)
@@ -134,7 +134,7 @@ def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_
 
 def _until(folder, partitions, words, end):
     """Run the command, and end it when it has written so many partitions."""
-    smaller = f"from sgi.distributed import fragments; fragments.SMALLEST = {FRAGMENT}"
+    smaller = f"from sgi.distributed import fragments; fragments.MIN_FRAGMENT_BYTES = {FRAGMENT}"
     code = f"{smaller}; from sgi.cli.main import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],
@@ -164,7 +164,7 @@ def _settled(folder):
 def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
     folder, _, _ = finished
     written = manifests(folder)
-    with pytest.raises(RunMismatchError, match="what was asked for changed"):
+    with pytest.raises(RunMismatchError, match="the settings changed"):
         run(answers, folder, ["squad_em"], workers=2)
     with pytest.raises(RunMismatchError, match="--inputs"):
         run(answers, folder, ["rouge_l", "sgi"], workers=2)

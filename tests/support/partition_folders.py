@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from sgi.distributed.cluster import Cluster
-from sgi.distributed.driver import _prepare_run, _summarise_folder, _Tally
-from sgi.distributed.fragments import cut
+from sgi.distributed.driver import _FailureRate, _prepare_run, _summarise_folder
+from sgi.distributed.fragments import split_file
 from sgi.distributed.partition import partition_name
-from sgi.distributed.scan import survey
-from sgi.distributed.storage import Folder, sources
+from sgi.distributed.scan import scan_fragment
+from sgi.distributed.storage import Folder, find_sources
 from sgi.distributed.worker import Task, Worker
 from sgi.kernel.protocols import Usage
 
@@ -27,17 +27,17 @@ def write_data(path):
 def by_hand(spec, place, size):
     """What a cluster does, in this process: the folder, with its run summed up."""
     folder = Folder(str(spec.out))
-    (source,) = sources(str(spec.data))
-    fragments = list(cut(source, size))
-    found = [survey(fragment, spec.columns, skipping=False) for fragment in fragments]
-    settings, kept = _prepare_run(spec, place, Cluster(2, 1.0), fragments, found, folder)
-    kept.begin(folder)
+    (source,) = find_sources(str(spec.data))
+    fragments = list(split_file(source, size))
+    found = [scan_fragment(fragment, spec.columns, skipping=False) for fragment in fragments]
+    settings, run_manifest = _prepare_run(spec, place, Cluster(2, 1.0), fragments, found, folder)
+    run_manifest.begin(folder)
     worker = Worker(settings)
     for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
         assert "manifest" in json.loads(worker.score(Task(n, partition_name(n), fragment, seen).to_json()))
     worker.close()
-    done = kept.done(folder)
-    tally = _Tally(settings.metrics, spec.max_failures)
-    tally.add(done.values())
+    done = run_manifest.done(folder)
+    failure_rate = _FailureRate(settings.metrics, spec.max_failures)
+    failure_rate.add(done.values())
     used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())
-    return folder, _summarise_folder(kept, settings, folder, tally.share, used)
+    return folder, _summarise_folder(run_manifest, settings, folder, failure_rate.share, used)

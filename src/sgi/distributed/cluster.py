@@ -1,4 +1,4 @@
-"""The cluster: one of this machine alone, or one that runs; and functions over items, on its workers."""
+"""Ray cluster, local or existing, and functions applied to items on its workers."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 LOCAL, RUNNING = "local", "auto"
-_PATIENCE = 5.0
-"""Seconds in which an address must answer."""
-_OBJECTS = 128 * 2**20
-"""Bytes for what workers hand over: manifests, which are small."""
-_QUIET = {
+_CONNECT_TIMEOUT = 5.0
+"""Seconds."""
+_OBJECT_STORE_BYTES = 128 * 2**20
+"""Size of the object store; results are small manifests."""
+_QUIET_ENVIRONMENT = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
 _NO_DASHBOARD = {"include_dashboard": False, "dashboard_host": "127.0.0.1", "dashboard_port": 65536}
-"""Without a dashboard, Ray still starts its process for usage statistics. Even if these are off, that process
-asks 169.254.169.254 and metadata.google.internal in which cloud it runs. A port out of range prevents it."""
-_ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-"""Without this, Ray puts the machine's address in the place of the loopback's; it reads it when imported."""
+"""Without a dashboard, Ray still starts a process that contacts cloud metadata services (169.254.169.254). A
+port out of range prevents it."""
+_LOCAL_ENVIRONMENT = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Without this, Ray replaces the loopback address by the machine's; Ray reads it at import."""
 
 
 class Engine(Protocol):
-    """What a worker holds."""
+    """Resources of a worker."""
 
     def score(self, item: str, /) -> str:
-        """What it makes of an item."""
+        """Process an item."""
 
     def close(self) -> None:
-        """Let go of all that is open."""
+        """Close all resources."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers of a cluster that is joined.
+    """Workers of a connected cluster.
 
     Attributes:
-        workers: how many.
-        cores: that each of them takes; less than one where they share.
+        workers: number of workers.
+        cores: cores per worker; below 1 if workers share a core.
     """
 
     workers: int
@@ -57,11 +57,11 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """The threads that a worker may keep busy."""
+        """Threads per worker."""
         return max(1, int(self.cores))
 
     def each(self, function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        """What a function makes of each item, as they come; each is done by a worker that is free."""
+        """Apply a function to each item on a free worker; yields results as they complete."""
         import ray
 
         def done(block: dict[str, Any]) -> dict[str, list[str]]:
@@ -71,15 +71,15 @@ class Cluster:
         yield from (row["made"] for row in data.iter_rows())
 
     def with_actors(self, make: Callable[[], Engine], items: Sequence[str]) -> Iterator[str]:
-        """What an engine that each worker makes once, and keeps, makes of each item, as they come.
+        """Process items with one engine per worker; yields results as they complete.
 
-        A worker that dies is replaced, and the items it had not handed over are done again.
+        A dead worker is replaced, and its unfinished items are repeated.
         """
         import ray
         from ray.data import ActorPoolStrategy
 
         class Actor:
-            # What it is made of travels with the class: arguments could be lost with the node that has them.
+            # Settings are part of the class: constructor arguments can be lost with their node.
             def __init__(self) -> None:
                 self.engine = make()
 
@@ -95,12 +95,13 @@ class Cluster:
 
 
 @contextmanager
-def joined(address: str, workers: int | None) -> Iterator[Cluster]:
-    """A cluster, as long as the context lasts; one that runs already goes on after it.
+def connect_cluster(address: str, workers: int | None) -> Iterator[Cluster]:
+    """Connect to a cluster; an existing one continues after the context ends.
 
     Args:
-        address: ``local`` for one of this machine, ``auto`` for the one that runs here, or ``HOST:PORT``.
-        workers: how many there shall be; None for as many as there are cores.
+        address: ``local`` for a new local cluster, ``auto`` for a running one on this machine, or
+            ``HOST:PORT``.
+        workers: number of workers; None for one per core.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -109,18 +110,18 @@ def joined(address: str, workers: int | None) -> Iterator[Cluster]:
     if find_spec("ray") is None or find_spec("pyarrow") is None:
         raise MissingExtraError("Running on Ray", "ray")
     if address not in {LOCAL, RUNNING}:
-        _knock(address)
-    for name, value in (_QUIET | (_ALONE if address == LOCAL else {})).items():
+        _check_reachable(address)
+    for name, value in (_QUIET_ENVIRONMENT | (_LOCAL_ENVIRONMENT if address == LOCAL else {})).items():
         os.environ.setdefault(name, value)
     import ray
 
-    _hush()
+    _quiet_loggers()
     if ray.is_initialized():
-        yield _shared_out(ray, workers)
+        yield _share_cores(ray, workers)
         return
     _start(ray, address)
     try:
-        yield _shared_out(ray, workers)
+        yield _share_cores(ray, workers)
     finally:
         ray.shutdown()
 
@@ -128,33 +129,33 @@ def joined(address: str, workers: int | None) -> Iterator[Cluster]:
 def _start(ray: Any, address: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.FATAL}
     if address == LOCAL:
-        size = {"num_cpus": usable_cores(), "object_store_memory": _OBJECTS}
-        with _speechless(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # of the socket that Ray tried that port with
+        size = {"num_cpus": usable_cores(), "object_store_memory": _OBJECT_STORE_BYTES}
+        with _suppress_stderr(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # the socket of the invalid port
             ray.init("local", **size, **_NO_DASHBOARD, _node_ip_address="127.0.0.1", **quiet)
         return
     try:
-        with _speechless():
+        with _suppress_stderr():
             ray.init(address, **quiet)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         hint = "Name HOST:PORT of its head, or write --ray local for a cluster of this machine."
         raise UsageError(f"There is no Ray cluster at {address}.", hint=hint) from error
 
 
-def _knock(address: str) -> None:
-    """See that something answers there: Ray itself would wait for long."""
+def _check_reachable(address: str) -> None:
+    """Check that the address accepts connections, because Ray waits long."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     hint = f"It can be {LOCAL}, {RUNNING} or HOST:PORT."
     if not host or not port.isdecimal():
         raise UsageError(f"{address!r} is no address of a Ray cluster.", hint=hint)
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
         raise UsageError(f"Nothing answers at {address}: {error}.", hint=hint) from error
 
 
-def _shared_out(ray: Any, workers: int | None) -> Cluster:
-    """The cores of the cluster over the workers; whole ones where there are enough."""
+def _share_cores(ray: Any, workers: int | None) -> Cluster:
+    """Divide the cores among the workers; whole cores if there are enough."""
     cores = ray.cluster_resources().get("CPU", 0.0)
     if cores < 1:
         raise UsageError("The Ray cluster has no cores to work with.")
@@ -170,26 +171,26 @@ def _dataset(ray: Any, items: Sequence[str]) -> Any:
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    # A block an item: what comes of a block is handed over when all of it is done.
+    # One block per item: results of a block are returned when the whole block is done.
     return ray.data.from_items([{"item": item} for item in items], override_num_blocks=len(items))
 
 
 @contextmanager
-def _speechless() -> Iterator[None]:
-    """Nothing reaches stderr from the part of Ray that Python's streams do not see; errors are raised."""
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
+def _suppress_stderr() -> Iterator[None]:
+    """Suppress output of native Ray code on stderr; errors are raised."""
+    stderr_copy, devnull = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(stderr_copy, 2)
+        os.close(stderr_copy)
+        os.close(devnull)
 
 
-def _hush() -> None:
-    """Ray's own talk is for its log files."""
-    import ray.data  # noqa: F401 - it sets up its logger when it is imported
+def _quiet_loggers() -> None:
+    """Limit Ray loggers to critical messages."""
+    import ray.data  # noqa: F401 - sets up its logger at import
 
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

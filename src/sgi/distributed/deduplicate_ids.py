@@ -1,4 +1,4 @@
-"""Ids over all fragments: each stands for one row, and the first that has it keeps it, as in one process."""
+"""Duplicate ids over all fragments: the first row keeps the id, as in a single process."""
 
 from __future__ import annotations
 
@@ -12,65 +12,64 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.distributed.error_codec import packed
-from sgi.distributed.fragments import Fragment, FragmentDataset, same_id
-from sgi.distributed.scan import FragmentSurvey, survey
+from sgi.distributed.error_codec import encode_error
+from sgi.distributed.fragments import Fragment, FragmentDataset, duplicate_id_error
+from sgi.distributed.scan import FragmentScan, scan_fragment
 from sgi.io.raw_rows import with_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Each = Callable[[Callable[[str], str], Sequence[str]], Iterable[str]]
-"""Applies a function to items, in any order: `Cluster.each`, or `map`."""
+"""Applies a function to items in any order: `Cluster.each`, or `map`."""
 
 
-def settled(
+def deduplicate_ids(
     fragments: Sequence[Fragment],
-    surveys: Sequence[FragmentSurvey],
+    scans: Sequence[FragmentScan],
     columns: Mapping[str, str],
     each: Each,
     *,
     skipping: bool,
-) -> list[FragmentSurvey]:
-    """The surveys, once ids that stand in several fragments are known.
+) -> list[FragmentScan]:
+    """Resolve ids that occur in several fragments.
 
-    Hashes tell where an id may stand twice; these rows are read once more, and their ids compared. Where rows
-    are skipped, fragments with ids that are taken are surveyed anew without these rows; else the first of
-    them is the error of its fragment.
+    Rows with equal id hashes are read again to compare the ids. If rows are skipped, fragments with duplicate
+    ids are scanned again without these rows; otherwise the first duplicate becomes the error of its fragment.
 
     Args:
         fragments: all parts of the data, in order.
-        surveys: what is in them.
-        columns: field → column, where names are not recognised.
-        each: has the work done.
-        skipping: whether rows that cannot be read are passed over.
+        scans: their scans.
+        columns: mapping from field to column.
+        each: applies a function to items.
+        skipping: whether unreadable rows are skipped.
     """
-    found = list(surveys)
-    doubtful = _coinciding(surveys)
+    found = list(scans)
+    doubtful = _colliding_positions(scans)
     if not doubtful:
         return found
-    read = partial(_named, columns=columns, skipping=skipping)
+    read = partial(_read_ids, columns=columns, skipping=skipping)
     items = [json.dumps([n, fragments[n].to_dict(), places]) for n, places in doubtful.items()]
     named = dict(map(json.loads, each(read, items)))
-    taken = _taken(fragments, named)
+    taken = _duplicate_ids(fragments, named)
     if skipping:
-        again = partial(_survey_again, columns=columns)
+        again = partial(_rescan, columns=columns)
         items = [json.dumps([n, fragments[n].to_dict(), ids]) for n, (ids, _) in taken.items()]
         for number, values in map(json.loads, each(again, items) if items else ()):
-            found[number] = FragmentSurvey.from_dict(values)
+            found[number] = FragmentScan.from_dict(values)
     elif taken:
         number = min(taken)
         ids, line = taken[number]
         first = next(iter(ids))
         shown = fragments[number].source.shown
-        error = with_place(same_id(first, ids[first]), file=shown, line=line, sample_id=first)
-        found[number] = replace(found[number], error=packed(error))
+        error = with_place(duplicate_id_error(first, ids[first]), file=shown, line=line, sample_id=first)
+        found[number] = replace(found[number], error=encode_error(error))
     return found
 
 
-def _coinciding(surveys: Sequence[FragmentSurvey]) -> dict[int, list[int]]:
-    """For each fragment the positions of its ids whose hashes stand in another place, too."""
-    hashes = [np.frombuffer(base64.b64decode(found.ids), dtype="<u8") for found in surveys]
+def _colliding_positions(scans: Sequence[FragmentScan]) -> dict[int, list[int]]:
+    """Positions of ids with a duplicate hash, by fragment."""
+    hashes = [np.frombuffer(base64.b64decode(found.ids), dtype="<u8") for found in scans]
     every = np.concatenate(hashes)
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]
@@ -84,8 +83,8 @@ def _coinciding(surveys: Sequence[FragmentSurvey]) -> dict[int, list[int]]:
     }
 
 
-def _named(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
-    """The ids at some positions of a fragment, and their lines; one that cannot be read ends there."""
+def _read_ids(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
+    """Read the ids and lines at some positions of a fragment."""
     number, values, places = json.loads(text)
     dataset = FragmentDataset(Fragment.from_dict(values), columns)
     rows = enumerate(dataset.with_lines(dataset.reading(), on_reject=(lambda _: None) if skipping else None))
@@ -99,10 +98,10 @@ def _named(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
     return json.dumps([number, found])
 
 
-def _taken(
+def _duplicate_ids(
     fragments: Sequence[Fragment], named: Mapping[int, Sequence[tuple[str, int]]]
 ) -> dict[int, tuple[dict[str, str], int]]:
-    """For each fragment its ids that stand in one before, with their first places; and the first line."""
+    """Ids that occur in an earlier fragment, with their first locations, and the first line, by fragment."""
     first: dict[str, str] = {}
     taken: dict[int, tuple[dict[str, str], int]] = {}
     for number in sorted(named):
@@ -115,7 +114,7 @@ def _taken(
     return taken
 
 
-def _survey_again(text: str, *, columns: Mapping[str, str]) -> str:
+def _rescan(text: str, *, columns: Mapping[str, str]) -> str:
     number, values, taken = json.loads(text)
-    found = survey(Fragment.from_dict(values), columns, skipping=True, taken=taken)
+    found = scan_fragment(Fragment.from_dict(values), columns, skipping=True, taken=taken)
     return json.dumps([number, found.to_dict()])

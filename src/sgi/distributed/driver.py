@@ -1,4 +1,4 @@
-"""The one who has a run done: it cuts the data, hands out fragments, and sums up."""
+"""Driver: splits the data, schedules workers, aggregates results."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.distributed.addresses import as_address, parted
-from sgi.distributed.cluster import LOCAL, joined
-from sgi.distributed.deduplicate_ids import settled
-from sgi.distributed.error_codec import unpacked
-from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size
-from sgi.distributed.import_sources import damage_in
-from sgi.distributed.manifest import KeptRun, Piece
+from sgi.distributed.addresses import as_address, split_query
+from sgi.distributed.cluster import LOCAL, connect_cluster
+from sgi.distributed.deduplicate_ids import deduplicate_ids
+from sgi.distributed.error_codec import decode_error
+from sgi.distributed.fragments import Fragment, FragmentDataset, fragment_size, split_file
+from sgi.distributed.import_sources import wrap_damage
+from sgi.distributed.manifest import FragmentRecord, RunManifest
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
-from sgi.distributed.storage import Folder, sources
-from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_worker_resources
+from sgi.distributed.scan import FragmentScan, reject_idf_metrics, scan_fragment, select_metrics
+from sgi.distributed.storage import Folder, find_sources
+from sgi.distributed.worker import Settings, Task, Worker, open_worker_resources, resolve_cache
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
@@ -123,27 +123,27 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
     """
     _check_spec(spec, config)
     folder = Folder(_absolute(spec.out or Path()))
-    before = KeptRun.read(folder)
-    found = sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
+    before = RunManifest.read(folder)
+    found = find_sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
     if before is not None:
         before.check_sources(found, folder)
-    with joined(config.address, config.workers) as cluster:
+    with connect_cluster(config.address, config.workers) as cluster:
         fragments = (
             _fragments(found, cluster.workers) if before is None else [p.fragment for p in before.pieces]
         )
-        surveys = _survey_all(fragments, spec, cluster, config.listener)
-        settings, kept = _prepare_run(spec, config, cluster, fragments, surveys, folder)
+        scans = _survey_all(fragments, spec, cluster, config.listener)
+        settings, run_manifest = _prepare_run(spec, config, cluster, fragments, scans, folder)
         if before is not None:
-            before.check_same(kept, folder)
+            before.check_same(run_manifest, folder)
         else:
-            kept.begin(folder)
-        tally = _Tally(settings.metrics, spec.max_failures)
-        done = kept.done(folder)
-        tally.add(done.values())
-        config.listener(Started("scoring", kept.rows))
+            run_manifest.begin(folder)
+        failure_rate = _FailureRate(settings.metrics, spec.max_failures)
+        done = run_manifest.done(folder)
+        failure_rate.add(done.values())
+        config.listener(Started("scoring", run_manifest.rows))
         config.listener(Advanced(sum(manifest.rows for manifest in done.values())))
         tasks = [
-            Task(number, partition_name(number), fragment, surveys[number])
+            Task(number, partition_name(number), fragment, scans[number])
             for number, fragment in enumerate(fragments)
             if number not in done
         ]
@@ -152,25 +152,27 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
             done[number] = manifest
             usage = sum(manifest.used().values(), usage)
             config.listener(Advanced(manifest.rows))
-            tally.add([manifest])
+            failure_rate.add([manifest])
         config.listener(Finished("scoring"))
-    return replace(_summarise_folder(kept, settings, folder, tally.share, usage), columns=_columns(surveys))
+    return replace(
+        _summarise_folder(run_manifest, settings, folder, failure_rate.share, usage), columns=_columns(scans)
+    )
 
 
-def partitions(
-    kept: KeptRun, folder: Folder, done: Mapping[int, Manifest], columns: Mapping[str, str]
+def read_partitions(
+    run_manifest: RunManifest, folder: Folder, done: Mapping[int, Manifest], columns: Mapping[str, str]
 ) -> Iterator[tuple[int, Any]]:
-    """The batches of the partitions that are done, with the positions of their first rows."""
+    """Batches of complete partitions, with the position of their first row."""
     start = 0
-    for number, piece in enumerate(kept.pieces):
+    for number, piece in enumerate(run_manifest.pieces):
         at = start
         start += piece.rows
         if number not in done:
             continue
         dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         name = partition_name(number)
-        with damage_in(folder.shown(f"{name}.jsonl")):
-            for part in read_partition(folder, name, done[number], dataset, kept.metrics):
+        with wrap_damage(folder.shown(f"{name}.jsonl")):
+            for part in read_partition(folder, name, done[number], dataset, run_manifest.metrics):
                 yield at, part
                 at += len(part[0])
 
@@ -194,7 +196,7 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"There cannot be {config.workers} workers.")
     require_backend(spec.backend, spec.precision)
-    refuse_weighing((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
+    reject_idf_metrics((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
 
 
 def _absolute(path: Path) -> str:
@@ -203,34 +205,36 @@ def _absolute(path: Path) -> str:
 
 def _fragments(found: Sequence[Source], workers: int) -> list[Fragment]:
     size = fragment_size(sum(source.size for source in found), workers)
-    return [fragment for source in found for fragment in cut(source, size)]
+    return [fragment for source in found for fragment in split_file(source, size)]
 
 
 def _survey_all(
     fragments: Sequence[Fragment], spec: RunSpec, cluster: Cluster, listener: Listener
-) -> list[FragmentSurvey]:
-    """What is in each fragment, in their order."""
+) -> list[FragmentScan]:
+    """Scan all fragments, in order."""
     listener(Started("reading", None))
-    read = partial(_survey, columns=spec.columns, skipping=spec.on_error == "skip")
+    read = partial(_scan, columns=spec.columns, skipping=spec.on_error == "skip")
     items = [json.dumps([number, fragment.to_dict()]) for number, fragment in enumerate(fragments)]
-    found: dict[int, FragmentSurvey] = {}
+    found: dict[int, FragmentScan] = {}
     for text in cluster.each(read, items):
         number, values = json.loads(text)
-        found[number] = FragmentSurvey.from_dict(values)
+        found[number] = FragmentScan.from_dict(values)
         listener(Advanced(found[number].rows))
     listener(Finished("reading"))
-    surveys = [found[number] for number in range(len(fragments))]
-    listener(ColumnsRead(_columns(surveys)))
-    return settled(fragments, surveys, spec.columns, cluster.each, skipping=spec.on_error == "skip")
+    scans = [found[number] for number in range(len(fragments))]
+    listener(ColumnsRead(_columns(scans)))
+    return deduplicate_ids(fragments, scans, spec.columns, cluster.each, skipping=spec.on_error == "skip")
 
 
-def _columns(surveys: Sequence[FragmentSurvey]) -> ColumnUse:
-    return reduce(ColumnUse.merge, (ColumnUse.from_dict(found.use) for found in surveys))
+def _columns(scans: Sequence[FragmentScan]) -> ColumnUse:
+    return reduce(ColumnUse.merge, (ColumnUse.from_dict(found.use) for found in scans))
 
 
-def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
+def _scan(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
     number, values = json.loads(text)
-    return json.dumps([number, survey(Fragment.from_dict(values), columns, skipping=skipping).to_dict()])
+    return json.dumps(
+        [number, scan_fragment(Fragment.from_dict(values), columns, skipping=skipping).to_dict()]
+    )
 
 
 def _prepare_run(
@@ -238,22 +242,28 @@ def _prepare_run(
     config: ClusterConfig,
     cluster: Cluster,
     fragments: Sequence[Fragment],
-    surveys: Sequence[FragmentSurvey],
+    scans: Sequence[FragmentScan],
     folder: Folder,
-) -> tuple[Settings, KeptRun]:
-    """What the workers are told, and what is kept of the run."""
+) -> tuple[Settings, RunManifest]:
+    """Worker settings and run manifest."""
     several = len({fragment.source for fragment in fragments}) > 1
-    name = Path(parted(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
+    name = Path(split_query(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
     skipping = spec.on_error == "skip"
-    metrics = chosen_metrics(
-        name, fragments, surveys, spec.metrics, spec.extra_metrics, cluster=spec.cluster, skipping=skipping
+    metrics = select_metrics(
+        name, fragments, scans, spec.metrics, spec.extra_metrics, cluster=spec.cluster, skipping=skipping
     )
-    stored = _stored(spec, metrics)
+    stored = _stored_spec(spec, metrics)
     settings = Settings(
-        stored, "", folder.text, cache_of(config.cache), cluster.workers, cluster.threads, config.retry_failed
+        stored,
+        "",
+        folder.text,
+        resolve_cache(config.cache),
+        cluster.workers,
+        cluster.threads,
+        config.retry_failed,
     )
-    signature, provenance = anyio.run(_origin, settings, sum(found.rows for found in surveys))
-    kept = KeptRun(
+    signature, provenance = anyio.run(_signature_and_provenance, settings, sum(found.rows for found in scans))
+    run_manifest = RunManifest(
         stored,
         spec.identity(metrics),
         signature,
@@ -261,23 +271,23 @@ def _prepare_run(
         name,
         tuple(metric.canonical for metric in metrics),
         tuple(
-            Piece(fragment, found.digest, found.rows, found.rejected, found.taken)
-            for fragment, found in zip(fragments, surveys, strict=True)
+            FragmentRecord(fragment, found.digest, found.rows, found.rejected, found.taken)
+            for fragment, found in zip(fragments, scans, strict=True)
         ),
         provenance=provenance,
     )
-    return replace(settings, run=kept.identity), kept
+    return replace(settings, run=run_manifest.identity), run_manifest
 
 
-def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
-    """The spec as one process would keep it; an address stays what it is."""
+def _stored_spec(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
+    """The spec as a single process stores it; addresses stay unchanged."""
     resolved = spec.model_copy(update={"data": Path(), "out": None, "rejects": None}).resolved(metrics)
     places = {"data": _absolute(spec.data), "out": _absolute(spec.out or Path())}
     return resolved.stored() | places
 
 
-async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:
-    """The signature, and what computes each metric."""
+async def _signature_and_provenance(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:
+    """Signature, and provenance of each metric."""
     async with open_worker_resources(settings) as resources:
         provenance = {metric.canonical: resources.provenance(metric) for metric in settings.metrics}
         return resources.signature(settings.metrics, n=rows), provenance
@@ -286,19 +296,19 @@ async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, MetricP
 def _score_tasks(
     tasks: Sequence[Task], settings: Settings, cluster: Cluster
 ) -> Iterator[tuple[int, Manifest]]:
-    """The partitions as they are done."""
+    """Score tasks; yields partitions as they complete."""
     if not tasks:
         return
 
     for text in cluster.with_actors(partial(Worker, settings), [task.to_json() for task in tasks]):
         values = json.loads(text)
         if "error" in values:
-            raise unpacked(values["error"])
+            raise decode_error(values["error"])
         yield values["number"], Manifest.from_values(values["manifest"])
 
 
-class _Tally:
-    """The share of failed rows over all partitions."""
+class _FailureRate:
+    """Share of failed rows over all partitions."""
 
     def __init__(self, metrics: Sequence[AnyMetric], most: float) -> None:
         self._judged = {metric.canonical for metric in metrics if isinstance(metric, JudgedMetric)}
@@ -308,11 +318,11 @@ class _Tally:
 
     @property
     def share(self) -> float:
-        """The greatest share of failed rows of any metric."""
+        """Greatest share of failed rows of any metric."""
         return max(self._failed.values(), default=0) / max(self._rows, 1)
 
     def add(self, manifests: Any) -> None:
-        """Enter partitions; an error where too many rows failed."""
+        """Add partitions; raise if too many rows failed."""
         reason = ""
         for manifest in manifests:
             self._rows += manifest.rows
@@ -331,22 +341,22 @@ class _Tally:
 
 
 def _summarise_folder(
-    kept: KeptRun, settings: Settings, folder: Folder, failures: float, usage: Usage
+    run_manifest: RunManifest, settings: Settings, folder: Folder, failures: float, usage: Usage
 ) -> RunReport:
     """The headline, from the partitions that are in the folder now."""
-    kept.check_still(folder)
-    done = kept.written(folder)
-    missing = next((number for number in range(len(kept.pieces)) if number not in done), None)
+    run_manifest.check_still(folder)
+    done = run_manifest.written(folder)
+    missing = next((number for number in range(len(run_manifest.pieces)) if number not in done), None)
     if missing is not None:
-        gone = f"{folder.shown(partition_name(missing))}.json was taken away while the run went on."
-        raise StoreError(gone, hint="Give the same command again to go on.")
+        gone = f"{folder.shown(partition_name(missing))}.json was removed during the run."
+        raise StoreError(gone, hint="Run the same command again to resume.")
     accumulator = Accumulator.of(settings.metrics, settings.run_spec.cluster)
-    for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
+    for _, (batch, made, _) in read_partitions(run_manifest, folder, done, settings.run_spec.columns):
         accumulator.add(batch, made)
-    summary = summarise(accumulator, settings.metrics, kept.signature)
-    replace(kept, summary=summary.to_dict()).end(folder)
+    summary = summarise(accumulator, settings.metrics, run_manifest.signature)
+    replace(run_manifest, summary=summary.to_dict()).end(folder)
     folder.sweep()
-    return RunReport(summary, failures, kept.rejected, None, usage)
+    return RunReport(summary, failures, run_manifest.rejected, None, usage)
 
 
-__all__ = ["MAX_FAILURES", "ClusterConfig", "partitions", "run", "start_run"]
+__all__ = ["MAX_FAILURES", "ClusterConfig", "read_partitions", "run", "start_run"]

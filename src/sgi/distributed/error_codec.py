@@ -1,4 +1,4 @@
-"""Errors that cross from a worker to the one who waits for it, as JSON."""
+"""Serialise worker errors as JSON."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def packed(error: errors.SgiError) -> dict[str, Any]:
-    """An error as JSON values.
+def encode_error(error: errors.SgiError) -> dict[str, Any]:
+    """Encode an error as JSON values.
 
-    >>> packed(errors.UsageError("No.", hint="Yes."))["kind"]
+    >>> encode_error(errors.UsageError("No.", hint="Yes."))["kind"]
     'UsageError'
     """
     return {"kind": type(error).__name__, "words": list(error.args), "facts": dict(vars(error))}
 
 
-def unpacked(values: Mapping[str, Any]) -> errors.SgiError:
-    """The error that `packed` took apart.
+def decode_error(values: Mapping[str, Any]) -> errors.SgiError:
+    """Decode an error from `encode_error`.
 
-    >>> str(unpacked(packed(errors.DataError("is empty", file="a.jsonl", line=3))))
+    >>> str(decode_error(encode_error(errors.DataError("is empty", file="a.jsonl", line=3))))
     'a.jsonl:3: is empty'
     """
     kind = getattr(errors, values["kind"], errors.SgiError)

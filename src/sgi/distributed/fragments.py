@@ -1,4 +1,4 @@
-"""Fragments: the parts of the data that are read, scored and written as one."""
+"""Fragments: parts of the data that a worker reads, scores and writes as one unit."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 
-SMALLEST, LARGEST = 64 * 2**10, 4 * 2**20
-"""Bytes of a fragment: so many that opening it is nothing, so few that repeating it is little."""
-_EACH = 8
-"""Fragments for each worker, where the data is large enough: so that all are done at about one time."""
+MIN_FRAGMENT_BYTES, MAX_FRAGMENT_BYTES = 64 * 2**10, 4 * 2**20
+"""Limits of the fragment size in bytes: large enough to open cheaply, small enough to repeat cheaply."""
+_FRAGMENTS_PER_WORKER = 8
+"""Fragments per worker for large data, so that all workers finish at about the same time."""
 _ROWS_AT_ONCE = 512
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -48,7 +48,7 @@ class Fragment:
     Attributes:
         source: the file.
         begin: the first byte of JSON Lines, or the first row group of Parquet.
-        parts: how many lines, or row groups; None for the whole file.
+        parts: number of lines or row groups; None for the whole file.
         first_line: the number of its first line in the file, or of its first row in a table.
         first_row: the number of its first row in the file.
     """
@@ -70,34 +70,34 @@ class Fragment:
 
 
 def fragment_size(total: int, workers: int) -> int:
-    """Bytes of a fragment, for so many bytes in all.
+    """Fragment size in bytes, from the total size and the number of workers.
 
     >>> fragment_size(10**5, 2), fragment_size(3 * 10**7, 4), fragment_size(10**12, 100)
     (65536, 937500, 4194304)
     """
-    return min(LARGEST, max(SMALLEST, total // (_EACH * workers)))
+    return min(MAX_FRAGMENT_BYTES, max(MIN_FRAGMENT_BYTES, total // (_FRAGMENTS_PER_WORKER * workers)))
 
 
-def cut(source: Source, size: int) -> Iterator[Fragment]:
-    """Cut a file into fragments of about ``size`` bytes.
+def split_file(source: Source, size: int) -> Iterator[Fragment]:
+    """Split a file into fragments of about ``size`` bytes.
 
-    JSON Lines are cut at the ends of lines, Parquet between its row groups. Other files, compressed ones,
-    those in UTF-16 and those with an encoding of their own are one fragment each.
+    JSON Lines are split at line ends, Parquet between row groups. Other formats, compressed files, UTF-16
+    files and files with a given encoding are one fragment each.
 
     Raises:
         DataError: the file cannot be read.
     """
     kind = suffix(Path(source.shown))
     if kind == ".parquet":
-        yield from _cut_groups(source, size)
+        yield from _split_groups(source, size)
     elif kind in {".jsonl", ".ndjson"} and not (source.encoding or source.shown.casefold().endswith(".gz")):
         with open_input(source.place, source.shown) as stream:
-            yield from _cut_lines(source, stream, size)
+            yield from _split_lines(source, stream, size)
     else:
         yield Fragment(source)
 
 
-def _cut_lines(source: Source, stream: IO[bytes], size: int) -> Iterator[Fragment]:
+def _split_lines(source: Source, stream: IO[bytes], size: int) -> Iterator[Fragment]:
     begin = at = lines = rows = 0
     first = (1, 1)
     most = input_limits().row
@@ -116,7 +116,7 @@ def _cut_lines(source: Source, stream: IO[bytes], size: int) -> Iterator[Fragmen
         yield Fragment(source, begin, lines - first[0] + 1, *first)
 
 
-def _cut_groups(source: Source, size: int) -> Iterator[Fragment]:
+def _split_groups(source: Source, size: int) -> Iterator[Fragment]:
     from pyarrow import ArrowException, parquet
 
     try:
@@ -136,13 +136,12 @@ def _cut_groups(source: Source, size: int) -> Iterator[Fragment]:
 
 @dataclass(frozen=True, eq=False)
 class FragmentDataset:
-    """A fragment as a dataset: the samples that the whole file would give, with the same ids and errors.
+    """A fragment as a dataset: the same samples, ids and errors as when the whole file is read.
 
     Attributes:
         fragment: the part of a file.
-        columns: field → column, where names are not recognised.
-        taken: ids that stand in fragments before this one, with the places where they do; rows with one of
-            them are refused.
+        columns: mapping from field to column.
+        taken: ids of earlier fragments, with their locations; rows with one of these ids are rejected.
     """
 
     fragment: Fragment
@@ -157,28 +156,28 @@ class FragmentDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order; whether all mapped columns are there, only all fragments can tell."""
+        """Samples in order; missing mapped columns are checked over all fragments."""
         reading = self.reading()
         reading.on_columns = on_columns
         yield from self.read(reading, on_reject=on_reject)
 
     def reading(self) -> Reading:
-        """What a reading of the fragment remembers; which columns hold nothing, the whole file says."""
+        """State of reading the fragment; empty columns are determined from the whole file."""
         source, mapping = self.fragment.source, checked_mapping(self.columns)
         null = NullColumns()
-        # What is wrong with the file is raised where its rows are read.
+        # Errors of the file are raised when its rows are read.
         with suppress(DataError), closing(raw_rows(Fragment(source), mapping)) as rows:
             _, null = look_ahead(rows, mapping)
         return Reading(source.shown, mapping, source.stem, null=null)
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
-        """The samples in order, with a memory of what was read."""
+        """Samples in order, with the given reading state."""
         yield from (sample for _, sample in self.with_lines(reading, on_reject=on_reject))
 
     def with_lines(
         self, reading: Reading, *, on_reject: Reject | None = None
     ) -> Iterator[tuple[int, Sample]]:
-        """The samples in order, and the line of the file where each begins."""
+        """Samples in order, with the line of the file where each begins."""
         source = self.fragment.source
         rows = raw_rows(self.fragment, checked_mapping(self.columns))
         for number, row in enumerate(rows, self.fragment.first_row):
@@ -193,22 +192,22 @@ class FragmentDataset:
                 yield from ((row.line, sample) for sample in samples)
 
     def _free(self, reading: Reading, row: RawRow, number: int) -> list[Sample]:
-        """The samples of a row, unless an id of theirs is taken: then by the very first that has it."""
+        """Samples of a row; DataError if an id occurs in an earlier fragment."""
         try:
             samples = reading.samples(row, number)
         except DataError as error:
             where = self.taken.get(error.sample_id or "") if error.field == "id" else None
-            raise error if where is None else same_id(str(error.sample_id), where) from None
+            raise error if where is None else duplicate_id_error(str(error.sample_id), where) from None
         for sample in samples:
             if sample.id in self.taken:
-                raise same_id(sample.id, self.taken[sample.id])
+                raise duplicate_id_error(sample.id, self.taken[sample.id])
         return samples
 
 
-def same_id(sample_id: str, where: str) -> DataError:
-    """The error of a row whose id stands elsewhere, in the words of one process.
+def duplicate_id_error(sample_id: str, where: str) -> DataError:
+    """Error for a duplicate id, the same as in a single process.
 
-    >>> str(same_id("a", "rows.jsonl:3")).partition(". ")[0]
+    >>> str(duplicate_id_error("a", "rows.jsonl:3")).partition(". ")[0]
     "id 'a': field 'id': rows.jsonl:3 has the same id"
     """
     hint = "Ids must be unique; a row without one takes its number as its id."
@@ -238,7 +237,7 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
 
 
 def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines of a fragment; the first of a file may begin with a mark, and says whether it is text."""
+    """Lines of a fragment; the first line of a file may begin with a byte order mark."""
     if fragment.begin == 0:
         lines = numbered_lines(stream, fragment.source.shown, fragment.source.encoding)
         yield from islice(lines, fragment.parts)
@@ -252,7 +251,7 @@ def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, byte
 
 
 def _group_rows(fragment: Fragment, stream: IO[bytes], mapping: Pairs) -> Iterator[RawRow]:
-    """The rows of row groups: of a local file decoded within a bounded memory, else in this worker."""
+    """Rows of row groups; a local file is decoded in a process with limited memory."""
     source, parts = fragment.source, fragment.parts
     groups = None if parts is None else list(range(fragment.begin, fragment.begin + parts))
     if as_address(source.place) is None:

@@ -1,4 +1,4 @@
-"""Partitions → a run in the database, as ``sgi run`` would have kept it."""
+"""Import a folder of partitions into the database, as ``sgi run`` would store it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sgi.distributed.addresses import as_address
-from sgi.distributed.driver import partitions
+from sgi.distributed.driver import read_partitions
 from sgi.distributed.fragments import FragmentDataset
-from sgi.distributed.import_sources import damage_in, require_own_files, with_named_sources
-from sgi.distributed.manifest import KeptRun
+from sgi.distributed.import_sources import require_own_files, resolve_sources, wrap_damage
+from sgi.distributed.manifest import RunManifest
 from sgi.distributed.storage import Folder
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.plan import batch_digest, batches, merge_metrics, resolve
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What was brought into the database.
+class ImportedRun:
+    """Result of an import.
 
     Attributes:
         run: the id of the new run.
-        rows: how many rows it holds.
-        missing: how many rows of the data are in no partition yet.
+        rows: number of imported rows.
+        missing: number of rows of the data without a partition.
     """
 
     run: str
@@ -54,135 +54,139 @@ def import_partitions(
     data: str | Path | None = None,
     name: str | None = None,
     incomplete: bool = False,
-) -> Kept:
-    """Bring a folder of partitions into a database, as one run; its summary is computed from its rows.
+) -> ImportedRun:
+    """Import a folder of partitions into a database as one run; the summary is computed from the rows.
 
-    The texts of the rows are read from the data. Only files of the folder and the data that is named here are
-    opened: where the folder says that its data is, is not followed.
+    Texts are read from the data. Only files of the folder and the data named here are opened; paths in the
+    folder are not followed.
 
     Args:
-        database: where to.
-        place: the folder, as a path or an address.
-        data: the data of the run, as it was named when the run was done; None where it lies in the folder.
-        name: what to call the run; None for the name it was asked for with, if any.
-        incomplete: also take a folder in which partitions are missing; the run is then not finished.
+        database: target database.
+        place: path or address of the folder.
+        data: data of the run, named as for the run; None if it is inside the folder.
+        name: name of the run; None keeps its original name.
+        incomplete: import a folder with missing partitions, as an unfinished run.
 
     Raises:
         StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a file
             is damaged, of another run, or not as it was written.
-        UsageError: it is in the database already, or its data is elsewhere and was not named.
-        RunMismatchError: the data is not what it was.
-        DataError: the data cannot be read any more.
+        UsageError: the run is in the database already, or its data is outside of the folder and not named.
+        RunMismatchError: the data changed.
+        DataError: the data cannot be read.
     """
-    folder, kept = read_folder(place)
-    with damage_in(folder.shown("run.json")):
-        done = kept.written(folder)
-        missing = kept.rows - sum(manifest.rows for manifest in done.values())
-        whole = len(done) == len(kept.pieces) and kept.summary is not None
+    folder, run_manifest = read_folder(place)
+    with wrap_damage(folder.shown("run.json")):
+        done = run_manifest.written(folder)
+        missing = run_manifest.rows - sum(manifest.rows for manifest in done.values())
+        whole = len(done) == len(run_manifest.pieces) and run_manifest.summary is not None
         if not whole and not incomplete:
-            lacking = f"{len(kept.pieces) - len(done)} of {len(kept.pieces)} partitions are missing"
+            lacking = (
+                f"{len(run_manifest.pieces) - len(done)} of {len(run_manifest.pieces)} partitions are missing"
+            )
             hint = "Give the same command again to resume it, or import what is there with --incomplete."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
-        spec = checked_spec(kept.spec, folder.shown("run.json"))
+        spec = checked_spec(run_manifest.spec, folder.shown("run.json"))
         metrics = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
-        if tuple(metric.canonical for metric in metrics) != kept.metrics:
+        if tuple(metric.canonical for metric in metrics) != run_manifest.metrics:
             raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
-        kept = with_named_sources(kept, folder, None if data is None else str(data))
-        return _import_batches(database, folder, kept, done, spec, metrics, name or spec.name, missing)
+        run_manifest = resolve_sources(run_manifest, folder, None if data is None else str(data))
+        return _import_batches(
+            database, folder, run_manifest, done, spec, metrics, name or spec.name, missing
+        )
 
 
-def read_folder(place: str | Path) -> tuple[Folder, KeptRun]:
-    """A folder of partitions, and the run that its ``run.json`` describes.
+def read_folder(place: str | Path) -> tuple[Folder, RunManifest]:
+    """Read a folder of partitions and its ``run.json``.
 
     Raises:
-        StoreError: it holds no run, or ``run.json`` is damaged.
-        UsageError: it holds something else.
+        StoreError: the folder has no run, or ``run.json`` is damaged.
+        UsageError: the folder has other files.
     """
     folder = Folder(as_address(str(place)) or str(place))
-    with damage_in(folder.shown("run.json")):
+    with wrap_damage(folder.shown("run.json")):
         require_own_files(folder)
-        kept = KeptRun.read(folder)
-    if kept is None:
+        run_manifest = RunManifest.read(folder)
+    if run_manifest is None:
         raise StoreError(
             f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
         )
-    return folder, kept
+    return folder, run_manifest
 
 
 def _import_batches(
     database: Database,
     folder: Folder,
-    kept: KeptRun,
+    run_manifest: RunManifest,
     done: Mapping[int, Manifest],
     spec: RunSpec,
     metrics: tuple[AnyMetric, ...],
     name: str | None,
     missing: int,
-) -> Kept:
+) -> ImportedRun:
     """The rows in the database; if anything goes wrong on the way, the run is not there."""
-    dataset = _identity(kept, folder, spec.columns)
-    _require_new(database, folder, kept, dataset)
+    dataset = _dataset_hash(run_manifest, folder, spec.columns)
+    _require_new(database, folder, run_manifest, dataset)
     start = RunStart(
         dataset=dataset,
-        dataset_name=kept.dataset,
-        rows=kept.rows,
-        spec={**kept.spec, "imported_from": folder.text},
-        spec_hash=kept.spec_hash,
-        signature=kept.signature,
-        versions=kept.versions,
+        dataset_name=run_manifest.dataset,
+        rows=run_manifest.rows,
+        spec={**run_manifest.spec, "imported_from": folder.text},
+        spec_hash=run_manifest.spec_hash,
+        signature=run_manifest.signature,
+        versions=run_manifest.versions,
         metrics=metrics,
         name=name,
-        rejected=kept.rejected,
-        provenance=kept.provenance,
+        rejected=run_manifest.rejected,
+        provenance=run_manifest.provenance,
     )
     accumulator = Accumulator.of(metrics, spec.cluster)
     recorder = create_run(database, start)
     try:
-        for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
+        for at, (batch, made, evidence) in read_partitions(run_manifest, folder, done, spec.columns):
             accumulator.add(batch, made)
             facts = {"truncated": made.truncated, "failures": made.failures}
             recorder.commit(at, batch.samples, made.scores, **facts, judgements=evidence)
         recorder.save_usage(_total_usage(done.values()))
-        if kept.summary is not None and not missing:
-            recorder.finish(summarise(accumulator, metrics, kept.signature).to_dict())
+        if run_manifest.summary is not None and not missing:
+            recorder.finish(summarise(accumulator, metrics, run_manifest.signature).to_dict())
         else:
             recorder.stop("partitions were missing when it was imported")
     except BaseException:
         recorder.discard()
         raise
-    return Kept(recorder.run, kept.rows - missing, missing)
+    return ImportedRun(recorder.run, run_manifest.rows - missing, missing)
 
 
-def _require_new(database: Database, folder: Folder, kept: KeptRun, dataset: str) -> None:
-    """A folder whose run came in whole becomes no second run."""
+def _require_new(database: Database, folder: Folder, run_manifest: RunManifest, dataset: str) -> None:
+    """Raise UsageError if the complete run was imported before."""
     for record in list_runs(database):
-        same = (record.spec_hash, record.dataset) == (kept.spec_hash, dataset)
+        same = (record.spec_hash, record.dataset) == (run_manifest.spec_hash, dataset)
         if same and record.finished and record.spec.get("imported_from") == folder.text:
             message = f"The run in {folder.text} is in the database already: {record.id}."
             raise UsageError(message, hint=f"sgi show {record.id} shows it.")
 
 
-def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:
-    """The hash of all samples, as the engine's plan has it; a RunMismatchError where some are gone."""
+def _dataset_hash(run_manifest: RunManifest, folder: Folder, columns: Mapping[str, str]) -> str:
+    """Hash of all samples, as in the engine's plan; RunMismatchError if the number of rows changed."""
     state = blake2b(digest_size=16)
     rows = 0
-    for batch in batches(_samples(kept, columns)):
+    for batch in batches(_samples(run_manifest, columns)):
         state.update(batch_digest(batch))
         rows += len(batch)
-    if rows != kept.rows:
+    if rows != run_manifest.rows:
         hint = "Take the data as it was when the run was done."
         raise RunMismatchError(f"The data of the run in {folder.text} changed: {rows:,} rows.", hint=hint)
     return state.hexdigest()
 
 
-def _samples(kept: KeptRun, columns: Mapping[str, str]) -> Iterator[Sample]:
-    for piece in kept.pieces:
+def _samples(run_manifest: RunManifest, columns: Mapping[str, str]) -> Iterator[Sample]:
+    for piece in run_manifest.pieces:
         dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         yield from dataset.samples(on_reject=(lambda _: None) if piece.rejected else None)
 
 
 def _total_usage(manifests: Iterable[Manifest]) -> dict[str, Usage]:
-    """What all partitions asked of the judge, by its fingerprint."""
+    """Judge usage of all partitions, by judge fingerprint."""
     total: dict[str, Usage] = {}
     for manifest in manifests:
         for judge, used in manifest.used().items():

@@ -1,8 +1,7 @@
-"""What importing a folder of partitions may read: the folder itself, and the data that the user names.
+"""Restrict the files that an import reads: the folder itself, and the data that the user names.
 
-The folder may come from someone else. Its ``run.json`` names the files of the data, by path or address, and
-these names are not followed: they could be any file of this machine, or an address that is contacted with the
-user's credentials.
+The folder is untrusted. The paths and addresses in its ``run.json`` are not followed: they could be any file
+of this machine, or an address that is contacted with the user's credentials.
 """
 
 from __future__ import annotations
@@ -13,21 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.distributed.addresses import as_address
-from sgi.distributed.storage import Source, sources
+from sgi.distributed.storage import Source, find_sources
 from sgi.kernel.errors import RunMismatchError, SgiError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.distributed.manifest import KeptRun
+    from sgi.distributed.manifest import RunManifest
     from sgi.distributed.storage import Folder
 
 
 def require_own_files(folder: Folder) -> None:
-    """Raise unless the files that an import opens are plain files of the folder.
+    """Check that the files of an import are regular files inside the folder.
 
     Raises:
-        StoreError: one is a link that leads out of the folder, or no file.
+        StoreError: a file is a link to outside of the folder, or not a regular file.
     """
     if as_address(folder.text) is not None:
         return  # object stores have no links; the user named the address
@@ -43,38 +42,38 @@ def require_own_files(folder: Folder) -> None:
             )
 
 
-def with_named_sources(kept: KeptRun, folder: Folder, data: str | None) -> KeptRun:
-    """The run with the files of its data as the user named them, or as they lie in the folder.
+def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None) -> RunManifest:
+    """Replace the data files of the run by those that the user named, or by those inside the folder.
 
     Args:
-        kept: the run, as the folder describes it.
-        folder: where it is.
-        data: the path or address of the data; None where it lies in the folder.
+        run_manifest: the run, as described by the folder.
+        folder: folder of the run.
+        data: path or address of the data; None if it is inside the folder.
 
     Raises:
-        UsageError: the data lies elsewhere and was not named.
-        RunMismatchError: it is not so many files as it was.
-        DataError: it cannot be read.
+        UsageError: the data is outside of the folder and not named.
+        RunMismatchError: the number of files changed.
+        DataError: the data cannot be read.
     """
-    then = list(dict.fromkeys(piece.fragment.source for piece in kept.pieces))
+    then = list(dict.fromkeys(piece.fragment.source for piece in run_manifest.pieces))
     if data is None:
         now = [_inside(source, folder) for source in then]
     else:
-        now = sources(as_address(data) or data, then[0].encoding if then else None)
+        now = find_sources(as_address(data) or data, then[0].encoding if then else None)
     if len(now) != len(then):
         message = f"The run in {folder.text} has data of {len(then):,} files, and {data} is {len(now):,}."
         raise RunMismatchError(message, hint="Name the data as it was when the run was done.")
     named = dict(zip(then, now, strict=True))
     pieces = tuple(
         replace(piece, fragment=replace(piece.fragment, source=named[piece.fragment.source]))
-        for piece in kept.pieces
+        for piece in run_manifest.pieces
     )
-    return replace(kept, pieces=pieces)
+    return replace(run_manifest, pieces=pieces)
 
 
 @contextmanager
-def damage_in(file: str) -> Iterator[None]:
-    """Turns whatever goes wrong over damaged content into an error that names the file.
+def wrap_damage(file: str) -> Iterator[None]:
+    """Convert unexpected exceptions from damaged content into a StoreError that names the file.
 
     Raises:
         StoreError: something other than an `SgiError` was raised.
@@ -91,7 +90,7 @@ def damage_in(file: str) -> Iterator[None]:
 
 
 def _inside(source: Source, folder: Folder) -> Source:
-    """The file, where it lies in the folder."""
+    """Check that a data file is inside the folder."""
     root = None if as_address(folder.text) is not None else Path(folder.text).resolve()
     if root is None or as_address(source.place) is not None or not Path(source.place).is_absolute():
         inside = False

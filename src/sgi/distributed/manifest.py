@@ -1,4 +1,4 @@
-"""The file ``run.json`` of a folder of partitions: what the run is, how its data is cut, what came of it."""
+"""The file ``run.json`` of a folder of partitions: settings, fragments and summary of the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import ValidationError
 
 from sgi.distributed.fragments import Fragment  # noqa: TC001 - likewise
-from sgi.distributed.partition import Manifest, made_anew, partition_name
+from sgi.distributed.partition import Manifest, partition_name, rerun_hint
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
 from sgi.kernel.json_shapes import AnyText, JsonObject, Rows, checked, first_problem
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from sgi.distributed.storage import Folder, Source
 
 FORMAT = 3
-"""Raised when folders change so that older versions cannot read them."""
+"""Format version; increased when older versions cannot read a folder."""
 _NAME = "run.json"
-_ANOTHER = "Name another folder with -o, or take this one away."
+_OTHER_FOLDER_HINT = "Name another folder with -o, or remove this one."
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A fragment and what was found in it.
+class FragmentRecord:
+    """A fragment and the result of its scan.
 
     Attributes:
         fragment: the part of a file.
-        digest: a hash of its samples.
-        rows: how many samples it has.
-        rejected: how many of its rows cannot be read.
-        taken: ids that stand in fragments before, with their places; rows with them are among the rejected.
+        digest: hash of its samples.
+        rows: number of samples.
+        rejected: number of unreadable rows.
+        taken: ids of earlier fragments, with their locations; rows with these ids count as rejected.
     """
 
     fragment: Fragment
@@ -48,19 +48,19 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class KeptRun:
-    """A run over partitions.
+class RunManifest:
+    """Manifest of a run over partitions.
 
     Attributes:
-        spec: how it was asked for, as `RunSpec.stored` gives it, its metrics named.
-        spec_hash: tells specs apart that can give other numbers.
-        signature: everything that can change a number.
-        versions: of the packages that made the numbers.
-        dataset: what messages call the data.
-        metrics: what is scored, by canonical strings.
-        pieces: the fragments in the order of the data.
-        summary: the headline; None until all is done.
-        provenance: what computes each metric, by canonical string.
+        spec: settings, as from `RunSpec.stored`, with explicit metrics.
+        spec_hash: hash of the settings that affect numbers.
+        signature: signature of the run.
+        versions: package versions.
+        dataset: name of the data in messages.
+        metrics: canonical strings of the metrics.
+        pieces: fragments in the order of the data.
+        summary: summary; None until the run is finished.
+        provenance: provenance of each metric, by canonical string.
     """
 
     spec: JsonObject
@@ -69,13 +69,13 @@ class KeptRun:
     versions: Mapping[AnyText, AnyText]
     dataset: AnyText
     metrics: tuple[AnyText, ...]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FragmentRecord, ...]
     summary: JsonObject | None = None
     provenance: Mapping[AnyText, MetricProvenance] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
-        """A hash of what is written into partitions."""
+        """Hash of everything that determines the content of partitions."""
         facts = [
             self.spec_hash,
             self.signature,
@@ -86,34 +86,34 @@ class KeptRun:
 
     @property
     def rows(self) -> int:
-        """All samples."""
+        """Number of samples."""
         return sum(piece.rows for piece in self.pieces)
 
     @property
     def rejected(self) -> int:
-        """All rows that cannot be read."""
+        """Number of unreadable rows."""
         return sum(piece.rejected for piece in self.pieces)
 
     def begin(self, folder: Folder) -> None:
-        """Write the file into a folder that has none.
+        """Create ``run.json``.
 
         Raises:
-            RunMismatchError: another driver wrote the file of another run, or of another partitioning.
+            RunMismatchError: another driver created it for another run or partitioning.
         """
         folder.make()
         if not folder.create(_NAME, self._content()):
             self.check_still(folder)
 
     def end(self, folder: Folder) -> None:
-        """Write the file with its summary, over the one of the same run."""
+        """Replace ``run.json`` by one with the summary."""
         folder.put(_NAME, self._content())
 
     def check_still(self, folder: Folder) -> None:
-        """Raise a RunMismatchError where the folder is no longer of this run."""
-        there = KeptRun.read(folder)
+        """Raise RunMismatchError if the folder belongs to another run now."""
+        there = RunManifest.read(folder)
         if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
             raise RunMismatchError(
-                f"{folder.shown(_NAME)} is of another run: two were begun in one folder at one time.",
+                f"{folder.shown(_NAME)} is of another run: two runs started in one folder at the same time.",
                 hint="Name another folder with -o, or give the same command again once the other has ended.",
             )
 
@@ -122,10 +122,10 @@ class KeptRun:
 
     @classmethod
     def read(cls, folder: Folder) -> Self | None:
-        """The run of a folder; None where the folder is empty, or not there.
+        """Read the manifest of a folder; None if the folder is empty or missing.
 
         Raises:
-            UsageError: the folder holds something else.
+            UsageError: the folder has other files.
             StoreError: the file is damaged, or a newer version wrote it.
         """
         text = folder.read(_NAME)
@@ -139,26 +139,28 @@ class KeptRun:
 
     @classmethod
     def of(cls, text: bytes, file: str) -> Self:
-        """The run that a file describes.
+        """Parse ``run.json``.
 
         Raises:
-            StoreError: it is damaged, or another version wrote it.
+            StoreError: the file is damaged, or another version wrote it.
         """
         try:
             values = json.loads(text)
             if not isinstance(values, dict):
-                raise StoreError(f"{file} is damaged: it is not an object.", hint=_ANOTHER)
+                raise StoreError(f"{file} is damaged: it is not an object.", hint=_OTHER_FOLDER_HINT)
             if values.pop("sgi_partitions", None) != FORMAT:
-                raise StoreError(f"Another version of SGI wrote {file}.", hint=_ANOTHER)
+                raise StoreError(f"Another version of SGI wrote {file}.", hint=_OTHER_FOLDER_HINT)
             made: Self = checked(cls, values)
         except ValidationError as errors:
-            raise StoreError(f"{file} is damaged: {first_problem(errors)}.", hint=_ANOTHER) from errors
+            raise StoreError(
+                f"{file} is damaged: {first_problem(errors)}.", hint=_OTHER_FOLDER_HINT
+            ) from errors
         except (ValueError, RecursionError) as error:
-            raise StoreError(f"{file} is damaged: it is not JSON.", hint=_ANOTHER) from error
+            raise StoreError(f"{file} is damaged: it is not JSON.", hint=_OTHER_FOLDER_HINT) from error
         return made
 
     def done(self, folder: Folder) -> dict[int, Manifest]:
-        """The partitions of this run that are there whole, by number; the others are still to be made."""
+        """Complete partitions of this run, by number."""
         return {
             number: manifest
             for number, manifest in self._manifests(folder).items()
@@ -166,17 +168,17 @@ class KeptRun:
         }
 
     def written(self, folder: Folder) -> dict[int, Manifest]:
-        """The partitions whose manifests are there, by number; their files are checked where they are read.
+        """Partitions with a manifest, by number; their files are checked when they are read.
 
         Raises:
-            StoreError: one is of another run.
+            StoreError: a partition belongs to another run.
         """
         found = self._manifests(folder)
         for number, manifest in found.items():
             if not self._is_own(number, manifest):
                 name = partition_name(number)
                 message = f"{folder.shown(name)}.json is of another run than {folder.shown(_NAME)}."
-                raise StoreError(message, hint=made_anew(folder, name))
+                raise StoreError(message, hint=rerun_hint(folder, name))
         return found
 
     def _is_own(self, number: int, manifest: Manifest) -> bool:
@@ -194,25 +196,27 @@ class KeptRun:
         return found
 
     def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:
-        """Raise a RunMismatchError where the files are not those that were cut."""
+        """Raise RunMismatchError if the data files changed."""
         then = {piece.fragment.source for piece in self.pieces}
         changed = sorted({source.shown for source in then ^ set(sources)})
         if changed:
             raise _mismatch(folder, f"its data ({changed[0]})")
 
-    def check_same(self, now: KeptRun, folder: Folder) -> None:
-        """Raise a RunMismatchError that says what is no longer as it was when the folder was begun."""
+    def check_same(self, now: RunManifest, folder: Folder) -> None:
+        """Raise RunMismatchError that names what changed since the folder was created."""
         pairs = zip(self.pieces, now.pieces, strict=True)
         data = next((old.fragment.source.shown for old, new in pairs if old.digest != new.digest), None)
         if data is not None:
             raise _mismatch(folder, f"its data ({data})")
         if (self.spec_hash, self.metrics) != (now.spec_hash, now.metrics):
-            raise _mismatch(folder, "what was asked for")
+            raise _mismatch(folder, "the settings")
         if self.signature != now.signature:
-            raise _mismatch(folder, f"what makes its numbers (then {self.signature}, now {now.signature})")
+            raise _mismatch(folder, f"the signature (then {self.signature}, now {now.signature})")
         if self.identity != now.identity:
             raise _mismatch(folder, "whether texts are written (--inputs)")
 
 
 def _mismatch(folder: Folder, what: str) -> RunMismatchError:
-    return RunMismatchError(f"The run in {folder.text} cannot go on: {what} changed.", hint=_ANOTHER)
+    return RunMismatchError(
+        f"The run in {folder.text} cannot be resumed: {what} changed.", hint=_OTHER_FOLDER_HINT
+    )

@@ -1,9 +1,9 @@
-"""Partitions: what came of each fragment, in files that are there whole or not at all.
+"""Partitions: the results of each fragment, in files that are written atomically.
 
-The partition ``part-000007`` is ``part-000007.jsonl``, one row a sample as ``sgi run`` writes them, and where
-there is need of them ``part-000007.rejected.jsonl`` and ``part-000007.evidence.jsonl``. Its manifest
-``part-000007.json`` is written last, with a digest of each of these files: without it, or with other files
-beside it, the partition is not done.
+Partition ``part-000007`` consists of ``part-000007.jsonl`` (one row per sample, as written by ``sgi run``)
+and, if needed, ``part-000007.rejected.jsonl`` and ``part-000007.evidence.jsonl``. The manifest
+``part-000007.json`` is written last, with a digest of each file. A partition without a matching manifest is
+not complete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 from pydantic import AfterValidator, ValidationError
 
-from sgi.distributed.scan import combined
+from sgi.distributed.scan import combine_digests
 from sgi.engine.export import output_rows
 from sgi.engine.pipeline import Pipeline, rejected_row
 from sgi.engine.plan import batch_digest
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.io.write import RowWriter
 
-_TAKE_AWAY = "Take it away, and give the same command again."
-_ALL = 1.0
-"""The share of failed rows at which a fragment stops: the driver alone sees the share of all rows."""
+_REMOVE_HINT = "Take it away, and give the same command again."
+_NO_FAILURE_LIMIT = 1.0
+"""Workers never stop for failed rows: only the driver knows the share over all rows."""
 
 
 def partition_name(number: int) -> str:
-    """The name of a partition; names sort as the fragments lie in the data.
+    """Name of a partition; names sort in the order of the fragments.
 
     >>> partition_name(7)
     'part-000007'
@@ -56,8 +56,8 @@ def partition_name(number: int) -> str:
 
 
 @dataclass
-class BatchFacts:
-    """What a manifest holds of a batch: its rows, its texts that were cut, models that gave no vectors."""
+class BatchRecord:
+    """Number of rows of a batch, truncated texts, and failed models."""
 
     rows: Rows
     truncated: dict[AnyText, Rows]
@@ -66,7 +66,7 @@ class BatchFacts:
 
 @dataclass
 class Cell:
-    """A score in a partition: a value, or why there is none."""
+    """A score in a partition: a value, or the reason why it is missing."""
 
     value: Finite | None
     status: Literal["ok", "undefined", "missing", "failed"]
@@ -89,23 +89,23 @@ class Row:
 
 
 Evidence = dict[AnyText, JsonObject | None]
-"""What a judge said of a row, by metric."""
+"""Judgements of a row, by metric."""
 
 
 @dataclass
 class Manifest:
-    """What is known of a partition beside its rows.
+    """Manifest of a partition.
 
     Attributes:
-        run: the run it belongs to.
-        fragment: a hash of the samples it was made of.
-        rows: how many samples were scored.
-        rejected: rows that could not be read.
-        failed: failed rows by metric.
-        reason: why the last one failed.
-        batches: what is known of each batch.
-        usage: what was asked of the judge, by its fingerprint.
-        files: the digests of the files beside it, by their names.
+        run: identity of the run.
+        fragment: hash of the samples.
+        rows: number of scored samples.
+        rejected: number of unreadable rows.
+        failed: number of failed rows by metric.
+        reason: reason of the last failure.
+        batches: one record per batch.
+        usage: judge usage by judge fingerprint.
+        files: digests of the other files, by name.
     """
 
     run: AnyText
@@ -114,7 +114,7 @@ class Manifest:
     rejected: Rows = 0
     failed: dict[AnyText, Rows] = field(default_factory=dict)
     reason: AnyText = ""
-    batches: list[BatchFacts] = field(default_factory=list)
+    batches: list[BatchRecord] = field(default_factory=list)
     usage: dict[AnyText, dict[AnyText, Count | Finite | None]] = field(default_factory=dict)
     files: dict[AnyText, AnyText] = field(default_factory=dict)
 
@@ -132,9 +132,9 @@ class Manifest:
         try:
             return cls.from_values(json.loads(text))
         except ValidationError as errors:
-            raise StoreError(f"{file} is damaged: {first_problem(errors)}.", hint=_TAKE_AWAY) from errors
+            raise StoreError(f"{file} is damaged: {first_problem(errors)}.", hint=_REMOVE_HINT) from errors
         except (ValueError, TypeError, RecursionError) as error:
-            raise StoreError(f"{file} is damaged.", hint=_TAKE_AWAY) from error
+            raise StoreError(f"{file} is damaged.", hint=_REMOVE_HINT) from error
 
     @classmethod
     def from_values(cls, values: object) -> Self:
@@ -151,7 +151,7 @@ class Manifest:
     def add(self, made: BatchScores, rows: int) -> None:
         """Enter a batch."""
         self.rows += rows
-        self.batches.append(BatchFacts(rows, dict(made.truncated), dict(made.failures)))
+        self.batches.append(BatchRecord(rows, dict(made.truncated), dict(made.failures)))
         for name, scores in made.scores.items():
             lost = np.flatnonzero(scores.status == Status.FAILED.value)
             if lost.size:
@@ -216,7 +216,9 @@ async def write_partition(
 
         writer("")
         on_reject = reject if plan.rejected else None
-        await Pipeline(dataset, plan, resources, on_reject=on_reject, max_failures=_ALL).score(take)
+        await Pipeline(dataset, plan, resources, on_reject=on_reject, max_failures=_NO_FAILURE_LIMIT).score(
+            take
+        )
     manifest.files = {file: folder.digest(file) for file in (f"{name}{kind}.jsonl" for kind in opened)}
     if resources.judge is not None:
         manifest.usage = {resources.judge.fingerprint: asdict(usage_of(resources.judge).since(told))}
@@ -237,7 +239,7 @@ def read_partition(
     changed = manifest.changed_file(folder)
     if changed is not None:
         raise StoreError(
-            f"{folder.shown(changed)} is not the file that its manifest names.", hint=made_anew(folder, name)
+            f"{folder.shown(changed)} is not the file that its manifest names.", hint=rerun_hint(folder, name)
         )
     samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)
     file, evidence_file = f"{name}.jsonl", f"{name}.evidence.jsonl"
@@ -251,20 +253,22 @@ def read_partition(
         if [row.id for row in rows] != list(batch.ids):
             raise _other_rows(folder, name)
         if any(not row.scores.keys() >= {*metrics} for row in rows):
-            raise StoreError(f"{folder.shown(file)} lacks scores of a metric.", hint=made_anew(folder, name))
+            raise StoreError(f"{folder.shown(file)} lacks scores of a metric.", hint=rerun_hint(folder, name))
         scores = {metric: _scores([row.scores[metric] for row in rows]) for metric in metrics}
         said = list(islice(judged or (), facts.rows))
         evidence = {metric: [row.get(metric) for row in said] for metric in (said[0] if said else ())}
         if not evidence.keys() <= {*metrics} or (said and len(said) != len(rows)):
-            raise StoreError(f"{folder.shown(evidence_file)} is of other rows.", hint=made_anew(folder, name))
+            raise StoreError(
+                f"{folder.shown(evidence_file)} is of other rows.", hint=rerun_hint(folder, name)
+            )
         yield batch, BatchScores(scores, facts.truncated, facts.failures), evidence
-    if combined(digests) != manifest.fragment:
+    if combine_digests(digests) != manifest.fragment:
         raise _other_rows(folder, name)
 
 
-def made_anew(folder: Folder, name: str) -> str:
+def rerun_hint(folder: Folder, name: str) -> str:
     """The way out where a partition is not what it should be."""
-    return f"Take away {folder.shown(name)}.json and give the same command again: it is then made anew."
+    return f"Remove {folder.shown(name)}.json and run the same command again to recreate it."
 
 
 def _other_rows(folder: Folder, name: str) -> StoreError:
@@ -299,7 +303,7 @@ def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
 
 
 def _damaged(folder: Folder, file: str, line: int, reason: str) -> StoreError:
-    hint = made_anew(folder, file.partition(".")[0])
+    hint = rerun_hint(folder, file.partition(".")[0])
     return StoreError(f"{folder.shown(file)}:{line}: the line is damaged: {reason}.", hint=hint)
 
 

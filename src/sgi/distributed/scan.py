@@ -1,4 +1,4 @@
-"""Before any scoring: every fragment is read once, and what would stop the run is said in one error."""
+"""Scan all fragments before scoring, so that errors that would stop the run are raised first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
 
-from sgi.distributed.error_codec import packed, unpacked
+from sgi.distributed.error_codec import decode_error, encode_error
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.engine.plan import (
     Plan,
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FragmentSurvey:
-    """What is in a fragment.
+class FragmentScan:
+    """Result of scanning a fragment.
 
     Attributes:
-        rows: how many rows can be scored.
-        rejected: how many rows cannot be read.
-        present: how many rows have each field.
-        digests: of each batch of its samples, in hexadecimal.
-        ids: eight bytes of the hash of each id, in base64.
-        columns: some of its columns, for messages.
-        unseen: columns that were mapped and are not there.
-        metadata: its metadata columns.
-        error: the first thing that is wrong; None where nothing is.
-        taken: ids that stand in fragments before, with their places; rows with them were refused.
-        use: which columns became which fields, as JSON values.
+        rows: number of rows that can be scored.
+        rejected: number of unreadable rows.
+        present: number of rows with each field.
+        digests: digest of each batch of samples, hexadecimal.
+        ids: 8-byte hash of each id, base64.
+        columns: some column names, for messages.
+        unseen: mapped columns that are missing.
+        metadata: metadata columns.
+        error: first error; None without errors.
+        taken: ids of earlier fragments, with their locations; rows with these ids are rejected.
+        use: mapping from columns to fields, as JSON values.
     """
 
     rows: int
@@ -68,21 +68,21 @@ class FragmentSurvey:
 
     @property
     def digest(self) -> str:
-        """A hash of all its samples."""
-        return combined(self.digests)
+        """Hash of all samples."""
+        return combine_digests(self.digests)
 
     def to_dict(self) -> dict[str, Any]:
-        """The survey as JSON values."""
+        """The scan as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The survey that `to_dict` wrote."""
+        """Read a scan written by `to_dict`."""
         lists = {name: tuple(values[name]) for name in ("digests", "columns", "unseen", "metadata")}
         return cls(**{**values, **lists})
 
     def plan(self, fragment: Fragment, metrics: tuple[AnyMetric, ...]) -> Plan:
-        """What is to be done with the fragment."""
+        """Plan for scoring the fragment."""
         return Plan(
             fragment.source.shown,
             self.rows,
@@ -93,29 +93,29 @@ class FragmentSurvey:
         )
 
 
-def combined(digests: Iterable[str]) -> str:
-    """One hash of those of the batches.
+def combine_digests(digests: Iterable[str]) -> str:
+    """Combine batch digests into one hash.
 
-    >>> combined(["00", "ff"]) == combined(["00ff"])
+    >>> combine_digests(["00", "ff"]) == combine_digests(["00ff"])
     False
     """
     return blake2b(",".join(digests).encode(), digest_size=16).hexdigest()
 
 
-def survey(
+def scan_fragment(
     fragment: Fragment,
     columns: Mapping[str, str] | None,
     *,
     skipping: bool,
     taken: Mapping[str, str] | None = None,
-) -> FragmentSurvey:
+) -> FragmentScan:
     """Read a fragment.
 
     Args:
         fragment: a part of a file.
-        columns: field → column, where names are not recognised.
-        skipping: whether rows that cannot be read are passed over.
-        taken: ids that stand in fragments before, with their places.
+        columns: mapping from field to column.
+        skipping: whether unreadable rows are skipped.
+        taken: ids of earlier fragments, with their locations.
     """
     dataset = FragmentDataset(fragment, columns, taken or {})
     reading = dataset.reading()
@@ -131,20 +131,20 @@ def survey(
     digests, ids = [], bytearray()
     metadata: set[str] = set()
 
-    def noted() -> Iterator[Sample]:
-        # Before a batch is full: an error further on must not hide that an id was there.
+    def collect_ids() -> Iterator[Sample]:
+        # Record each id before its batch is full, so that a later error cannot hide it.
         for sample in dataset.read(reading, on_reject=reject if skipping else None):
-            ids.extend(hashed(sample.id))
+            ids.extend(id_hash(sample.id))
             yield sample
 
     try:
-        for batch in batches(noted()):
+        for batch in batches(collect_ids()):
             digests.append(batch_digest(batch).hex())
             present.update(name.value for sample in batch.samples for name in Field if sample.has(name))
             metadata.update(name for sample in batch.samples for name in sample.metadata)
     except DataError as error:
         refused.insert(0, error)
-    return FragmentSurvey(
+    return FragmentScan(
         len(ids) // 8,
         rejected["rows"],
         dict(present),
@@ -153,52 +153,52 @@ def survey(
         tuple(reading.noted),
         tuple(sorted(reading.unseen)),
         tuple(sorted(metadata)),
-        packed(refused[0]) if refused else None,
+        encode_error(refused[0]) if refused else None,
         dataset.taken,
         reading.use.to_dict(),
     )
 
 
-def chosen_metrics(
+def select_metrics(
     name: str,
     fragments: Sequence[Fragment],
-    surveys: Sequence[FragmentSurvey],
+    scans: Sequence[FragmentScan],
     metrics: Sequence[str] | None,
     extra: Sequence[AnyMetric],
     *,
     cluster: str = BY_QUESTION,
     skipping: bool,
 ) -> tuple[AnyMetric, ...]:
-    """The metrics to score, once nothing that was read speaks against it.
+    """Select the metrics to score, and check them against the data.
 
     Args:
-        name: what messages call the data.
+        name: name of the data in messages.
         fragments: all parts of the data.
-        surveys: what is in them.
+        scans: their scans.
         metrics: names; None takes those whose fields the data has.
         extra: further metrics.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
-        skipping: whether rows that cannot be read are passed over.
+        skipping: whether unreadable rows are skipped.
 
     Raises:
         DataError: a row cannot be read, or there is none.
         UsageError: a metric is unknown, or needs a field that no row has.
-        UnknownNameError: no row has the column by which rows are to be clustered.
+        UnknownNameError: no row has the cluster column.
     """
     chosen = resolve(metrics) if metrics is not None else None
-    errors = [found.error for found in surveys if found.error is not None]
-    first = unpacked(errors[0]) if errors else None
+    errors = [found.error for found in scans if found.error is not None]
+    first = decode_error(errors[0]) if errors else None
     if first is not None and not skipping:
         raise first
-    scan = Scan(sum(found.rows for found in surveys), sum(found.rejected for found in surveys))
-    for found in surveys:
+    scan = Scan(sum(found.rows for found in scans), sum(found.rejected for found in scans))
+    for found in scans:
         scan.present.update({Field(field): rows for field, rows in found.present.items()})
         scan.metadata.update(found.metadata)
     if not scan.rows and first is not None:
         raise DataError(f"None of the {scan.rejected} rows can be read; the first: {first}", file=name)
     if not scan.rows:
-        raise DataError("There is nothing to score: no rows.", file=name)
-    _check_mapped(name, surveys)
+        raise DataError("The data has no rows.", file=name)
+    _check_mapped(name, scans)
     dataset = FragmentDataset(fragments[0])
     usable = merge_metrics(chosen if chosen is not None else default_metrics(scan, dataset), extra)
     check_fields(usable, scan, dataset)
@@ -206,8 +206,8 @@ def chosen_metrics(
     return usable
 
 
-def refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
-    """Raise where a metric wants to see all rows before it scores one."""
+def reject_idf_metrics(metrics: Sequence[AnyMetric]) -> None:
+    """Raise UsageError for a metric that needs all references before it scores a row."""
     weighing = [
         metric.canonical for metric in metrics if metric.token_needs and metric.token_needs.weighs_tokens
     ]
@@ -218,10 +218,10 @@ def refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
         raise UsageError(message, hint="Leave out idf, or --ray.")
 
 
-def _check_mapped(name: str, surveys: Sequence[FragmentSurvey]) -> None:
-    """Every column that was mapped is in some row."""
-    unseen = set.intersection(*(set(found.unseen) for found in surveys))
-    seen = tuple(dict.fromkeys(column for found in surveys for column in found.columns))
+def _check_mapped(name: str, scans: Sequence[FragmentScan]) -> None:
+    """Check that every mapped column occurs in some row."""
+    unseen = set.intersection(*(set(found.unseen) for found in scans))
+    seen = tuple(dict.fromkeys(column for found in scans for column in found.columns))
     try:
         if seen:
             missing_mapped(seen, sorted(unseen))
@@ -229,6 +229,6 @@ def _check_mapped(name: str, surveys: Sequence[FragmentSurvey]) -> None:
         raise with_place(error, file=name, line=None) from None
 
 
-def hashed(sample_id: str) -> bytes:
-    """Eight bytes that ids which differ hardly ever share."""
+def id_hash(sample_id: str) -> bytes:
+    """8-byte hash of an id."""
     return blake2b(sample_id.encode(), digest_size=8).digest()

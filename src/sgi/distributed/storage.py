@@ -1,4 +1,4 @@
-"""Where a distributed run reads and writes: paths of this machine, and addresses that Arrow knows."""
+"""Storage of a distributed run: local paths and addresses of Arrow file systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
-from sgi.distributed.addresses import as_address, below, parted
+from sgi.distributed.addresses import as_address, join_path, split_query
 from sgi.io.files import SUFFIXES, check_encoded, check_readable, suffix
 from sgi.io.text_file import open_bytes
 from sgi.io.write import open_writer, write_whole
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 _PATTERN = re.compile(r"[*?\[]")
 _PLAIN = "/:@!$&'()*+,;=~"
-"""Signs that stand for themselves in an address, beside letters, digits, ``-``, ``.`` and ``_``."""
+"""Characters that need no escape in an address, beside letters, digits, ``-``, ``.`` and ``_``."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the data.
+    """A data file.
 
     Attributes:
-        place: its absolute path, or its address.
-        shown: what messages call it: as the user named it.
-        size: its bytes.
-        stem: what the ids of its rows begin with where they have none; None where there is but one file.
-        encoding: of its text; None for UTF-8, or what its byte order mark says.
+        place: absolute path or address.
+        shown: name in messages, as given by the user.
+        size: size in bytes.
+        stem: prefix of generated row ids; None for a single file.
+        encoding: text encoding; None for UTF-8 or the byte order mark.
     """
 
     place: AnyText
@@ -53,19 +53,19 @@ class Source:
     encoding: AnyText | None = None
 
 
-def sources(data: str, encoding: str | None = None) -> list[Source]:
-    """The files of a path or an address: one file, all in a folder, or those of a pattern; sorted.
+def find_sources(data: str, encoding: str | None = None) -> list[Source]:
+    """Find data files: one file, all files of a folder, or those that match a pattern; sorted.
 
-    In a folder, files of unknown kinds and those whose names begin with a dot or an underscore are passed
-    over. Rows without an id get that of their file and number where there are several files.
+    In a folder, files of unknown types and names that begin with a dot or underscore are ignored. With
+    several files, generated row ids begin with the file name.
 
     Args:
-        data: the path or the address.
-        encoding: of the files.
+        data: path or address.
+        encoding: text encoding of the files.
 
     Raises:
-        DataError: there is no such file, or it cannot be read.
-        UsageError: there is no such encoding, or a file is not text.
+        DataError: a file is missing or cannot be read.
+        UsageError: the encoding is unknown, or a file is not text.
     """
     address = as_address(data)
     found = _local(data) if address is None else _remote(address)
@@ -80,7 +80,7 @@ def sources(data: str, encoding: str | None = None) -> list[Source]:
 
 @contextmanager
 def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where its name ends in ``.gz``; plain ones can be sought in.
+    """Open a file for reading bytes; ``.gz`` is decompressed, other files are seekable.
 
     Raises:
         DataError: it cannot be opened.
@@ -96,22 +96,22 @@ def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise DataError(f"cannot be opened: {_reason(error)}", file=shown) from error
     with io.BufferedReader(cast("io.RawIOBase", raw)) as stream:
-        if not parted(place)[0].casefold().endswith(".gz"):
+        if not split_query(place)[0].casefold().endswith(".gz"):
             yield stream
             return
-        with io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=stream))) as unpacked:
-            yield unpacked
+        with io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=stream))) as decode_error:
+            yield decode_error
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The folder of the partitions; a file in it is there whole or not at all.
+    """Folder of partitions; files are written atomically.
 
     Attributes:
-        text: its path or its address, as it was named.
+        text: path or address.
 
     Raises:
-        UsageError: something else stands there.
+        UsageError: the path is not a folder.
 
     >>> with TemporaryDirectory() as place:
     ...     folder = Folder(place)
@@ -123,7 +123,7 @@ class Folder:
     text: str
 
     def make(self) -> None:
-        """See that the folder is there."""
+        """Create the folder if it does not exist."""
         address = as_address(self.text)
         try:
             if address is None:
@@ -136,7 +136,7 @@ class Folder:
             raise UsageError(message, hint="Name another folder with -o.") from error
 
     def names(self) -> set[str]:
-        """The names of the files in it."""
+        """Names of the files in the folder."""
         address = as_address(self.text)
         if address is None:
             folder = Path(self.text)
@@ -148,12 +148,12 @@ class Folder:
         return {info.base_name for info in found}
 
     def read(self, name: str) -> bytes | None:
-        """What is in a file; None where there is none."""
+        """Content of a file; None if it does not exist."""
         address = as_address(self.text)
         try:
             if address is None:
                 return (Path(self.text) / name).read_bytes()
-            system, path = _arrow(below(address, name))
+            system, path = _arrow(join_path(address, name))
             with system.open_input_file(path) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
@@ -162,12 +162,12 @@ class Folder:
             raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """The lines of a file."""
-        with open_input(below(self.text, name), self.shown(name)) as stream:
+        """Lines of a file."""
+        with open_input(join_path(self.text, name), self.shown(name)) as stream:
             yield from stream
 
     def digest(self, name: str) -> str:
-        """A hash of what is in a file, which may be empty.
+        """Hash of the content of a file.
 
         Raises:
             DataError: it cannot be read.
@@ -183,7 +183,7 @@ class Folder:
         return state.hexdigest()
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write a file where there is none; False where there is one.
+        """Create a file; return False if it exists.
 
         Of two that do so at one time on one machine, or on a file system they share, one is told False; an
         object store cannot tell them apart.
@@ -209,7 +209,7 @@ class Folder:
         return True
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a file; one that is there gives way at once."""
+        """Write a file, atomically replacing an existing one."""
         address = as_address(self.text)
         if address is None:
             write_whole(Path(self.text) / name, content)
@@ -221,7 +221,7 @@ class Folder:
 
     @contextmanager
     def writer(self, name: str) -> Iterator[RowWriter]:
-        """A writer of rows into a file, which takes the name when the block ends well."""
+        """Writer of rows; the file gets its name when the block succeeds."""
         address = as_address(self.text)
         if address is None:
             with open_writer(Path(self.text) / name) as rows:
@@ -234,17 +234,21 @@ class Folder:
             self._send(part, address)
 
     def sweep(self) -> None:
-        """Take away what writers that were killed left behind."""
+        """Remove temporary files of killed writers."""
         if as_address(self.text) is None:
             for left in Path(self.text).glob(".sgi-*.part"):
                 left.unlink(missing_ok=True)
 
     def shown(self, name: str) -> str:
-        """A file's place for messages."""
-        return parted(below(self.text, name))[0] if as_address(self.text) else below(self.text, name)
+        """Path of a file for messages."""
+        return (
+            split_query(join_path(self.text, name))[0]
+            if as_address(self.text)
+            else join_path(self.text, name)
+        )
 
     def _send(self, part: Path, address: str) -> None:
-        """Put a file under its name: object stores show it once it is whole, others are given it whole."""
+        """Upload a file under its name, atomically."""
         from pyarrow import fs
 
         system, path = _arrow(address)
@@ -280,7 +284,7 @@ def _local(data: str) -> list[Source]:
 def _remote(address: str) -> list[Source]:
     from pyarrow import fs
 
-    place, query = parted(address)
+    place, query = split_query(address)
     scheme, _, rest = place.partition("://")
     fixed = rest[: found.start()].rpartition("/")[0] if (found := _PATTERN.search(rest)) else rest
     root = f"{scheme}://{fixed.rstrip('/')}"
@@ -304,12 +308,12 @@ def _remote(address: str) -> list[Source]:
 
 
 def _is_data(path: PurePosixPath | Path) -> bool:
-    """Whether a file in a folder is taken for data, by its name and those of its folders."""
+    """Whether a file in a folder is data, by the names of file and folders."""
     return suffix(Path(path)) in SUFFIXES and not any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _stems(places: list[str]) -> list[str]:
-    """Names without folder and suffix; with the folders that tell them apart where they are not enough."""
+    """File names without suffix, with as many parent folders as needed to be unique."""
     paths = [PurePosixPath(place) for place in places]
     names = [path.name.partition(".")[0] for path in paths]
     if len(set(names)) == len(names):
@@ -321,17 +325,17 @@ def _stems(places: list[str]) -> list[str]:
 
 
 def _arrow(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
+    """Arrow file system of an address, and the path in it."""
     import pyarrow as pa
     from pyarrow import fs
 
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UsageError(f"{parted(address)[0]} cannot be reached: {_reason(error)}.") from error
+        raise UsageError(f"{split_query(address)[0]} cannot be reached: {_reason(error)}.") from error
     return system, path.rstrip("/")
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """Reason of an error in one line."""
     return getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(".")

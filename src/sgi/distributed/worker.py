@@ -1,4 +1,4 @@
-"""What a worker holds: one engine, opened once, through which fragments go one after the other."""
+"""Worker: opens the resources once and scores fragments one after another."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import start_blocking_portal
 
-from sgi.distributed.error_codec import packed
+from sgi.distributed.error_codec import encode_error
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.distributed.partition import Manifest, write_partition
-from sgi.distributed.scan import FragmentSurvey
+from sgi.distributed.scan import FragmentScan
 from sgi.distributed.storage import Folder
 from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.plan import merge_metrics, resolve
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """What every worker of a run is told.
+    """Settings of every worker.
 
     Attributes:
-        spec: how the run was asked for, as `RunSpec.stored` gives it, its metrics named.
-        run: the hash that tells runs apart.
-        folder: where partitions are written.
-        cache: a file for vectors, the cache of each machine's user (True), or none (False).
-        workers: how many there are.
-        threads: the cores that each of them may use.
+        spec: settings of the run, as from `RunSpec.stored`, with explicit metrics.
+        run: hash that identifies the run.
+        folder: folder of the partitions.
+        cache: vector cache file, the user's cache on each machine (True), or none (False).
+        workers: number of workers.
+        threads: number of cores per worker.
         retry_failed: request cached judge replies again if they were unusable.
     """
 
@@ -56,50 +56,49 @@ class Settings:
 
     @cached_property
     def metrics(self) -> tuple[AnyMetric, ...]:
-        """What is scored."""
+        """Metrics to score."""
         return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.extra_metrics)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A fragment that is still to be scored.
+    """A fragment to score.
 
     Attributes:
-        number: its place among all.
-        name: of its partition.
-        fragment: the part of a file.
-        survey: what was found in it; its ids stay with the driver.
+        number: number of the fragment.
+        name: name of its partition.
+        fragment: part of a file.
+        scan: its scan, without ids.
     """
 
     number: int
     name: str
     fragment: Fragment
-    survey: FragmentSurvey
+    scan: FragmentScan
 
     def to_json(self) -> str:
         """The task as JSON."""
-        return json.dumps(asdict(replace(self, survey=replace(self.survey, ids=""))))
+        return json.dumps(asdict(replace(self, scan=replace(self.scan, ids=""))))
 
     @classmethod
     def from_json(cls, text: str) -> Task:
         """The task that `to_json` wrote."""
         values = json.loads(text)
-        parts = Fragment.from_dict(values["fragment"]), FragmentSurvey.from_dict(values["survey"])
+        parts = Fragment.from_dict(values["fragment"]), FragmentScan.from_dict(values["scan"])
         return cls(values["number"], values["name"], *parts)
 
 
-def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
-    """The judge as each of the workers may ask it: all together keep its limits, as long as none is replaced.
+def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
+    """Divide the limits of the judge among the workers.
 
-    What a worker has asked is known to itself alone: one that takes the place of a worker that died begins
-    its share of ``max_cost`` anew, as does every worker of a run that goes on. So ``max_cost`` bounds what is
-    spent between such events, and all of it where there are none.
+    A worker counts only its own requests. A replacement of a dead worker, and every worker of a resumed run,
+    starts its share of ``max_cost`` again, so ``max_cost`` limits the cost between such events.
 
     Raises:
-        UsageError: there are more workers than requests at once.
+        UsageError: there are more workers than concurrent requests.
 
     >>> from sgi.llm.spec import JudgeSpec
-    >>> divided(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
+    >>> share_judge(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
     30.0
     """
     if judge.concurrency < workers:
@@ -111,7 +110,7 @@ def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
 
 
 def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Resources]:
-    """The models and the judge of a worker, open until the context ends.
+    """Open models and judge of a worker.
 
     Raises:
         SgiError: a model, a key or an extra is missing.
@@ -119,7 +118,7 @@ def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Res
     spec = settings.run_spec
     options = replace(
         ResourceOptions.of(spec),
-        judge=None if spec.judge is None else divided(spec.judge, settings.workers),
+        judge=None if spec.judge is None else share_judge(spec.judge, settings.workers),
         threads=settings.threads,
         cache=settings.cache,
         retry_failed=settings.retry_failed,
@@ -128,21 +127,21 @@ def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Res
 
 
 class Worker:
-    """Scores fragments, and writes their partitions.
+    """Scores fragments and writes their partitions.
 
     Args:
-        settings: what every worker of the run is told.
+        settings: settings of the run.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._held = ExitStack()
-        self._portal = self._held.enter_context(start_blocking_portal())
+        self._exit_stack = ExitStack()
+        self._portal = self._exit_stack.enter_context(start_blocking_portal())
 
     @cached_property
-    def _tools(self) -> Resources:
+    def _resources(self) -> Resources:
         opening = self._portal.wrap_async_context_manager(open_worker_resources(self.settings))
-        return self._held.enter_context(opening)
+        return self._exit_stack.enter_context(opening)
 
     def score(self, text: str, /) -> str:
         """Score one fragment.
@@ -151,13 +150,13 @@ class Worker:
             text: a `Task`, as JSON.
 
         Returns:
-            The number of its partition and its manifest, or the error that ends the run, as JSON.
+            Partition number and manifest, or the error that ends the run, as JSON.
         """
         task = Task.from_json(text)
         try:
-            manifest = self._portal.call(self._write, task, self._tools)
+            manifest = self._portal.call(self._write, task, self._resources)
         except SgiError as error:
-            return json.dumps({"error": packed(error)})
+            return json.dumps({"error": encode_error(error)})
         return json.dumps({"number": task.number, "manifest": asdict(manifest)})
 
     async def _write(self, task: Task, resources: Resources) -> Manifest:
@@ -165,18 +164,18 @@ class Worker:
         return await write_partition(
             Folder(self.settings.folder),
             task.name,
-            Manifest(self.settings.run, task.survey.digest),
-            FragmentDataset(task.fragment, spec.columns, task.survey.taken),
-            task.survey.plan(task.fragment, self.settings.metrics),
+            Manifest(self.settings.run, task.scan.digest),
+            FragmentDataset(task.fragment, spec.columns, task.scan.taken),
+            task.scan.plan(task.fragment, self.settings.metrics),
             resources,
             inputs=spec.inputs,
         )
 
     def close(self) -> None:
-        """Let go of all that is open."""
-        self._held.close()
+        """Close all resources."""
+        self._exit_stack.close()
 
 
-def cache_of(cache: bool | str | Path) -> bool | str:
-    """A choice of cache that holds in any folder."""
+def resolve_cache(cache: bool | str | Path) -> bool | str:
+    """Make the cache path absolute."""
     return cache if isinstance(cache, bool) else str(Path(cache).resolve())

@@ -1,1 +1,1 @@
-"""Doors from other people's tools onto this one; each imports its tool only when that tool asks for it."""
+"""Integrations with other tools, one module each, imported only by that tool."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Score(Protocol):
-    """What the fixture `sgi_score` gives; the arguments are those of `sgi.evaluate`."""
+    """Type of the fixture `sgi_score`; the arguments are those of `sgi.evaluate`."""
 
     def __call__(
         self,
@@ -39,7 +39,7 @@ class Score(Protocol):
 
 
 class AssertGate(Protocol):
-    """What the fixture `assert_gate` gives; the arguments are those of `sgi.analysis.gate.gate.gate`."""
+    """Type of the fixture `assert_gate`; the arguments are those of `sgi.analysis.gate.gate.gate`."""
 
     def __call__(
         self,

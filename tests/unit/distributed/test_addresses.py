@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sgi.distributed import run
-from sgi.distributed.addresses import as_address, below, parted
+from sgi.distributed.addresses import as_address, join_path, split_query
 from sgi.kernel.errors import UsageError
 
 
@@ -27,12 +27,12 @@ def test_an_address_stays_one_although_a_path_was_made_of_it(text):
 def test_what_has_no_known_scheme_is_a_path():
     assert as_address("ragtruth:/data") is None
     assert as_address("C:/rows.csv") is None
-    assert below("what?a=b", "rows.jsonl") == "what?a=b/rows.jsonl"
+    assert join_path("what?a=b", "rows.jsonl") == "what?a=b/rows.jsonl"
 
 
 @pytest.mark.parametrize("pattern", ["s3://b/part-?.jsonl", "s3://b/?a=*", "s3://b/x?y", "s3://b/day=?/a=b"])
 def test_a_question_mark_of_a_pattern_is_no_query(pattern):
-    assert parted(pattern) == (pattern, "")
+    assert split_query(pattern) == (pattern, "")
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@ import socket
 import pytest
 
 from sgi.distributed import run
-from sgi.distributed.cluster import joined
+from sgi.distributed.cluster import connect_cluster
 from sgi.kernel.errors import MissingExtraError, UsageError
 
 
 @pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
 def test_what_is_no_address_is_told(address):
-    with pytest.raises(UsageError, match="is no address of a Ray cluster"), joined(address, 2):
+    with pytest.raises(UsageError, match="is no address of a Ray cluster"), connect_cluster(address, 2):
         pass
 
 
@@ -18,14 +18,14 @@ def test_an_address_where_nothing_listens_is_told_at_once():
         port = server.getsockname()[1]
     with (
         pytest.raises(UsageError, match=f"Nothing answers at 127.0.0.1:{port}"),
-        joined(f"127.0.0.1:{port}", 2),
+        connect_cluster(f"127.0.0.1:{port}", 2),
     ):
         pass
 
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"), joined("local", 2):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"), connect_cluster("local", 2):
         pass
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size, raw_rows
-from sgi.distributed.storage import sources
+from sgi.distributed.fragments import Fragment, FragmentDataset, fragment_size, raw_rows, split_file
+from sgi.distributed.storage import find_sources
 from sgi.io.dataset import open_dataset
 from sgi.io.files import file_rows
 from sgi.kernel.errors import DataError
@@ -40,7 +40,7 @@ FILES = st.builds(
 
 
 def _source(path):
-    (source,) = sources(str(path))
+    (source,) = find_sources(str(path))
     return source
 
 
@@ -55,7 +55,7 @@ def _read(samples):
 def test_any_cut_gives_the_rows_of_the_whole_file(tmp_path_factory, content, size):
     path = tmp_path_factory.mktemp("cut") / "rows.jsonl"
     path.write_bytes(content)
-    fragments = list(cut(_source(path), size))
+    fragments = list(split_file(_source(path), size))
     whole = list(file_rows(path))
     parts = [row for fragment in fragments for row in raw_rows(fragment)]
     assert [(row.line, str(row.values), row.text) for row in parts] == [
@@ -72,7 +72,7 @@ def test_samples_have_the_ids_and_the_refusals_of_the_whole_file(tmp_path_factor
     whole, refused = _read(open_dataset(path).samples)
     repeated = any("the same id" in reason for reason, _ in refused)
     found, also_refused = [], []
-    for fragment in cut(_source(path), 100):
+    for fragment in split_file(_source(path), 100):
         some, bad = _read(FragmentDataset(fragment).samples)
         found += some
         also_refused += bad
@@ -84,7 +84,7 @@ def test_samples_have_the_ids_and_the_refusals_of_the_whole_file(tmp_path_factor
 def test_fragments_lie_beside_one_another_and_none_is_empty(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"response": "a"}\n' * 100)
-    fragments = list(cut(_source(path), 50))
+    fragments = list(split_file(_source(path), 50))
     assert len(fragments) == 34  # of three lines each, the last of one
     assert all(a.begin + 18 * a.parts == b.begin for a, b in pairwise(fragments))
     assert all(a.first_line + a.parts == b.first_line for a, b in pairwise(fragments))
@@ -94,7 +94,7 @@ def test_fragments_lie_beside_one_another_and_none_is_empty(tmp_path):
 def test_a_line_longer_than_a_fragment_stays_whole(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(_line({"response": "x" * 200_000}) + b"\n" + _line({"response": "y"}))
-    first, second = cut(_source(path), 1000)
+    first, second = split_file(_source(path), 1000)
     assert [row.values["response"][:1] for part in (first, second) for row in raw_rows(part)] == ["x", "y"]
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_cut_is_one_fragment(tmp_path, name):
     }
     path = tmp_path / name
     path.write_bytes(contents[name])
-    (fragment,) = cut(_source(path), 1)
+    (fragment,) = split_file(_source(path), 1)
     assert list(map(str, raw_rows(fragment))) == list(map(str, file_rows(path)))
     assert [sample.id for sample in FragmentDataset(fragment).samples()] == ["1", "2"]
 
@@ -127,7 +127,7 @@ def test_every_fragment_uses_the_columns_of_the_whole_file(tmp_path, kind, value
         parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=14)
     else:
         path.write_text("\n".join(map(json.dumps, rows)))
-    fragments = list(cut(_source(path), 500))
+    fragments = list(split_file(_source(path), 500))
     assert len(fragments) > 2
     found = [sample for fragment in fragments for sample in FragmentDataset(fragment).samples()]
     assert found == list(open_dataset(path).samples())
@@ -136,8 +136,8 @@ def test_every_fragment_uses_the_columns_of_the_whole_file(tmp_path, kind, value
 def test_a_file_with_an_encoding_is_one_fragment(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes("".join(f'{{"response": "é{n}"}}\n' for n in range(9)).encode("cp1252"))
-    (source,) = sources(str(path), "cp1252")
-    (fragment,) = cut(source, 1)
+    (source,) = find_sources(str(path), "cp1252")
+    (fragment,) = split_file(source, 1)
     assert Fragment.from_dict(fragment.to_dict()) == fragment
     found = list(FragmentDataset(fragment).samples())
     assert found == list(open_dataset(path, encoding="cp1252").samples())
@@ -151,7 +151,7 @@ def test_parquet_is_cut_between_row_groups(tmp_path, size):
     path = tmp_path / "rows.parquet"
     table = pa.table({"response": [f"answer {n}" for n in range(35)], "reference": ["b"] * 35})
     parquet.write_table(table, path, row_group_size=10)
-    fragments = list(cut(_source(path), size))
+    fragments = list(split_file(_source(path), size))
     assert {1: 4, 10**9: 1}.get(size, len(fragments)) == len(fragments)
     found = [row for fragment in fragments for row in raw_rows(fragment)]
     assert [(row.line, str(row.values)) for row in found] == [
@@ -165,7 +165,7 @@ def test_a_broken_parquet_file_is_named(tmp_path):
     path = tmp_path / "rows.parquet"
     path.write_bytes(b"PAR1 and nothing more")
     with pytest.raises(DataError, match=r"rows\.parquet: cannot be read as Parquet"):
-        list(cut(_source(path), 10))
+        list(split_file(_source(path), 10))
 
 
 def test_a_fragment_survives_json():

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from sgi.distributed.driver import ClusterConfig, _Tally
+from sgi.distributed.driver import ClusterConfig, _FailureRate
 from sgi.distributed.import_run import import_partitions
-from sgi.distributed.manifest import KeptRun
+from sgi.distributed.manifest import RunManifest
 from sgi.distributed.partition import Manifest
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatchError, StoreError, UsageError
@@ -67,27 +67,27 @@ def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
 
 def test_failures_are_counted_over_all_partitions():
     judged, embedded = metric("faithfulness"), metric("sgi")
-    tally = _Tally([judged, embedded], 0.1)
-    tally.add([Manifest("r", "f", rows=90, failed={"sgi": 9}, reason="gone")])
-    tally.add([Manifest("r", "f", rows=10)])
-    assert tally.share == pytest.approx(0.09)
+    failure_rate = _FailureRate([judged, embedded], 0.1)
+    failure_rate.add([Manifest("r", "f", rows=90, failed={"sgi": 9}, reason="gone")])
+    failure_rate.add([Manifest("r", "f", rows=10)])
+    assert failure_rate.share == pytest.approx(0.09)
     with pytest.raises(EmbedderError, match=r"12% of 100 rows failed.*The last reason: lost"):
-        tally.add([Manifest("r", "f", rows=0, failed={"sgi": 3}, reason="lost")])
+        failure_rate.add([Manifest("r", "f", rows=0, failed={"sgi": 3}, reason="lost")])
     with pytest.raises(JudgeError, match="50%"):
-        _Tally([judged], 0.1).add([Manifest("r", "f", rows=2, failed={"faithfulness": 1})])
+        _FailureRate([judged], 0.1).add([Manifest("r", "f", rows=2, failed={"faithfulness": 1})])
 
 
 def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
     folder, _ = by_hand(spec, ClusterConfig(), 300)
-    kept, part = KeptRun.read(folder), tmp_path / "parts" / "part-000001.jsonl"
-    whole, content = kept.done(folder), part.read_bytes()
+    run_manifest, part = RunManifest.read(folder), tmp_path / "parts" / "part-000001.jsonl"
+    whole, content = run_manifest.done(folder), part.read_bytes()
     with open_database(tmp_path / "sgi.db") as database:
         for damage in (lambda: part.write_bytes(content.replace(b"1", b"2", 1)), part.unlink):
             damage()
-            assert set(whole) - set(kept.done(folder)) == {1}
+            assert set(whole) - set(run_manifest.done(folder)) == {1}
             with pytest.raises(
-                StoreError, match=r"part-000001.jsonl is not the file .* Take away .*part-000001.json "
+                StoreError, match=r"part-000001.jsonl is not the file .* Remove .*part-000001.json "
             ):
                 import_partitions(database, folder.text, data=rows)
         part.write_bytes(content)
@@ -96,7 +96,7 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
         with pytest.raises(StoreError, match=r"part-000001.json is of another run"):
             import_partitions(database, folder.text, data=rows)
         assert contents(database)["runs"] == []
-    assert 1 not in kept.done(folder)
+    assert 1 not in run_manifest.done(folder)
 
 
 def test_two_drivers_in_one_folder(rows, tmp_path):
@@ -111,18 +111,18 @@ def test_two_drivers_in_one_folder(rows, tmp_path):
         )
     with pytest.raises(RunMismatchError, match=r"run.json is of another run"):
         by_hand(spec, ClusterConfig(), 150)  # its data is cut in another way
-    kept = KeptRun.read(folder)
-    replace(kept, spec_hash="another").end(folder)  # as an object store, which cannot refuse it, would
-    with pytest.raises(RunMismatchError, match="two were begun"):
-        kept.check_still(folder)
+    run_manifest = RunManifest.read(folder)
+    replace(run_manifest, spec_hash="another").end(
+        folder
+    )  # as an object store, which cannot refuse it, would
+    with pytest.raises(RunMismatchError, match="two runs started"):
+        run_manifest.check_still(folder)
 
 
 def test_a_run_of_other_numbers_does_not_go_on(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
     folder, _ = by_hand(spec, ClusterConfig(), 300)
-    kept = KeptRun.read(folder)
-    kept.check_same(kept, folder)
-    with pytest.raises(
-        RunMismatchError, match=r"what makes its numbers \(then sgi.*, now sgi:other\) changed"
-    ):
-        kept.check_same(replace(kept, signature="sgi:other"), folder)
+    run_manifest = RunManifest.read(folder)
+    run_manifest.check_same(run_manifest, folder)
+    with pytest.raises(RunMismatchError, match=r"the signature \(then sgi.*, now sgi:other\) changed"):
+        run_manifest.check_same(replace(run_manifest, signature="sgi:other"), folder)

@@ -3,9 +3,9 @@ from functools import reduce
 
 import pytest
 
-from sgi.distributed.fragments import cut
-from sgi.distributed.scan import FragmentSurvey, chosen_metrics, survey
-from sgi.distributed.storage import sources
+from sgi.distributed.fragments import split_file
+from sgi.distributed.scan import FragmentScan, scan_fragment, select_metrics
+from sgi.distributed.storage import find_sources
 from sgi.engine.plan import plan
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
@@ -22,14 +22,14 @@ def write(path, rows):
 
 
 def surveyed(data, *, size=90, columns=None, skipping=False):
-    fragments = [fragment for source in sources(str(data)) for fragment in cut(source, size)]
-    return fragments, [survey(fragment, columns, skipping=skipping) for fragment in fragments]
+    fragments = [fragment for source in find_sources(str(data)) for fragment in split_file(source, size)]
+    return fragments, [scan_fragment(fragment, columns, skipping=skipping) for fragment in fragments]
 
 
 def chosen(data, metrics=None, *, columns=None, skipping=False):
     fragments, found = surveyed(data, columns=columns, skipping=skipping)
     assert len(fragments) > 1
-    return chosen_metrics("rows", fragments, found, metrics, (), skipping=skipping)
+    return select_metrics("rows", fragments, found, metrics, (), skipping=skipping)
 
 
 def test_the_surveys_together_know_what_a_plan_knows(tmp_path):
@@ -45,7 +45,7 @@ def test_the_surveys_together_know_what_a_plan_knows(tmp_path):
 def test_a_survey_survives_json_and_plans_its_fragment(tmp_path):
     path = write(tmp_path / "rows.jsonl", ROWS)
     (fragment,), (found,) = surveyed(path, size=10**6)
-    again = FragmentSurvey.from_dict(json.loads(json.dumps(found.to_dict())))
+    again = FragmentScan.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again == found
     assert again.plan(fragment, ()).digests == plan(open_dataset(path)).digests
 
@@ -88,5 +88,5 @@ def test_what_no_row_has_is_refused(tmp_path):
 def test_blank_lines_alone_are_nothing_to_score(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"\n" * 200)
-    with pytest.raises(DataError, match="nothing to score"):
+    with pytest.raises(DataError, match="has no rows"):
         chosen(path)

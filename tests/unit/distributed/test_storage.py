@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from sgi.distributed.storage import Folder, open_input, sources
+from sgi.distributed.storage import Folder, find_sources, open_input
 from sgi.kernel.errors import DataError, UsageError
 
 
@@ -22,36 +22,36 @@ def _shown(found, base):
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
 def test_a_folder_gives_its_files_of_known_kinds_in_order(tree, prefix):
-    found = sources(f"{prefix}{tree}")
+    found = find_sources(f"{prefix}{tree}")
     assert _shown(found, f"{prefix}{tree}") == ["a.csv", "b.jsonl", "deep/b.jsonl.gz"]
     assert [source.size > 0 for source in found] == [True] * 3
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
 def test_a_pattern_gives_the_files_it_fits(tree, prefix):
-    assert _shown(sources(f"{prefix}{tree}/*.jsonl"), f"{prefix}{tree}")[-1] == "b.jsonl"
-    assert _shown(sources(f"{prefix}{tree}/a.*"), f"{prefix}{tree}") == ["a.csv"]
+    assert _shown(find_sources(f"{prefix}{tree}/*.jsonl"), f"{prefix}{tree}")[-1] == "b.jsonl"
+    assert _shown(find_sources(f"{prefix}{tree}/a.*"), f"{prefix}{tree}") == ["a.csv"]
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
 def test_one_file_is_read_as_it_is(tree, prefix):
-    (source,) = sources(f"{prefix}{tree}/deep/b.jsonl.gz")
+    (source,) = find_sources(f"{prefix}{tree}/deep/b.jsonl.gz")
     assert source.stem is None
     with open_input(source.place, source.shown) as stream:
         assert stream.read() == b'{"response": "a"}\n'
 
 
 def test_ids_of_several_files_begin_with_what_tells_them_apart(tree):
-    assert [source.stem for source in sources(str(tree))] == ["a.csv", "b.jsonl", "deep/b.jsonl.gz"]
+    assert [source.stem for source in find_sources(str(tree))] == ["a.csv", "b.jsonl", "deep/b.jsonl.gz"]
     (tree / "deep" / "b.jsonl.gz").unlink()
-    assert [source.stem for source in sources(str(tree))] == ["a", "b"]
+    assert [source.stem for source in find_sources(str(tree))] == ["a", "b"]
 
 
 def test_a_path_of_files_of_one_name_tells_them_apart_by_their_folders(tmp_path):
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "rows.jsonl").write_bytes(b"{}\n")
-    assert [source.stem for source in sources(str(tmp_path))] == ["x/rows.jsonl", "y/rows.jsonl"]
+    assert [source.stem for source in find_sources(str(tmp_path))] == ["x/rows.jsonl", "y/rows.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_a_path_of_files_of_one_name_tells_them_apart_by_their_folders(tmp_path)
 )
 def test_what_cannot_be_read_is_named(tree, name, reason):
     with pytest.raises(DataError, match=reason):
-        sources(name if name.startswith("file:") else f"{tree}/{name}")
+        find_sources(name if name.startswith("file:") else f"{tree}/{name}")
 
 
 def test_a_query_stays_with_an_address(tree):
     query = "?region=eu"  # Arrow passes it over where it reads a file of this machine
-    (found,) = sources(f"file://{tree}/a.csv{query}")
+    (found,) = find_sources(f"file://{tree}/a.csv{query}")
     assert (found.place, found.shown) == (f"file://{tree}/a.csv{query}", f"file://{tree}/a.csv")
-    several = sources(f"file://{tree}/*.jsonl{query}")
+    several = find_sources(f"file://{tree}/*.jsonl{query}")
     assert [source.place for source in several][-1] == f"file://{tree}/b.jsonl{query}"
-    packed = sources(f"file://{tree}/deep{query}")[0]
-    with open_input(packed.place, packed.shown) as stream:
+    encode_error = find_sources(f"file://{tree}/deep{query}")[0]
+    with open_input(encode_error.place, encode_error.shown) as stream:
         assert stream.read() == b'{"response": "a"}\n'
     folder = Folder(f"file://{tree}/new{query}")
     folder.make()
@@ -89,7 +89,7 @@ def test_a_query_stays_with_an_address(tree):
 def test_signs_that_an_address_escapes_are_read(tmp_path):
     for name in ("a b.jsonl", "50%20.jsonl"):
         (tmp_path / name).write_bytes(name.encode())
-    found = sources(f"file://{tmp_path}")
+    found = find_sources(f"file://{tmp_path}")
     assert [source.stem for source in found] == ["50%20", "a b"]
     for source in found:
         with open_input(source.place, source.shown) as stream:

@@ -2,13 +2,13 @@ import json
 
 import pytest
 
-from sgi.distributed.error_codec import packed, unpacked
-from sgi.distributed.fragments import FragmentDataset, cut
-from sgi.distributed.manifest import KeptRun, Piece
+from sgi.distributed.error_codec import decode_error, encode_error
+from sgi.distributed.fragments import FragmentDataset, split_file
+from sgi.distributed.manifest import FragmentRecord, RunManifest
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.scan import survey
-from sgi.distributed.storage import Folder, sources
-from sgi.distributed.worker import Settings, Task, Worker, divided
+from sgi.distributed.scan import scan_fragment
+from sgi.distributed.storage import Folder, find_sources
+from sgi.distributed.worker import Settings, Task, Worker, share_judge
 from sgi.kernel import errors
 from sgi.llm.spec import JudgeSpec
 from support.partitions import rows_of, sgi
@@ -26,10 +26,10 @@ def rows(tmp_path):
 
 @pytest.fixture
 def tasks(rows):
-    (source,) = sources(str(rows))
-    fragments = list(cut(source, 500))
+    (source,) = find_sources(str(rows))
+    fragments = list(split_file(source, 500))
     return [
-        Task(n, partition_name(n), fragment, survey(fragment, None, skipping=True))
+        Task(n, partition_name(n), fragment, scan_fragment(fragment, None, skipping=True))
         for n, fragment in enumerate(fragments)
     ]
 
@@ -67,10 +67,10 @@ def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks,
 def test_what_a_partition_holds_is_read_as_the_worker_had_it(worker, tasks, folder):
     manifests = scored(worker, tasks)
     for task, manifest in zip(tasks, manifests, strict=True):
-        kept = Manifest.of(folder.read(f"{task.name}.json"), task.name)
-        assert kept == manifest
+        run_manifest = Manifest.of(folder.read(f"{task.name}.json"), task.name)
+        assert run_manifest == manifest
         dataset = FragmentDataset(task.fragment)
-        ((batch, made, evidence),) = read_partition(folder, task.name, kept, dataset, ["rouge_l"])
+        ((batch, made, evidence),) = read_partition(folder, task.name, run_manifest, dataset, ["rouge_l"])
         assert (len(batch), evidence) == (manifest.rows, {})
         lacking = sum(sample.reference is None for sample in batch.samples)
         assert made.scores["rouge_l"].ok.sum() == manifest.rows - lacking
@@ -95,13 +95,13 @@ def test_rows_in_another_order_are_refused_also_where_the_digest_fits(worker, ta
 
 
 def test_ids_stay_with_the_driver(tasks):
-    assert tasks[0].survey.ids
-    assert Task.from_json(tasks[0].to_json()).survey.ids == ""
+    assert tasks[0].scan.ids
+    assert Task.from_json(tasks[0].to_json()).scan.ids == ""
 
 
 def test_data_that_changed_since_the_survey_ends_the_run(worker, tasks, folder, rows):
     rows.write_bytes(rows.read_bytes().replace(b"answer 1", b"changed!", 1))
-    error = unpacked(json.loads(worker.score(tasks[0].to_json()))["error"])
+    error = decode_error(json.loads(worker.score(tasks[0].to_json()))["error"])
     assert isinstance(error, errors.DataError)
     assert "changed while it was read" in str(error)
     assert folder.names() == set()
@@ -110,46 +110,46 @@ def test_data_that_changed_since_the_survey_ends_the_run(worker, tasks, folder, 
 def test_a_partition_is_done_when_its_manifest_fits(worker, tasks, folder):
     made = scored(worker, tasks)
     pieces = tuple(
-        Piece(task.fragment, part.fragment, part.rows, part.rejected)
+        FragmentRecord(task.fragment, part.fragment, part.rows, part.rejected)
         for task, part in zip(tasks, made, strict=True)
     )
-    kept = KeptRun({}, "hash", "sgi:1", {}, "rows", ("rouge_l",), pieces)
-    assert kept.done(folder) == {}  # these are of a run by another name
+    run_manifest = RunManifest({}, "hash", "sgi:1", {}, "rows", ("rouge_l",), pieces)
+    assert run_manifest.done(folder) == {}  # these are of a run by another name
     for number, part in enumerate(made):
-        part.run = kept.identity
+        part.run = run_manifest.identity
         folder.put(f"{partition_name(number)}.json", part.to_json())
-    assert kept.done(folder) == dict(enumerate(made))
+    assert run_manifest.done(folder) == dict(enumerate(made))
     folder.put("part-000001.json", b"{")
     with pytest.raises(errors.StoreError, match=r"part-000001.json is damaged"):
-        kept.done(folder)
+        run_manifest.done(folder)
 
 
 def test_the_file_of_a_run_is_read_as_it_was_written(tasks, folder):
-    pieces = tuple(Piece(task.fragment, task.survey.digest, task.survey.rows, 0) for task in tasks)
-    kept = KeptRun({"inputs": True}, "hash", "sgi:1", {"sgi": "1"}, "rows", ("rouge_l",), pieces)
-    assert KeptRun.read(folder) is None
-    kept.begin(folder)
-    assert KeptRun.read(folder) == kept
+    pieces = tuple(FragmentRecord(task.fragment, task.scan.digest, task.scan.rows, 0) for task in tasks)
+    run_manifest = RunManifest({"inputs": True}, "hash", "sgi:1", {"sgi": "1"}, "rows", ("rouge_l",), pieces)
+    assert RunManifest.read(folder) is None
+    run_manifest.begin(folder)
+    assert RunManifest.read(folder) == run_manifest
     for content in (b"{", b"[]", b'{"sgi_partitions": 1}', b'{"sgi_partitions": 2}'):
         folder.put("run.json", content)
         with pytest.raises(errors.StoreError, match=r"run\.json"):
-            KeptRun.read(folder)
+            RunManifest.read(folder)
 
 
 def test_a_folder_of_other_files_is_not_written_into(folder):
     folder.put("thesis.tex", b"precious")
     with pytest.raises(errors.UsageError, match="holds other files"):
-        KeptRun.read(folder)
+        RunManifest.read(folder)
 
 
 def test_a_judge_is_divided_so_that_all_together_keep_its_limits():
     judge = JudgeSpec(model="openai:m", concurrency=7, rpm=60, tpm=900, max_cost=3)
-    share = divided(judge, 3)
+    share = share_judge(judge, 3)
     assert (share.concurrency, share.rpm, share.tpm, share.max_cost) == (2, 20, 300, 1)
     assert share.identity() == judge.identity()
-    assert divided(JudgeSpec(model="openai:m"), 2).rpm is None
+    assert share_judge(JudgeSpec(model="openai:m"), 2).rpm is None
     with pytest.raises(errors.UsageError, match="8 workers cannot share 7 requests"):
-        divided(judge, 8)
+        share_judge(judge, 8)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +164,6 @@ def test_a_judge_is_divided_so_that_all_together_keep_its_limits():
     ],
 )
 def test_an_error_crosses_as_it_is(error):
-    crossed = unpacked(json.loads(json.dumps(packed(error))))
+    crossed = decode_error(json.loads(json.dumps(encode_error(error))))
     assert type(crossed) is type(error)
     assert str(crossed) == str(error)
