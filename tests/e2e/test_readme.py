@@ -28,8 +28,13 @@ def blocks(page, language):
 
 @pytest.mark.parametrize(
     ("page", "count", "printed"),
-    [(README, 4, "[0.5]"), (DOCS / "targets.md", 1, "0.98"), (DOCS / "judge.md", 1, "[1.]")],
-    ids=["README", "targets", "judge"],
+    [
+        (README, 4, "[0.5]"),
+        (DOCS / "targets.md", 1, "0.98"),
+        (DOCS / "judge.md", 1, "[1.]"),
+        (DOCS / "python.md", 5, "No such run:"),
+    ],
+    ids=["README", "targets", "judge", "python"],
 )
 def test_the_python_examples_run(page, count, printed, tmp_path):
     examples = blocks(page, "python")

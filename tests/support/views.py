@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.analysis.compare import ChangedRow, Comparison, LackingPairs, MetricComparison
+from sgi.analysis.compare import ChangedRow, Comparison, MissingPairs, MetricComparison
 from sgi.analysis.groups import Group
 from sgi.analysis.run_differences import Difference
 from sgi.engine.summary import MetricSummary
@@ -244,7 +244,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
             nothing,
             None,
             None,
-            (LackingPairs("failed", "ok", 120),),
+            (MissingPairs("failed", "ok", 120),),
             "no difference found",
             (),
             0,

@@ -52,7 +52,7 @@ class ChangedRow:
 
 
 @dataclass(frozen=True)
-class LackingPairs:
+class MissingPairs:
     """Pairs without a value on at least one side.
 
     Attributes:
@@ -89,7 +89,7 @@ class MetricComparison:
     difference: PairedDifference
     adjusted_p: float | None
     mcnemar: McNemar | None
-    lacking: tuple[LackingPairs, ...]
+    lacking: tuple[MissingPairs, ...]
     verdict: Verdict
     changed: tuple[ChangedRow, ...]
     changed_pairs: int
@@ -329,11 +329,11 @@ def _yes_or_no(
     return mcnemar(before, after) if alone and np.isin([before, after], (0.0, 1.0)).all() else None
 
 
-def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[LackingPairs, ...]:
+def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[MissingPairs, ...]:
     rows = np.flatnonzero(~(before.ok & after.ok))
     found = Counter(zip(before.codes[rows].tolist(), after.codes[rows].tolist(), strict=True))
     return tuple(
-        LackingPairs(STATUSES[old].value, STATUSES[new].value, pairs)
+        MissingPairs(STATUSES[old].value, STATUSES[new].value, pairs)
         for (old, new), pairs in sorted(found.items())
     )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.analysis.compare import ChangedRow, LackingPairs, compare
+from sgi.analysis.compare import ChangedRow, MissingPairs, compare
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.scored import STATUSES, MetricColumn
@@ -83,9 +83,9 @@ def test_pairs_without_a_value_are_counted_by_their_statuses():
     before[3] = np.nan
     (found,) = compare(run(column("a", before)), run(new), allow_different=True).metrics
     assert found.lacking == (
-        LackingPairs("ok", "undefined", 1),
-        LackingPairs("ok", "failed", 2),
-        LackingPairs("failed", "failed", 1),
+        MissingPairs("ok", "undefined", 1),
+        MissingPairs("ok", "failed", 2),
+        MissingPairs("failed", "failed", 1),
     )
     assert found.difference.pairs == 6
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.analysis.compare import Comparison, LackingPairs, MetricComparison
+from sgi.analysis.compare import Comparison, MissingPairs, MetricComparison
 from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
@@ -258,7 +258,7 @@ def compared(name="squad_em", **changed):
         0,
         1,
         (
-            difference(name, -0.3, test=test, lacking=(LackingPairs("ok", "missing", 2),)),
+            difference(name, -0.3, test=test, lacking=(MissingPairs("ok", "missing", 2),)),
             difference("sgi", None),
         ),
         ("bleu",),
