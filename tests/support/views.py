@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.analysis.compare import ChangedRow, Comparison, MissingPairs, MetricComparison
+from sgi.analysis.compare import ChangedRow, Comparison, MetricComparison, MissingPairs
 from sgi.analysis.groups import Group
 from sgi.analysis.run_differences import Difference
 from sgi.engine.summary import MetricSummary

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.analysis.compare import Comparison, MissingPairs, MetricComparison
+from sgi.analysis.compare import Comparison, MetricComparison, MissingPairs
 from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status

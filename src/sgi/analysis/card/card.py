@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.analysis.agreement.report import Estimate
-    from sgi.analysis.card.within_groups import WithinGroups
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.calibration import Brier, Reliability
     from sgi.stats.confounds import Baseline, PermutationControl, StratifiedAuroc
@@ -97,6 +96,40 @@ class Calibration:
     brier: Brier
     gain: Estimate | None
     reliability: Reliability
+
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class WithinGroups:
+    """The score among rows that share a value of a column, and the column as a ranking of its own.
+
+    A score can rank all rows well because it tells groups apart whose labels differ (Simpson's paradox).
+
+    Attributes:
+        column: the name of the column.
+        values: how many distinct values it has.
+        alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1]; the column's own ranking.
+        left_out: the same with each row's own label left out of that share; pairs of one group count half.
+        p: of the permutation test that the column says nothing of the labels, corrected for the number of
+            columns (Holm).
+        within: AUROC of the score over pairs of rows of the same group.
+        baselines: the same of the trivial scores, each in its direction on all rows.
+    """
+
+    column: str
+    values: int
+    alone: float
+    left_out: float
+    p: float
+    within: StratifiedAuroc
+    baselines: tuple[Baseline, ...]
+
+    @property
+    def ranks_labels(self) -> bool:
+        """Whether the column alone is shown to rank the labels."""
+        return self.p < SIGNIFICANT
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FEW_VALUES = f"Subgroups are made of {FEWEST_VALUES} to {MOST_VALUES} distinct values."
+_FEW_VALUES = f"A column of subgroups has {FEWEST_VALUES} to {MOST_VALUES} distinct values."
 _REASONS = 8
-"""So many reasons for rows without a score are told; the others are counted together."""
+"""Number of reasons for missing scores that are listed; the others are counted together."""
 
 
 async def card_of_run(
@@ -100,16 +100,16 @@ async def card_of_run(
     column = scored.metric(metric)
     truth = read_labels(label, values, scored.ids)
     if truth.kind != "yes or no":
-        message = f"The column {label!r} holds {truth.kind}, and a detector card needs yes and no."
-        raise UsageError(message, hint="Name a column of true and false, or of 1 and 0, with --label.")
+        message = f"The column {label!r} has {truth.kind}; a detector card needs yes and no."
+        raise UsageError(message, hint="Use a column of true and false, or of 1 and 0, as `label`.")
     others = [found for name in beside if (found := scored.metric(name)).metric != column.metric]
     rows = _Rows.read(database, record, column, dict(zip(scored.ids, truth.values, strict=True)), others)
     groups = rows.columns(by)
-    again = _Again.of(column, wanted=shuffled, named=metric == column.metric)
+    shuffled_scoring = _ShuffledScoring.of(column, wanted=shuffled, named=metric == column.metric)
     clusters = dict(zip(scored.ids, scored.clusters.tolist(), strict=True))
-    with _models(again.metric, embedder, record, cache) as resources:
+    with _models(shuffled_scoring.metric, embedder, record, cache) as resources:
         of_question, of_passage = await rows.cosines(resources, listener)
-        rescored = await again.scores(rows.samples, resources, record, column, seed, listener)
+        rescored = await shuffled_scoring.scores(rows.samples, resources, record, column, seed, listener)
     made = detector_card(
         f"{column.metric} on {record.dataset_name}",
         rows.scores,
@@ -141,8 +141,8 @@ def _seen_before(record: RunRecord, column: MetricColumn) -> Iterator[str]:
     fitted = record.spec.get("calibration") or {}
     if column.name == CALIBRATED.name and fitted.get("dataset") == record.dataset:
         yield (
-            "The calibration was fitted on these very rows: how well it ranks them, and how far its"
-            " probabilities hold, does not show what it makes of others."
+            "The calibration was fitted on these rows, so their ranking and probabilities do not show how it"
+            " performs on other data."
         )
 
 
@@ -257,8 +257,8 @@ def _models(
 
 
 @dataclass(frozen=True, eq=False)
-class _Again:
-    """A metric that is to be scored with contexts shuffled, or why it is not.
+class _ShuffledScoring:
+    """A metric to score with shuffled contexts, or the reason why it is not scored.
 
     Attributes:
         metric: None where there is a reason.
@@ -269,7 +269,7 @@ class _Again:
     reason: str = ""
 
     @classmethod
-    def of(cls, column: MetricColumn, *, wanted: bool, named: bool) -> _Again:
+    def of(cls, column: MetricColumn, *, wanted: bool, named: bool) -> _ShuffledScoring:
         if not wanted:
             return cls(None, "it was not asked for")
         try:
@@ -278,7 +278,7 @@ class _Again:
             return cls(None, f"the metric cannot be computed here: {error}")
         reason = ""
         if isinstance(found, JudgedMetric):
-            reason = "it asks a judge, who would have to be paid for every row again"
+            reason = "it asks a judge, which would cost a request for every row"
         elif Field.CONTEXTS not in found.spec.needs:
             reason = "it reads no contexts"
         elif not named and not all(
@@ -308,7 +308,7 @@ class _Again:
             return f"the run was scored without {', '.join(other)}"
         contexts = shuffled_contexts(samples, seed=seed, questions=record.cluster == BY_QUESTION)
         if contexts is None:
-            return "the rows have one question, or one list of contexts, among them all"
+            return "all rows have the same question or the same contexts"
         listener(Started("scoring with contexts shuffled", len(samples)))
         changed = [
             sample.answered(sample.response, passages)

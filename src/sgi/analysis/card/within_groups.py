@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.analysis.card.card import WithinGroups
 from sgi.analysis.card.controls import value_names
 from sgi.stats.bootstrap import shuffled_labels
 from sgi.stats.paired import holm
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.card.controls import Competitor, LabelledScores
-    from sgi.stats.confounds import Baseline, StratifiedAuroc
+    from sgi.stats.confounds import Baseline
 
     Codes = NDArray[np.int64]
     Labels = NDArray[np.bool_]
@@ -26,40 +27,8 @@ if TYPE_CHECKING:
 MIN_GROUPS, MAX_GROUPS = 2, 30
 """A column with fewer or more distinct values is not compared within its groups."""
 
-SIGNIFICANT = 0.05
 _SHUFFLES = 499
 _TIE = 1e-12
-
-
-@dataclass(frozen=True)
-class WithinGroups:
-    """The score among rows that share a value of a column, and the column as a ranking of its own.
-
-    A score can rank all rows well because it tells groups apart whose labels differ (Simpson's paradox).
-
-    Attributes:
-        column: the name of the column.
-        values: how many distinct values it has.
-        alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1]; the column's own ranking.
-        left_out: the same with each row's own label left out of that share; pairs of one group count half.
-        p: of the permutation test that the column says nothing of the labels, corrected for the number of
-            columns (Holm).
-        within: AUROC of the score over pairs of rows of the same group.
-        baselines: the same of the trivial scores, each in its direction on all rows.
-    """
-
-    column: str
-    values: int
-    alone: float
-    left_out: float
-    p: float
-    within: StratifiedAuroc
-    baselines: tuple[Baseline, ...]
-
-    @property
-    def ranks_labels(self) -> bool:
-        """Whether the column alone is shown to rank the labels."""
-        return self.p < SIGNIFICANT
 
 
 def within_groups(

@@ -90,7 +90,7 @@ def test_another_version_of_the_metric_is_another_score(database, monkeypatch):
 def test_one_list_of_contexts_for_all_cannot_be_shuffled(database):
     add_run(database, samples=samples(contexts=("the same",)), scores={"support": SCORES})
     made = card(database)
-    assert made.shuffled.reason == "the rows have one question, or one list of contexts, among them all"
+    assert made.shuffled.reason == "all rows have the same question or the same contexts"
     assert made.baselines[1].name == "overlap"
 
 
@@ -142,7 +142,7 @@ def test_a_calibration_held_against_the_rows_it_was_fitted_on_is_a_warning(datab
         spec = {"calibration": fitted} if fitted else {}
         with database.writing() as connection:
             connection.execute(sa.update(schema.runs).values(spec=spec))
-        return [told for told in card(database, metric).warnings if "fitted on these very rows" in told]
+        return [told for told in card(database, metric).warnings if "fitted on these rows" in told]
 
     assert len(warned(name, dataset="data of r1")) == 1
     assert warned(name, dataset="other data") == []
