@@ -61,12 +61,12 @@ def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
         assert math.isnan(scores.values[0])
         return
     assert 0 <= scores.values[0] <= 1
-    found = evidence_map(scores.details[0])
-    assert is_sound(found, sample)
-    assert all(math.isfinite(part.log_odds) for part in found.signals.values())
+    report = evidence_map(scores.details[0])
+    assert is_sound(report, sample)
+    assert all(math.isfinite(part.log_odds) for part in report.signals.values())
     json.dumps(scores.details[0], allow_nan=False)
     shown = evidence_map_view(scores.details[0], sample.contexts)
-    assert [sentence.text for sentence in shown.sentences] == [sentence.text for sentence in found.sentences]
+    assert [sentence.text for sentence in shown.sentences] == [sentence.text for sentence in report.sentences]
 
 
 @given(st.lists(_ROWS, min_size=2, max_size=3))

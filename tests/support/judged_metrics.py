@@ -114,8 +114,8 @@ class Echo(JudgedMetric[Echoes]):
     prompts: ClassVar = (ECHO,)
 
     async def ask(self, sample: Sample, judge: Any, /) -> Echoes:
-        made: Echoes = await judge.ask(ECHO.about(response=sample.response), Echoes)
-        return made
+        echoes: Echoes = await judge.ask(ECHO.about(response=sample.response), Echoes)
+        return echoes
 
     def texts(self, judged: Judged[Echoes], /) -> Iterable[str]:
         return [*judged.batch.question, *(text for found in judged.judgements for text in found.questions)]

@@ -83,7 +83,7 @@ class _BertScore(Metric):
     def __post_init__(self) -> None:
         _check_parameters(self.model, self.layer, {"idf": self.idf, "rescale": self.rescale})
         if self.baseline is not None:
-            object.__setattr__(self, "baseline", _checked_baseline(self.baseline))
+            object.__setattr__(self, "baseline", _check_baseline(self.baseline))
         if self.rescale:
             if self._baseline is None:
                 raise ValueError(
@@ -105,7 +105,7 @@ class _BertScore(Metric):
 
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
         """The references, and the responses that are compared with them; blank texts are not."""
-        for response, references in _compared(batch):
+        for response, references in _texts_of_rows(batch):
             yield from references
             if references and response:
                 yield response
@@ -114,7 +114,7 @@ class _BertScore(Metric):
         """The part against the best reference of each row, with all three in the details."""
         values, details = np.zeros(len(batch)), []
         blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
-        for row, (response, references) in enumerate(_compared(batch)):
+        for row, (response, references) in enumerate(_texts_of_rows(batch)):
             matches = self._matches(features.tokens, response, references) if references else []
             blank[row], empty[row] = not references, not matches
             values[row], detail = self._row(matches)
@@ -125,27 +125,29 @@ class _BertScore(Metric):
     def _matches(self, table: TokenTable, response: str, references: list[str]) -> list[_Match]:
         """The response beside each reference that has tokens."""
         weigh = _weights(table.frequencies, idf=self.idf)
-        given = table.of(response) if response else None
-        known = [found for text in references if not (found := table.of(text)).special.all()]
-        return [_matched(given, reference, weigh) for reference in known]
+        tokens = table.of(response) if response else None
+        reference_tokens = [
+            candidate for text in references if not (candidate := table.of(text)).special.all()
+        ]
+        return [_match(tokens, reference, weigh) for reference in reference_tokens]
 
     @property
     def _baseline(self) -> Baseline | None:
         if self.baseline is not None:
             return Baseline(*self.baseline)
-        found = self.token_model
-        return BASELINES.get((_bare(found.name), found.layer))
+        token_model = self.token_model
+        return BASELINES.get((_bare(token_model.name), token_model.layer))
 
     def _row(self, matches: list[_Match]) -> tuple[float, dict[str, JsonValue]]:
         """The best of the references, part by part, raw or rescaled; and what it was made of."""
         if not matches:
             return 0.0, {}
         raw = {name: _best([getattr(match, name) for match in matches]) for name in Baseline._fields}
-        details: dict[str, JsonValue] = {"raw": _known(raw)}
+        details: dict[str, JsonValue] = {"raw": _finite_or_none(raw)}
         chosen = raw
         if self._baseline is not None:
             chosen = {name: (raw[name] - b) / (1 - b) for name, b in self._baseline._asdict().items()}
-            details["rescaled"] = _known(chosen)
+            details["rescaled"] = _finite_or_none(chosen)
         windows = max(match.windows for match in matches)
         if windows > 1:
             details["windows"] = windows
@@ -264,7 +266,7 @@ def greedy_match(
     return np.clip(forth, 0, 1), np.clip(back, 0, 1)
 
 
-def _matched(response: TextTokens | None, reference: TextTokens, weigh: _Weigh) -> _Match:
+def _match(response: TextTokens | None, reference: TextTokens, weigh: _Weigh) -> _Match:
     if response is None or response.special.all():
         return _Match(0.0, 0.0, 0.0, reference.windows)
     forth, back = greedy_match(response.rows, reference.rows)
@@ -293,11 +295,11 @@ def _best(values: list[float]) -> float:
     return max((value for value in values if not math.isnan(value)), default=math.nan)
 
 
-def _known(values: Mapping[str, float]) -> dict[str, JsonValue]:
+def _finite_or_none(values: Mapping[str, float]) -> dict[str, JsonValue]:
     return {name: None if math.isnan(value) else value for name, value in values.items()}
 
 
-def _compared(batch: Batch) -> Iterator[tuple[str, list[str]]]:
+def _texts_of_rows(batch: Batch) -> Iterator[tuple[str, list[str]]]:
     """Each row's response, empty if blank, and those of its references that are not."""
     for response, references in zip(batch.response, batch.references, strict=True):
         yield response if response.strip() else "", [text for text in references if text.strip()]
@@ -309,7 +311,7 @@ def _bare(name: str) -> str:
     return _SAME_WEIGHTS.get(bare, bare)
 
 
-def _checked_baseline(values: object) -> tuple[float, float, float]:
+def _check_baseline(values: object) -> tuple[float, float, float]:
     if (
         not isinstance(values, (list, tuple))
         or len(values) != len(Baseline._fields)

@@ -82,8 +82,8 @@ class Calibration:
 
 
 def _detail(score: float, threshold: float, *, flagged: bool) -> dict[str, JsonValue]:
-    known = threshold + 0.0 if math.isfinite(threshold) else None
-    return {"score": score, "threshold": known, "verdict": "flagged" if flagged else "passed"}
+    finite_threshold = threshold + 0.0 if math.isfinite(threshold) else None
+    return {"score": score, "threshold": finite_threshold, "verdict": "flagged" if flagged else "passed"}
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ class Calibrated(MetricWrapper):
     >>> from sgi.stats.probability_maps import PlattMap
     >>> fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))
     >>> rows = Batch.of([Sample(id="1", response="in 1950", reference="1950 or later")])
-    >>> made = Calibrated(SquadTokenF1(), fitted)
-    >>> made.canonical
+    >>> metric = Calibrated(SquadTokenF1(), fitted)
+    >>> metric.canonical
     'calibrated(metric="squad_token_f1", calibration="3f2a")'
-    >>> made.score(made.prepare(rows), Features()).details[0]["verdict"]
+    >>> metric.score(metric.prepare(rows), Features()).details[0]["verdict"]
     'flagged'
     """
 

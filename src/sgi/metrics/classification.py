@@ -116,22 +116,24 @@ class _Classification(JudgedMetric[Classified]):
     def score(self, judged: Judged[Classified], features: Features, /) -> Scores:
         """Whether each row is of the class that counts; its class stands in the details."""
         del features
-        made = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
-        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(made)))
+        rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
+        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 
-    def _of_row(self, sample: Sample, found: Classified) -> Scores:
+    def _of_row(self, sample: Sample, classified: Classified) -> Scores:
         if _SAYS_SO[self.phrases](sample.response):
             return self._value("dont_know")
         if not reference_section(sample):
             return Scores.without_value(Status.UNDEFINED, ["the reference is blank"])
         if not sample.response.strip():
             return self._value("wrong", warning="the response is blank")
-        if found.verdict is None:  # kept evidence of a stricter rule, read under this one
+        if classified.verdict is None:  # kept evidence of a stricter rule, read under this one
             return Scores.without_value(Status.FAILED, ["the judge was not asked about this response"])
-        return self._value("correct" if found.verdict == "CORRECT" else "wrong")
+        return self._value("correct" if classified.verdict == "CORRECT" else "wrong")
 
-    def _value(self, found: AnswerClass, **detail: str) -> Scores:
-        return Scores.of(np.array([float(found == self._counted)]), details=[{"class": found, **detail}])
+    def _value(self, answer_class: AnswerClass, **detail: str) -> Scores:
+        return Scores.of(
+            np.array([float(answer_class == self._counted)]), details=[{"class": answer_class, **detail}]
+        )
 
 
 def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
@@ -174,8 +176,8 @@ class AnswerClassification(_Classification):
     >>> from sgi.kernel.judged_metric import Judged
     >>> replies = ["Paris.", "Lyon.", "I don't know."]
     >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
-    >>> found = [Classified(verdict="CORRECT"), Classified(verdict="WRONG"), Classified()]
-    >>> scores = AnswerClassification().score(Judged(rows, found), Features())
+    >>> judgements = [Classified(verdict="CORRECT"), Classified(verdict="WRONG"), Classified()]
+    >>> scores = AnswerClassification().score(Judged(rows, judgements), Features())
     >>> scores.values.tolist(), [detail["class"] for detail in scores.details]
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """

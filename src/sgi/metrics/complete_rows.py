@@ -57,16 +57,16 @@ class CompleteRows:
     @classmethod
     def _of(cls, batch: Batch, passages: Passages) -> Self:
         contexts = [[(at, text) for at, text in enumerate(row) if text.strip()] for row in batch.contexts]
-        kept = [
+        complete = [
             row for row in question_and_response(batch.question, batch.response).tolist() if contexts[row]
         ]
         if passages == "joined":
-            numbered = [[(0, SEPARATOR.join(text for _, text in contexts[row]))] for row in kept]
+            numbered = [[(0, SEPARATOR.join(text for _, text in contexts[row]))] for row in complete]
         else:
-            numbered = [contexts[row] for row in kept]
+            numbered = [contexts[row] for row in complete]
         positions = np.array([at for row in numbered for at, _ in row], dtype=np.int64)
         texts = Ragged.from_rows([text for _, text in row] for row in numbered)
-        return cls(batch, np.array(kept, dtype=np.int64), texts, positions)
+        return cls(batch, np.array(complete, dtype=np.int64), texts, positions)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -81,8 +81,8 @@ class CompleteRows:
     @cached_property
     def sentences(self) -> Ragged[str]:
         """The sentences of each response that has more than one; none for the others."""
-        found = (sentences(response) for response in self.responses)
-        return Ragged.from_rows(row if len(row) > 1 else () for row in found)
+        splits = (sentences(response) for response in self.responses)
+        return Ragged.from_rows(row if len(row) > 1 else () for row in splits)
 
     @property
     def texts(self) -> Iterable[str]:

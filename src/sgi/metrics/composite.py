@@ -73,16 +73,16 @@ def weighted_mean_of_parts(
 
     Source: document 002, section 5.
 
-    >>> kept = Scores.of(np.array([1.0]))
-    >>> lost = Scores.without_value(Status.MISSING, ["the sample has no contexts"])
-    >>> scores = weighted_mean_of_parts({"recall": kept, "precision": lost}, [0.5, 0.5])
+    >>> recall = Scores.of(np.array([1.0]))
+    >>> precision = Scores.without_value(Status.MISSING, ["the sample has no contexts"])
+    >>> scores = weighted_mean_of_parts({"recall": recall, "precision": precision}, [0.5, 0.5])
     >>> scores.values.tolist(), scores.details[0]["parts"]
     ([1.0], {'recall': 1.0, 'precision': None})
     """
     shares = [weight / max(weights) for weight in weights]
     n = len(next(iter(parts.values())))
-    made = [_row_of_parts(parts, shares, row, failed, high) for row in range(n)]
-    return Scores.assemble(n, ((np.array([row]), one) for row, one in enumerate(made)))
+    rows = [_row_of_parts(parts, shares, row, failed, high) for row in range(n)]
+    return Scores.assemble(n, ((np.array([row]), one) for row, one in enumerate(rows)))
 
 
 def _row_of_parts(
@@ -98,8 +98,10 @@ def _row_of_parts(
     broken = by_status.get(Status.FAILED, [])
     if not used or (broken and failed == "fail"):
         status = next(status for status in _WORST_FIRST if status in by_status)
-        told = "; ".join(f"{name}: {counted[name][0].reasons[row]}" for name in by_status[status])
-        return Scores.without_value(status, [told if status is Status.FAILED else f"{_NO_PART}: {told}"])
+        message = "; ".join(f"{name}: {counted[name][0].reasons[row]}" for name in by_status[status])
+        return Scores.without_value(
+            status, [message if status is Status.FAILED else f"{_NO_PART}: {message}"]
+        )
     total = math.fsum(counted[name][1] for name in used)
     value = math.fsum(counted[name][1] * float(counted[name][0].values[row]) for name in used) / total
     return Scores.of(np.array([min(high, value)]), details=[_detail(parts, row)])
@@ -183,11 +185,11 @@ class RagasScore(JudgedMetric[RagasParts]):
     >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
-    >>> found = RagasParts(
+    >>> parts = RagasParts(
     ...     faithfulness=Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),)),
     ...     context_recall=Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),)),
     ... )
-    >>> round(float(RagasScore().score(Judged(Batch.of([row]), [found]), Features()).values[0]), 4)
+    >>> round(float(RagasScore().score(Judged(Batch.of([row]), [parts]), Features()).values[0]), 4)
     60.0
     """
 
@@ -214,12 +216,12 @@ class RagasScore(JudgedMetric[RagasParts]):
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
         """The judgements of the parts whose fields the sample has, asked at once."""
         parts = [part for part in self._parts if _has_fields(part, sample)]
-        found = await _at_once([_asking(part, sample, judge) for part in parts])
-        by_name = {part.spec.name: answer for part, answer in zip(parts, found, strict=True)}
+        judgements = await _at_once([_ask_job(part, sample, judge) for part in parts])
+        by_name = {part.spec.name: answer for part, answer in zip(parts, judgements, strict=True)}
         errors = {name: answer for name, answer in by_name.items() if isinstance(answer, JudgeError)}
-        kept = {name: answer for name, answer in by_name.items() if name not in errors}
+        valid = {name: answer for name, answer in by_name.items() if name not in errors}
         return RagasParts(
-            **kept,
+            **valid,
             failed={name: str(error) for name, error in errors.items()},
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
@@ -236,15 +238,15 @@ class RagasScore(JudgedMetric[RagasParts]):
         parts = {}
         for part in self._parts:
             name = part.spec.name
-            found = [getattr(one, name) for one in judged.judgements]
+            judgements = [getattr(one, name) for one in judged.judgements]
             failed = {
                 row: one.failed[name] for row, one in enumerate(judged.judgements) if name in one.failed
             }
-            plain = _part_scores(part, judged.batch, found, features, failed)
+            plain = _part_scores(part, judged.batch, judgements, features, failed)
             parts[name] = replace(plain, values=plain.values * _PERCENT)
         scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
         rows = zip(scores.details, scores.ok, judged.judgements, strict=True)
-        details = [body if ok else {**body, **_reply_details(found)} for body, ok, found in rows]
+        details = [body if ok else {**body, **_reply_details(judgement)} for body, ok, judgement in rows]
         return replace(scores, details=tuple(details))
 
     @property
@@ -252,9 +254,9 @@ class RagasScore(JudgedMetric[RagasParts]):
         return _SAFE if self.conventions == "safe" else _DOCUMENT
 
 
-def _reply_details(found: RagasParts) -> dict[str, JsonValue]:
+def _reply_details(judgements: RagasParts) -> dict[str, JsonValue]:
     """The first unusable reply, as the details of a row that failed for it."""
-    return next((reply.details() for reply in found.replies.values()), {})
+    return next((reply.details() for reply in judgements.replies.values()), {})
 
 
 def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
@@ -291,13 +293,13 @@ class _Asking(Protocol):
     def __call__(self) -> Awaitable[BaseModel | JudgeError]: ...
 
 
-def _asking(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
+def _ask_job(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
     async def ask() -> BaseModel | JudgeError:
         try:
-            found: BaseModel = await part.ask(sample, judge)
+            judgement: BaseModel = await part.ask(sample, judge)
         except JudgeError as error:
             return error
-        return found
+        return judgement
 
     return ask
 
@@ -306,10 +308,10 @@ async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
     """What the jobs return, in their order; the first error of any of them ends the others and is raised."""
     import anyio
 
-    found: list[Any] = [None] * len(jobs)
+    results: list[Any] = [None] * len(jobs)
 
     async def run(place: int) -> None:
-        found[place] = await jobs[place]()
+        results[place] = await jobs[place]()
 
     try:
         async with anyio.create_task_group() as group:
@@ -317,7 +319,7 @@ async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
                 group.start_soon(run, place)
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    return found
+    return results
 
 
 @dataclass(frozen=True)
@@ -339,8 +341,8 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> found = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
-    >>> LlmJudgedOverall().score(Judged(row, [found]), Features()).values.tolist()
+    >>> ratings = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
+    >>> LlmJudgedOverall().score(Judged(row, [ratings]), Features()).values.tolist()
     [1.0]
     """
 
@@ -363,11 +365,11 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
         """The mean of each row's ratings."""
         parts = {}
         for part, rating in _RATED.items():
-            found = [
+            judgements = [
                 getattr(ratings, rating) if _has_fields(part, sample) else None
                 for sample, ratings in zip(judged.batch.samples, judged.judgements, strict=True)
             ]
-            parts[part.spec.name] = _part_scores(part, judged.batch, found, features)
+            parts[part.spec.name] = _part_scores(part, judged.batch, judgements, features)
         return weighted_mean_of_parts(parts, [1.0] * len(parts))
 
 

@@ -282,12 +282,12 @@ class LexicalAggregate(Metric):
         parts = {kind.spec.name: kind().score(batch, features) for kind in _WEIGHTS}
         values = np.array([part.values for part in parts.values()])
         weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
-        known = weights.sum(axis=0)
-        total = np.nansum(weights * values, axis=0) / np.where(known > 0, known, 1.0)
+        totals = weights.sum(axis=0)
+        total = np.nansum(weights * values, axis=0) / np.where(totals > 0, totals, 1.0)
         columns = {name: _or_none(part) for name, part in parts.items()}
         details = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         blank = np.array([reason == BLANK for reason in parts["bleu"].reasons], dtype=np.bool_)
-        undefined = {BLANK: blank, "none of its parts has a value": known == 0}
+        undefined = {BLANK: blank, "none of its parts has a value": totals == 0}
         return Scores.of(total, undefined=undefined, details=details)
 
 
@@ -314,8 +314,8 @@ def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
         total.append(grams.lengths[pairs.responses])
     counts = zip(np.transpose(common).tolist(), np.transpose(total).tolist(), strict=True)
     lengths = zip(total[0].tolist(), tokens.lengths[pairs.references].tolist(), strict=True)
-    made = (_bleu_of(*count, *length) for count, length in zip(counts, lengths, strict=True))
-    return np.fromiter(made, np.float64, len(pairs.references))
+    rows = (_bleu_of(*count, *length) for count, length in zip(counts, lengths, strict=True))
+    return np.fromiter(rows, np.float64, len(pairs.references))
 
 
 def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, reference: int) -> float:

@@ -15,9 +15,9 @@ def check_choice(name: str, value: object, choices: Any) -> None:
     >>> from typing import Literal
     >>> check_choice("scale", "cosine", Literal["cosine", "affine"])
     """
-    known = get_args(choices)
-    if value not in known:
-        raise ValueError(f"{name} is one of {', '.join(known)}, not {value!r}")
+    values = get_args(choices)
+    if value not in values:
+        raise ValueError(f"{name} is one of {', '.join(values)}, not {value!r}")
 
 
 def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...]:

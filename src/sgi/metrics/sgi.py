@@ -41,8 +41,8 @@ class _OfPassages(Metric[CompleteRows]):
     _always: ClassVar[bool] = False  # whether a passage that is the question again has a value too
 
     def __post_init__(self) -> None:
-        if self.passages not in (known := get_args(Passages)):
-            raise ValueError(f"passages is one of {', '.join(known)}, not {self.passages!r}")
+        if self.passages not in (choices := get_args(Passages)):
+            raise ValueError(f"passages is one of {', '.join(choices)}, not {self.passages!r}")
 
     def prepare(self, rows: Batch, /) -> CompleteRows:
         """Select the rows that can have a value."""
@@ -148,8 +148,8 @@ class SemanticGroundingIndex(_OfPassages):
             if copy:
                 detail[VERBATIM_COPY] = True
         if self.sentences:
-            for detail, found in zip(details, self._sentences(rows, angles, vectors), strict=True):
-                detail["sentences"] = found
+            for detail, sentence_values in zip(details, self._sentences(rows, angles, vectors), strict=True):
+                detail["sentences"] = sentence_values
         return details
 
     def _sentences(
@@ -294,12 +294,15 @@ def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonV
     numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
     places = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
     for row, at in enumerate(rows.kept):
-        found: list[JsonValue] = [None] * len(rows.batch.contexts[at])
+        row_values: list[JsonValue] = [None] * len(rows.batch.contexts[at])
         for place, number in zip(places[row], numbers[row], strict=True):
-            found[place] = number
-        yield found
+            row_values[place] = number
+        yield row_values
 
 
 def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
     """JSON's numbers, None where there is none."""
-    return [value if known else None for value, known in zip(values.tolist(), defined.tolist(), strict=True)]
+    return [
+        value if is_defined else None
+        for value, is_defined in zip(values.tolist(), defined.tolist(), strict=True)
+    ]

@@ -115,9 +115,9 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", _names(self.models))
-        for name, known in (("aggregate", get_args(Aggregate)), ("scale", get_args(Scale))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        for name, choices in (("aggregate", get_args(Aggregate)), ("scale", get_args(Scale))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}")
         if self.threshold is None:
             if self.aggregate == "majority":
                 raise ValueError("a majority is counted of models that reach a threshold; give one")
@@ -172,13 +172,13 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     def _reading(self, value: float, cut: Sequence[str]) -> dict[str, JsonValue]:
         """The band of a cosine, which shares of votes and other scales have not; and what a model cut."""
-        found: dict[str, JsonValue] = {}
+        details: dict[str, JsonValue] = {}
         both = len(cut) > 1
         if self.threshold is None and self.scale == "cosine":
-            found["band"] = _TRUNCATED if both else next(band for least, band in _BANDS if value >= least)
+            details["band"] = _TRUNCATED if both else next(band for least, band in _BANDS if value >= least)
         if cut:
-            found["truncated"] = list(cut)
-        return found | ({"warning": _BEGINNINGS} if both else {})
+            details["truncated"] = list(cut)
+        return details | ({"warning": _BEGINNINGS} if both else {})
 
 
 class ComparedTexts(NamedTuple):
@@ -194,13 +194,13 @@ class ComparedTexts(NamedTuple):
     def of(cls, batch: Batch) -> ComparedTexts:
         """Pair the texts of a batch."""
         response, references = batch.response, batch.references
-        kept = [
+        complete = [
             (row, response[row], text)
             for row, text in zip(references.owners.tolist(), references.values, strict=True)
             if text.strip() and response[row].strip()
         ]
-        rows = np.fromiter((row for row, _, _ in kept), dtype=np.int64, count=len(kept))
-        return cls(batch, rows, tuple(r for _, r, _ in kept), tuple(t for _, _, t in kept))
+        rows = np.fromiter((row for row, _, _ in complete), dtype=np.int64, count=len(complete))
+        return cls(batch, rows, tuple(r for _, r, _ in complete), tuple(t for _, _, t in complete))
 
     def nearest(self, table: VectorTable, scale: Scale) -> NDArray[np.float64]:
         """The similarity to the nearest reference by one model, shape (n,); 0 where nothing is compared."""
@@ -213,12 +213,12 @@ class ComparedTexts(NamedTuple):
     def truncated(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
         """The rows with a text that one of the models cut: response, reference or both."""
         texts = frozenset().union(*(table.truncated for table in tables))
-        found: dict[int, dict[str, None]] = {}
+        names_by_row: dict[int, dict[str, None]] = {}
         for row, *pair in zip(self.rows.tolist(), self.responses, self.references, strict=True):
             for name, text in zip(("response", "reference"), pair, strict=True):
                 if text in texts:
-                    found.setdefault(row, {})[name] = None
-        return {row: tuple(names) for row, names in found.items()}
+                    names_by_row.setdefault(row, {})[name] = None
+        return {row: tuple(names) for row, names in names_by_row.items()}
 
 
 def _euclidean(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -75,9 +75,9 @@ def test_a_judge_that_keeps_its_word_gives_values(clean):
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_broken_judge_never_gives_another_value(fault, clean):
-    made = sgi.evaluate(ROWS, ASKING, judge=judge_with(fault), cache=False, max_failures=1.0)
+    result = sgi.evaluate(ROWS, ASKING, judge=judge_with(fault), cache=False, max_failures=1.0)
     spoiled = 0
-    for name, scores in made.items():
+    for name, scores in result.items():
         kept = scores.values == clean[name].values
         assert (np.isnan(scores.values) | kept).all(), name
         spoiled += int((~scores.ok & clean[name].ok).sum())

@@ -111,10 +111,10 @@ def test_details_of_another_length_are_refused(details):
 
 
 def test_without_value():
-    found = Scores.without_value(Status.MISSING, ["no question", "no response"])
-    assert found.status.tolist() == ["missing", "missing"]
-    assert found.reasons == ("no question", "no response")
-    assert np.isnan(found.values).all()
+    scores = Scores.without_value(Status.MISSING, ["no question", "no response"])
+    assert scores.status.tolist() == ["missing", "missing"]
+    assert scores.reasons == ("no question", "no response")
+    assert np.isnan(scores.values).all()
 
 
 def test_assemble_puts_every_part_in_its_place():
@@ -123,11 +123,11 @@ def test_assemble_puts_every_part_in_its_place():
         (np.array([1]), Scores.without_value(Status.FAILED, ["gave up"])),
         (np.array([], dtype=np.int64), Scores.of(np.zeros(0))),
     ]
-    found = Scores.assemble(3, parts)
-    np.testing.assert_array_equal(found.values, [1.0, np.nan, 3.0])
-    assert found.status.tolist() == ["ok", "failed", "ok"]
-    assert found.reasons == ("", "gave up", "")
-    assert found.details == ({"n": 1}, {}, {"n": 3})
+    scores = Scores.assemble(3, parts)
+    np.testing.assert_array_equal(scores.values, [1.0, np.nan, 3.0])
+    assert scores.status.tolist() == ["ok", "failed", "ok"]
+    assert scores.reasons == ("", "gave up", "")
+    assert scores.details == ({"n": 1}, {}, {"n": 3})
 
 
 def test_assemble_refuses_a_row_that_no_part_covers():

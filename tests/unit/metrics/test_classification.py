@@ -42,10 +42,10 @@ def test_each_answer_has_one_class_and_each_count_its_own(sample, script, name, 
     assert scores.details[0]["class"] == name
     assert scores.values.tolist() == [float(name == "correct")]
     counts = [scored(kind(), sample, evidence) for kind in COUNTS]
-    assert [float(found.values[0]) for found in counts] == [
+    assert [float(run.values[0]) for run in counts] == [
         float(name == one) for one in ("correct", "wrong", "dont_know")
     ]
-    assert {found.details[0]["class"] for found in counts} == {name}
+    assert {run.details[0]["class"] for run in counts} == {name}
 
 
 def test_all_of_them_ask_in_the_same_words():
@@ -78,14 +78,14 @@ def test_by_the_documents_rule_a_phrase_may_stand_anywhere():
     for response in ("The unknown soldier.", "I'm not sure, but it was Paris."):
         evidence, inquiries = asked(AnswerClassification(phrases="substring"), answer(response), {})
         assert inquiries == []
-        found = scored(AnswerClassification(phrases="substring"), answer(response), evidence)
-        assert found.details[0]["class"] == "dont_know"
+        run = scored(AnswerClassification(phrases="substring"), answer(response), evidence)
+        assert run.details[0]["class"] == "dont_know"
 
 
 def test_kept_evidence_is_read_under_the_other_rule_and_never_guessed():
     sample = answer("The unknown soldier.")
-    found = scored(AnswerClassification(phrases="substring"), sample, Classified(verdict="CORRECT"))
-    assert found.details[0]["class"] == "dont_know"
+    run = scored(AnswerClassification(phrases="substring"), sample, Classified(verdict="CORRECT"))
+    assert run.details[0]["class"] == "dont_know"
     unasked = scored(AnswerClassification(), sample, Classified())
     assert (unasked.status[0], unasked.reasons[0]) == (
         "failed",

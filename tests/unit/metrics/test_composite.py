@@ -46,15 +46,15 @@ def of_cosine(parts, cosine, **settings):
 
 @pytest.mark.parametrize("conventions", ["document", "safe"])
 def test_the_values_that_document_002_prints(conventions):
-    found = Answered(questions=("Q?",))
-    local = RagasParts(faithfulness=claimed(1), context_recall=claimed(1, 1), answer_relevance=found)
+    answered = Answered(questions=("Q?",))
+    local = RagasParts(faithfulness=claimed(1), context_recall=claimed(1, 1), answer_relevance=answered)
     basic = RagasParts(
         faithfulness=claimed(0),
         context_precision=retrieved([False, False]),
         context_recall=claimed(0),
-        answer_relevance=found,
+        answer_relevance=answered,
     )
-    alone = RagasParts(answer_relevance=found)
+    alone = RagasParts(answer_relevance=answered)
     values = [of_cosine(parts, 0.8327, conventions=conventions).values[0] for parts in (local, basic, alone)]
     assert [round(value, 2) for value in values] == [93.73, 24.98, 83.27]
 

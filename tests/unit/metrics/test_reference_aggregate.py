@@ -10,7 +10,7 @@ PAIR = {"response": "The capital of France is Paris.", "reference": "Paris is th
 
 
 def test_it_is_the_weighted_mean_of_its_two_parts():
-    made = sgi.evaluate(
+    result = sgi.evaluate(
         [PAIR],
         [
             "semantic_similarity",
@@ -19,11 +19,11 @@ def test_it_is_the_weighted_mean_of_its_two_parts():
             "reference_aggregate(weight=0.5)",
         ],
     )
-    meaning, wording = (made[name].values[0] for name in ("semantic_similarity", "lexical_aggregate"))
+    meaning, wording = (result[name].values[0] for name in ("semantic_similarity", "lexical_aggregate"))
     assert wording == pytest.approx(0.5539, abs=1e-4)
-    assert made["reference_aggregate"].values[0] == pytest.approx(0.9 * meaning + 0.1 * wording)
-    assert made["reference_aggregate(weight=0.5)"].values[0] == pytest.approx((meaning + wording) / 2)
-    assert made["reference_aggregate"].details[0]["parts"] == pytest.approx(
+    assert result["reference_aggregate"].values[0] == pytest.approx(0.9 * meaning + 0.1 * wording)
+    assert result["reference_aggregate(weight=0.5)"].values[0] == pytest.approx((meaning + wording) / 2)
+    assert result["reference_aggregate"].details[0]["parts"] == pytest.approx(
         {"semantic_similarity": meaning, "lexical_aggregate": wording}
     )
 

@@ -95,11 +95,11 @@ def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(scrip
 
 
 def test_similarity_is_the_mean_of_the_best(script):
-    found = evidence_map(
+    report = evidence_map(
         sentences=(sentence(TALL, similarity=(0.2, 0.6)), sentence(SOLD, similarity=(0.4, 0.1)))
     )
-    assert script.similarity(found) == pytest.approx(0.5)
-    assert script.similarities(found).splitlines()[-1] == "| 2 | 0.40 | 0.10 |"
+    assert script.similarity(report) == pytest.approx(0.5)
+    assert script.similarities(report).splitlines()[-1] == "| 2 | 0.40 | 0.10 |"
 
 
 def test_long_texts_are_cut_to_one_line(script):

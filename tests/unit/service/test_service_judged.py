@@ -26,15 +26,15 @@ QUESTION, REFERENCE, ANSWER = "Who wrote Emma?", "Jane Austen", "Austen did."
 
 def evaluate(judge, save=None, database=None, **more):
     async def work():
-        made = RAGEvalService(judge=judge, embedder=HashEmbedder(), database=database, **more)
-        async with made as service:
-            found = await service.generate_and_evaluate(
+        service_context = RAGEvalService(judge=judge, embedder=HashEmbedder(), database=database, **more)
+        async with service_context as service:
+            evaluation = await service.generate_and_evaluate(
                 QUESTION, REFERENCE, answer=ANSWER, contexts=["Emma is by Jane Austen."]
             )
             if save is None:
-                return found, None
-            service.save_evaluation_to_db(save, "emma", found)
-            return found, service.get_full_by_run_and_qa(save, "emma")
+                return evaluation, None
+            service.save_evaluation_to_db(save, "emma", evaluation)
+            return evaluation, service.get_full_by_run_and_qa(save, "emma")
 
     return anyio.run(work)
 
@@ -93,11 +93,11 @@ def test_a_run_of_the_service_is_signed_with_judge_and_prompts_as_any_other(tmp_
         "contexts": ["Emma is by Jane Austen."],
         "reference": REFERENCE,
     }
-    made = sgi.evaluate(
+    result = sgi.evaluate(
         [row], list(DEFAULT_METRICS + JUDGED_METRICS), HashEmbedder(), judge=ScriptedJudge(RATINGS)
     )
-    assert record.signature == made.signature
-    assert {name: found.provenance for name, found in scored.metrics.items()} == made.provenance
+    assert record.signature == result.signature
+    assert {name: found.provenance for name, found in scored.metrics.items()} == result.provenance
     assert "|judge:scripted@" in record.signature
     assert f"judge:{record.spec['judge']}|" in record.signature
 

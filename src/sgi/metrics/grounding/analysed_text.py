@@ -49,7 +49,7 @@ def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
             return compute(text)
         if compute not in text.results:
             text.results[compute] = compute(text)
-        found: T = text.results[compute]
-        return found
+        result: T = text.results[compute]
+        return result
 
     return computed

@@ -84,11 +84,11 @@ class ResponseText:
         slices = tuple(slice(*np.searchsorted(words.starts, span).tolist()) for span in spans)
         about = tuple(find_meta_statements(text[start:end]) for start, end in spans)
         claims = np.ones(len(words), dtype=np.bool_)
-        for (start, _), part, said in zip(spans, slices, about, strict=True):
+        for (start, _), part, meta_spans in zip(spans, slices, about, strict=True):
             inside, starts = claims[part], words.starts[part] - start
-            for first, last in said.spans:
+            for first, last in meta_spans.spans:
                 inside[(starts >= first) & (starts < last)] = False
-            if said.silent:
+            if meta_spans.silent:
                 inside[:] = False
         claims.setflags(write=False)
         return cls(text, words, spans, slices, about, claims)
@@ -142,20 +142,20 @@ class ResponseAnalysis:
             passages: the passages that are not blank, or their index.
             question: the question; "" where there is none.
         """
-        stated = response if isinstance(response, ResponseText) else ResponseText.of(response)
+        response_text = response if isinstance(response, ResponseText) else ResponseText.of(response)
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            () if about.silent else _checked(stated.text[start:end], about, index.texts, question)
-            for (start, end), about in zip(stated.spans, stated.about, strict=True)
+            () if about.silent else _checked(response_text.text[start:end], about, index.texts, question)
+            for (start, end), about in zip(response_text.spans, response_text.about, strict=True)
         ]
         sentences = tuple(
             Sentence(*span, words, about.silent, checked)
             for span, words, about, checked in zip(
-                stated.spans, stated.slices, stated.about, checks, strict=True
+                response_text.spans, response_text.slices, response_text.about, checks, strict=True
             )
         )
-        support = TokenSupport.of(stated.words, stated.slices, index, stated.claims)
-        return cls(stated.text, index.texts, question, support, stated.claims, sentences)
+        support = TokenSupport.of(response_text.words, response_text.slices, index, response_text.claims)
+        return cls(response_text.text, index.texts, question, support, response_text.claims, sentences)
 
     @property
     def words(self) -> Words:

@@ -152,9 +152,9 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     nli: str = ""
 
     def __post_init__(self) -> None:
-        named: object = self.nli
-        if not isinstance(named, str):
-            raise TypeError(f"nli is the name of an entailment model or its folder, not {named!r}")
+        model_name: object = self.nli
+        if not isinstance(model_name, str):
+            raise TypeError(f"nli is the name of an entailment model or its folder, not {model_name!r}")
 
     @property
     def entailment_model(self) -> str:
@@ -191,7 +191,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, analysis in zip(usable, _analyses(rows[number] for number in usable), strict=True):
             entailed = ResponseEntailment.of(analysis, features.entailments) if self.nli else None
-            values[number], details[number] = _scored(rows[number], analysis, features.vectors, entailed)
+            values[number], details[number] = _score_row(rows[number], analysis, features.vectors, entailed)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -199,16 +199,18 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return Scores.of(values, undefined=undefined, details=details)
 
 
-def _scored(
+def _score_row(
     row: PreparedRow, analysis: ResponseAnalysis, vectors: VectorTable, entailed: ResponseEntailment | None
 ) -> tuple[float, dict[str, JsonValue]]:
     question = vectors.rows([analysis.question])[0] if analysis.question else None
     similarity = PassageSimilarity.of(
-        vectors.rows(row.stated), [vectors.rows(found) for found in row.passage_sentences], question
+        vectors.rows(row.stated),
+        [vectors.rows(sentences) for sentences in row.passage_sentences],
+        question,
     )
     whole, each = signals_of(analysis, similarity), _by_sentence(analysis, similarity)
     logistic = grounding_model().logistic
-    measured = table([whole, *(found for found in each if found is not None)])
+    measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
     odds = parts.sum(axis=1) + logistic.intercept
     if entailed is not None:
@@ -216,13 +218,16 @@ def _scored(
     scores, contributions = iter(sigmoid(odds).tolist()), iter(parts.tolist())
     value, signals = next(scores), _parts(whole, next(contributions))
     by_sentence = [
-        None if found is None else SentenceScore(next(scores), next(contributions)) for found in each
+        None if signals_or_none is None else SentenceScore(next(scores), next(contributions))
+        for signals_or_none in each
     ]
     origin = OriginalTexts(row.sample.response, row.response, row.passages, row.positions)
-    found = build_evidence_map(analysis, similarity, row.passage_sentences, origin, by_sentence, signals)
+    evidence_map = build_evidence_map(
+        analysis, similarity, row.passage_sentences, origin, by_sentence, signals
+    )
     if entailed is not None:
-        found = entailed.shown_in(found)
-    return value, found.model_dump(mode="json")
+        evidence_map = entailed.shown_in(evidence_map)
+    return value, evidence_map.model_dump(mode="json")
 
 
 def _by_sentence(analysis: ResponseAnalysis, similarity: PassageSimilarity) -> list[Signals | None]:

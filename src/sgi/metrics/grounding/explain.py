@@ -65,7 +65,7 @@ def build_evidence_map(
         scores: of each sentence; None where it claims nothing.
         signals: the signals of the whole response.
     """
-    shown: list[SentenceEvidence] = []
+    sentences: list[SentenceEvidence] = []
     used: set[int] = set()
     for number, (sentence, scored) in enumerate(zip(analysis.sentences, scores, strict=True)):
         places = analysis.support.places[number]
@@ -75,13 +75,13 @@ def build_evidence_map(
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
         start, end = origin.read.written(sentence.start, sentence.end)
-        shown.append(
+        sentences.append(
             SentenceEvidence(
                 text=origin.response[start:end],
                 start=start,
                 end=end,
                 score=None if scored is None else round(scored.score, _DIGITS),
-                contributions=_named(scored),
+                contributions=_named_contributions(scored),
                 about_passages=sentence.silent,
                 passage=origin.positions[best],
                 beside=passage_sentences[best][similarity.place[number, best]],
@@ -92,7 +92,7 @@ def build_evidence_map(
         )
     unused = tuple(position for at, position in enumerate(origin.positions) if at not in used)
     return EvidenceMap(
-        signals=dict(signals), sentences=tuple(shown), passages=origin.positions, unused=unused
+        signals=dict(signals), sentences=tuple(sentences), passages=origin.positions, unused=unused
     )
 
 
@@ -131,9 +131,9 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
 
 def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEvidence:
     start, end = origin.read.written(sentence.start + check.fact.start, sentence.start + check.fact.end)
-    found: tuple[int | None, int | None] = (None, None)
+    location: tuple[int | None, int | None] = (None, None)
     if check.passage is not None and check.start is not None and check.end is not None:
-        found = origin.passages[check.passage].written(check.start, check.end)
+        location = origin.passages[check.passage].written(check.start, check.end)
     return FactEvidence(
         fact=origin.response[start:end],
         kind=check.fact.kind.value,
@@ -142,12 +142,12 @@ def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEviden
         verdict=check.verdict.value,
         passage=None if check.passage is None else origin.positions[check.passage],
         found=check.found,
-        found_start=found[0],
-        found_end=found[1],
+        found_start=location[0],
+        found_end=location[1],
         how=check.how,
     )
 
 
-def _named(judged: SentenceScore | None) -> dict[str, float]:
+def _named_contributions(judged: SentenceScore | None) -> dict[str, float]:
     parts = () if judged is None else judged.contributions
     return {name: round(part, _DIGITS) + 0.0 for name, part in zip(Signals._fields, parts, strict=False)}

@@ -93,8 +93,8 @@ class MetaStatements(NamedTuple):
 def find_meta_statements(sentence: str) -> MetaStatements:
     """Find the parts of an English sentence that are about the passages; they claim nothing about the world.
 
-    >>> said = find_meta_statements("Based on passage 2, it opened in 1889.")
-    >>> said.spans, said.silent
+    >>> spans = find_meta_statements("Based on passage 2, it opened in 1889.")
+    >>> spans.spans, spans.silent
     (((0, 19),), False)
     >>> [find_meta_statements(text).silent for text in ("The height is not mentioned.", "I don't know.")]
     [True, True]
@@ -104,9 +104,9 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     clauses = _clauses(sentence) if _DENYING.search(sentence) else []
     silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
     patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
-    named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
+    name_spans = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     return MetaStatements(
-        tuple(merge_spans([*silent, *named])), bool(clauses) and len(silent) == len(clauses)
+        tuple(merge_spans([*silent, *name_spans])), bool(clauses) and len(silent) == len(clauses)
     )
 
 

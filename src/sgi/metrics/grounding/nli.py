@@ -50,8 +50,8 @@ def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
     for number, sentence in enumerate(analysis.sentences):
         nearest = analysis.support.nearest(number) if analysis.claims[sentence.words].any() else ()
         best = dict.fromkeys(analysis.passages[place] for place in nearest)
-        stated = analysis.response[sentence.start : sentence.end]
-        pairs.append(tuple((passage, stated) for passage in islice(best, MOST_PASSAGES)))
+        statement = analysis.response[sentence.start : sentence.end]
+        pairs.append(tuple((passage, statement) for passage in islice(best, MOST_PASSAGES)))
     return pairs
 
 
@@ -99,22 +99,22 @@ class ResponseEntailment:
     @property
     def least(self) -> float:
         """The entailment of the sentence that follows least; NaN where none claims anything."""
-        found = [sentence.entailment for sentence in self.sentences if sentence is not None]
-        return min(found, default=float("nan"))
+        entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
+        return min(entailments, default=float("nan"))
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
         """The part of the response, and after it of each sentence that claims something; 0 of none."""
-        found = [sentence.entailment for sentence in self.sentences if sentence is not None]
-        return _part([self.least, *found])
+        entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
+        return _part([self.least, *entailments])
 
     def shown_in(self, evidence: EvidenceMap) -> EvidenceMap:
         """The map with this signal, and with entailment and contradiction of each sentence."""
         value, part = self.least, float(self.log_odds[0])
         signal = SignalPart(value=None if np.isnan(value) else round(value, 6), log_odds=round(part, _DIGITS))
         sentences = tuple(
-            shown if found is None else shown.model_copy(update=_rounded(found))
-            for shown, found in zip(evidence.sentences, self.sentences, strict=True)
+            sentence if entailment is None else sentence.model_copy(update=_rounded_scores(entailment))
+            for sentence, entailment in zip(evidence.sentences, self.sentences, strict=True)
         )
         return evidence.model_copy(
             update={"signals": {**evidence.signals, SIGNAL: signal}, "sentences": sentences}
@@ -122,12 +122,12 @@ class ResponseEntailment:
 
 
 def _most(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
-    found = table.pairs(pairs)
-    against = found.contradiction[~np.isnan(found.contradiction)]
+    scores = table.pairs(pairs)
+    against = scores.contradiction[~np.isnan(scores.contradiction)]
     return SentenceEntailment(
-        float(found.entailment.max()),
+        float(scores.entailment.max()),
         float(against.max()) if against.size else None,
-        int(found.windows.max()),
+        int(scores.windows.max()),
     )
 
 
@@ -140,10 +140,10 @@ def _part(entailment: Sequence[float]) -> NDArray[np.float64]:
     return np.where(np.isnan(values), 0.0, part)
 
 
-def _rounded(found: SentenceEntailment) -> dict[str, float | int | None]:
-    against = found.contradiction
+def _rounded_scores(sentence: SentenceEntailment) -> dict[str, float | int | None]:
+    against = sentence.contradiction
     return {
-        "entailment": round(found.entailment, _DIGITS),
+        "entailment": round(sentence.entailment, _DIGITS),
         "contradiction": None if against is None else round(against, _DIGITS),
-        "entailment_windows": found.windows,
+        "entailment_windows": sentence.windows,
     }

@@ -74,11 +74,11 @@ class PassageIndex:
         analysed = tuple(map(AnalysedText.of, texts))
         read = tuple(map(split_words, analysed))
         starts = np.cumsum([0, *(len(words) + WIDTH for words in read[:-1])])[: len(read)]
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        positions: defaultdict[str, list[int]] = defaultdict(list)
         for start, words in zip(starts.tolist(), read, strict=True):
             for place, stem in enumerate(words.stems, start):
-                found[stem].append(place)
-        return cls(analysed, read, starts, {stem: np.array(where) for stem, where in found.items()})
+                positions[stem].append(place)
+        return cls(analysed, read, starts, {stem: np.array(where) for stem, where in positions.items()})
 
     def forget(self) -> None:
         """Drop what the passages keep of their analysis."""

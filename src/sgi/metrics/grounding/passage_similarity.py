@@ -45,10 +45,10 @@ class PassageSimilarity:
         [[1.0, 1.0], [0.0, 1.0]]
         """
         cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
-        best = np.stack([found.max(axis=1) for found in cosines], axis=1)
-        place = np.stack([found.argmax(axis=1) for found in cosines], axis=1)
-        asked = np.full(len(statements), NO_QUESTION) if question is None else statements @ question
-        return cls(best, place, np.asarray(asked, dtype=np.float64))
+        best = np.stack([matrix.max(axis=1) for matrix in cosines], axis=1)
+        place = np.stack([matrix.argmax(axis=1) for matrix in cosines], axis=1)
+        to_question = np.full(len(statements), NO_QUESTION) if question is None else statements @ question
+        return cls(best, place, np.asarray(to_question, dtype=np.float64))
 
     def least_margin(self, sentences: Sequence[int]) -> float:
         """The least margin of these sentences; NaN of none."""
@@ -57,5 +57,5 @@ class PassageSimilarity:
     @cached_property
     def margins(self) -> list[float]:
         """The cosine of each sentence with the most similar passage, less that with the question."""
-        found: list[float] = (self.best.max(axis=1) - self.question).tolist()
-        return found
+        numbers: list[float] = (self.best.max(axis=1) - self.question).tolist()
+        return numbers

@@ -72,22 +72,22 @@ def signals_of(
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> axis = np.eye(2, dtype=np.float32)
     >>> beside = PassageSimilarity.of(axis[:1], [axis], axis[1])
-    >>> found = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), beside)
-    >>> found.known, found.numbers, found.nearness
+    >>> signals = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), beside)
+    >>> signals.known, signals.numbers, signals.nearness
     (0.6666666666666666, -1.0, 1.0)
     """
     numbers = range(len(analysis.sentences)) if number is None else (number,)
     chosen = [analysis.sentences[at] for at in numbers]
     part = slice(None) if number is None else analysis.sentences[number].words
-    words, known, copied = analysis.claims[part], analysis.known[part], analysis.copied[part]
+    words, in_passages, copied = analysis.claims[part], analysis.known[part], analysis.copied[part]
     content = words & analysis.words.content[part]
     content = content if content.any() else words
     new = content & ~analysis.in_question[part]
     new = new if new.any() else content
     counted_words = int(np.count_nonzero(content))
-    known_words = known[words]
+    known_words = in_passages[words]
     return Signals(
-        worst_window(known[content], STRETCH),
+        worst_window(in_passages[content], STRETCH),
         worst_window(known_words, _NARROW),
         worst_window(known_words, STRETCH),
         worst_window(analysis.support.paired[part][new], STRETCH),

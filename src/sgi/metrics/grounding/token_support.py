@@ -39,12 +39,12 @@ class TokenSupport:
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
-    >>> said = split_words("It was built in Paris")
+    >>> response_words = split_words("It was built in Paris")
     >>> passages = PassageIndex.of(["Paris is old", "built in 1889 in Paris"])
-    >>> found = TokenSupport.of(said, [slice(0, 5)], passages)
-    >>> found.places, found.known.tolist(), found.run.tolist()
+    >>> support = TokenSupport.of(response_words, [slice(0, 5)], passages)
+    >>> support.places, support.known.tolist(), support.run.tolist()
     (((Window(passage=1, start=0),),), [False, False, True, True, True], [0, 0, 2, 2, 2])
-    >>> found.nearest(0)
+    >>> support.nearest(0)
     (1, 0)
     """
 
@@ -58,7 +58,7 @@ class TokenSupport:
     @classmethod
     def of(
         cls,
-        said: Words,
+        response_words: Words,
         sentences: Sequence[slice],
         on: PassageIndex,
         claims: NDArray[np.bool_] | None = None,
@@ -66,31 +66,31 @@ class TokenSupport:
         """Match a response with its passages.
 
         Args:
-            said: the response.
+            response_words: the response.
             sentences: the words of each of its sentences.
             on: the passages.
             claims: the words to look for, shape (n,); None for all.
         """
-        claims = np.ones(len(said), dtype=np.bool_) if claims is None else claims
-        sought = _SoughtWords.of(said, sentences, claims, on)
+        claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
+        sought = _SoughtWords.of(response_words, sentences, claims, on)
         places, has = sought.coverage.choose(sought.words)
         has = np.pad(has, ((0, 0), (0, 1)))  # the last is of words that are not looked for
-        known = np.zeros(len(said), dtype=np.bool_)
-        paired, run = known.copy(), np.zeros(len(said), dtype=np.int64)
-        pairs, runs = _Pairs.of(said), said.runs()
+        in_passages = np.zeros(len(response_words), dtype=np.bool_)
+        paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
+        pairs, runs = _Pairs.of(response_words), response_words.runs()
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             around = _around(places[number], on)
-            known[words] = has[number, sought.row[words]]
-            for place in np.flatnonzero(~said.content[words] & ~known[words]).tolist():
-                known[words.start + place] = said.stems[words.start + place] in around
+            in_passages[words] = has[number, sought.row[words]]
+            for place in np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist():
+                in_passages[words.start + place] = response_words.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
                     within = pairs.within(on.passages[passage])
                     shared[passage] = within, _covering(runs, on.runs(passage))
                 paired[words] |= shared[passage][0][words]
                 np.maximum(run[words], shared[passage][1][words], out=run[words])
-        return cls(said, tuple(places), known, paired, run, sought)
+        return cls(response_words, tuple(places), in_passages, paired, run, sought)
 
     def nearest(self, number: int) -> tuple[int, ...]:
         """All passages, first those with a window that has the most words of a sentence."""
@@ -110,20 +110,22 @@ class _SoughtWords(NamedTuple):
     passages: int
 
     @classmethod
-    def of(cls, said: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex) -> Self:
+    def of(
+        cls, response_words: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex
+    ) -> Self:
         """Look for the content words of each sentence, or for all its words where it has none."""
         rows: dict[str, int] = {}
-        found = []
+        sentence_rows = []
         for words in sentences:
             claimed = claims[words]
-            chosen = claimed & said.content[words]
+            chosen = claimed & response_words.content[words]
             chosen = chosen if chosen.any() else claimed
-            stems = compress(said.stems[words], chosen.tolist())
-            found.append([rows.setdefault(stem, len(rows)) for stem in stems])
-        has = np.zeros((len(found), len(rows)), dtype=np.bool_)
-        for number, places in enumerate(found):
+            stems = compress(response_words.stems[words], chosen.tolist())
+            sentence_rows.append([rows.setdefault(stem, len(rows)) for stem in stems])
+        has = np.zeros((len(sentence_rows), len(rows)), dtype=np.bool_)
+        for number, places in enumerate(sentence_rows):
             has[number, places] = True
-        row = np.array([rows.get(stem, -1) for stem in said.stems], dtype=np.int64)
+        row = np.array([rows.get(stem, -1) for stem in response_words.stems], dtype=np.int64)
         return cls(row, has, on.coverage(list(rows)), len(on.passages))
 
 
@@ -149,12 +151,12 @@ class _Pairs(NamedTuple):
     behind: NDArray[np.int64]
 
     @classmethod
-    def of(cls, said: Words) -> Self:
-        stems = tuple(compress(said.stems, said.content.tolist()))
-        last = np.cumsum(said.content) - 1
+    def of(cls, response_words: Words) -> Self:
+        stems = tuple(compress(response_words.stems, response_words.content.tolist()))
+        last = np.cumsum(response_words.content) - 1
         none = max(len(stems) - 1, 0)
         behind = np.where((last >= 0) & (last < none), last, none)
-        before = np.where(said.content, last - 1, behind)
+        before = np.where(response_words.content, last - 1, behind)
         return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), behind)
 
     def within(self, passage: Words) -> NDArray[np.bool_]:
@@ -164,12 +166,12 @@ class _Pairs(NamedTuple):
 
 
 def _covering(
-    said: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
+    response_runs: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
 ) -> NDArray[np.int64]:
     """The length of the longest common run that covers each word, up to `LONGEST_RUN`."""
-    cover = np.zeros(len(said[0]), dtype=np.int64)
+    cover = np.zeros(len(response_runs[0]), dtype=np.int64)
     starts = [*range(len(cover))]
-    for length, (ours, theirs) in enumerate(zip(said, passage, strict=True), start=1):
+    for length, (ours, theirs) in enumerate(zip(response_runs, passage, strict=True), start=1):
         # Only where a shorter run begins can a longer one.
         starts = [at for at in starts if at < len(ours) and ours[at] in theirs]
         if not starts:

@@ -85,12 +85,12 @@ def split_words(text: str) -> Words:
     >>> split_words("Don't pay the city's 2,500.50 U.S. dollars!").stems
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
-    found = [part for match in _WORD.finditer(text) for part in _parts(match)]
+    parts = [part for match in _WORD.finditer(text) for part in _parts(match)]
     return Words(
-        np.array([start for start, _, _ in found], dtype=np.int64),
-        np.array([end for _, end, _ in found], dtype=np.int64),
-        tuple([_stem(word) for _, _, word in found]),
-        np.array([word not in FUNCTION_WORDS for _, _, word in found], dtype=np.bool_),
+        np.array([start for start, _, _ in parts], dtype=np.int64),
+        np.array([end for _, end, _ in parts], dtype=np.int64),
+        tuple([_stem(word) for _, _, word in parts]),
+        np.array([word not in FUNCTION_WORDS for _, _, word in parts], dtype=np.bool_),
     )
 
 

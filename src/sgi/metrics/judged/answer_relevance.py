@@ -50,10 +50,10 @@ class Questions(ReplyModel):
     noncommittal: Flag
 
     @model_validator(mode="after")
-    def _as_many(self, info: ValidationInfo) -> Questions:
-        wanted = (info.context or {}).get("items")
-        if wanted is not None and len(self.questions) not in {0, wanted}:
-            raise ValueError(f"{wanted} questions were wanted, or none, and {len(self.questions)} came")
+    def _check_count(self, info: ValidationInfo) -> Questions:
+        count = (info.context or {}).get("items")
+        if count is not None and len(self.questions) not in {0, count}:
+            raise ValueError(f"{count} questions were wanted, or none, and {len(self.questions)} came")
         return self
 
     @classmethod
@@ -184,8 +184,8 @@ class AnswerRelevance(JudgedMetric[Answered]):
     >>> row = Sample(id="1", question="When?", response="In 1950.")
     >>> rows = np.array([[3.0, 4.0], [4.0, 3.0]])
     >>> features = Features.of(VectorTable.of("demo", ["When?", "Which year?"], rows))
-    >>> found = Answered(questions=("Which year?",), reason="It gives a year.")
-    >>> judged = Judged(Batch.of([row]), [found])
+    >>> answered = Answered(questions=("Which year?",), reason="It gives a year.")
+    >>> judged = Judged(Batch.of([row]), [answered])
     >>> round(float(AnswerRelevance(questions=1).score(judged, features).values[0]), 4)
     0.96
     """
@@ -214,15 +214,15 @@ class AnswerRelevance(JudgedMetric[Answered]):
         replies = [
             await judge.ask(self._inquiry(part), Questions) for part in pieces(sample.response, judge.budget)
         ]
-        found = Answered(
+        answered = Answered(
             questions=tuple(question for reply in replies for question in reply.questions),
             reason=" ".join(reply.reason for reply in replies),
             noncommittal=all(reply.noncommittal for reply in replies),
         )
-        if found.questions:
-            return found
+        if answered.questions:
+            return answered
         rating = await judge.ask(RATE.about(question=sample.question, response=sample.response), DirectRating)
-        return found.model_copy(update={"rating": rating})
+        return answered.model_copy(update={"rating": rating})
 
     def _inquiry(self, response: str) -> Inquiry:
         places = tuple(f"question {number}" for number in range(1, self.questions + 1))
@@ -230,37 +230,37 @@ class AnswerRelevance(JudgedMetric[Answered]):
 
     def texts(self, judged: Judged[Answered], /) -> Iterator[str]:
         """The question and those found, where they are compared."""
-        for sample, found in zip(judged.batch.samples, judged.judgements, strict=True):
-            if self._compares(sample, found):
+        for sample, answered in zip(judged.batch.samples, judged.judgements, strict=True):
+            if self._compares(sample, answered):
                 yield sample.question
-                yield from found.questions
+                yield from answered.questions
 
     def score(self, judged: Judged[Answered], features: Features, /) -> Scores:
         """The relevance of each row."""
-        made = [
+        rows = [
             self._of_row(*row, features.vectors)
             for row in zip(judged.batch.samples, judged.judgements, strict=True)
         ]
-        values = np.array([value for value, _ in made], dtype=np.float64)
+        values = np.array([value for value, _ in rows], dtype=np.float64)
         undefined = {"the question is blank": blank(judged.batch.question)}
-        return Scores.of(values, undefined=undefined, details=[details for _, details in made])
+        return Scores.of(values, undefined=undefined, details=[details for _, details in rows])
 
-    def _compares(self, sample: Sample, found: Answered) -> bool:
-        evades = found.noncommittal and self.noncommittal == "zero"
-        return bool(found.questions and not evades and sample.question.strip() and sample.response.strip())
+    def _compares(self, sample: Sample, answered: Answered) -> bool:
+        evades = answered.noncommittal and self.noncommittal == "zero"
+        return bool(answered.questions and not evades and sample.question.strip() and sample.response.strip())
 
     def _of_row(
-        self, sample: Sample, found: Answered, vectors: VectorTable
+        self, sample: Sample, answered: Answered, vectors: VectorTable
     ) -> tuple[float, dict[str, JsonValue]]:
         if not sample.response.strip():
             return 0.0, {"warning": "the response is blank"}
-        if found.noncommittal and self.noncommittal == "zero":
+        if answered.noncommittal and self.noncommittal == "zero":
             return 0.0, {"noncommittal": True}
-        if found.rating is not None:
-            return found.rating.rating * _QUARTER, {"rated": True}
-        if not self._compares(sample, found):
+        if answered.rating is not None:
+            return answered.rating.rating * _QUARTER, {"rated": True}
+        if not self._compares(sample, answered):
             return 0.0, {}
-        asked = np.repeat(vectors.rows([sample.question]), len(found.questions), axis=0)
-        cosines = cosine(asked, vectors.rows(found.questions))
+        question = np.repeat(vectors.rows([sample.question]), len(answered.questions), axis=0)
+        cosines = cosine(question, vectors.rows(answered.questions))
         shares = cosines if self.scale == "cosine" else (1.0 + cosines) / 2.0
         return max(0.0, float(shares.mean())), {"similarities": shares.tolist()}

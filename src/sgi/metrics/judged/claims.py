@@ -46,11 +46,11 @@ class Support(Verdict):
     passage: int | None
 
     @model_validator(mode="after")
-    def _shown(self, info: ValidationInfo) -> Support:
-        shown = (info.context or {}).get("lengths", {}).get("passages")
-        if not self.supported or self.passage is None or shown is None or 1 <= self.passage <= shown:
+    def _check_passage(self, info: ValidationInfo) -> Support:
+        count = (info.context or {}).get("lengths", {}).get("passages")
+        if not self.supported or self.passage is None or count is None or 1 <= self.passage <= count:
             return self
-        raise ValueError(f"there is no passage {self.passage}: they are numbered from 1 to {shown}")
+        raise ValueError(f"there is no passage {self.passage}: they are numbered from 1 to {count}")
 
 
 class Claim(BaseModel):
@@ -180,14 +180,14 @@ async def claims_of(text: str, sample: Sample, judge: Judge) -> tuple[str, ...]:
     A text longer than the judge reads is taken apart in pieces. A blank one has no claims, and nothing is
     asked.
     """
-    found: dict[str, None] = {}
+    claims: dict[str, None] = {}
     for piece in pieces(text, judge.budget):
         reply = await judge.ask(EXTRACT.about(**question_section(sample), text=piece), ClaimList)
-        found.update(dict.fromkeys(reply.claims))
-    return tuple(found)
+        claims.update(dict.fromkeys(reply.claims))
+    return tuple(claims)
 
 
-async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge) -> Claims:
+async def verify_claims(claims: Sequence[str], passages: Sequence[str], judge: Judge) -> Claims:
     """Each claim with its verdict: supported where any portion of the passages supports it.
 
     Portions are asked one after another, each only about the claims that none before it supports. Without
@@ -196,30 +196,30 @@ async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge)
     Raises:
         JudgeMalformedError: a claim is said to rest on a passage that was not shown.
     """
-    found: dict[str, Claim] = {}
+    verdicts: dict[str, Claim] = {}
     for portion in portions(passages, judge.budget):
-        still = [claim for claim in claims if not (claim in found and found[claim].supported)]
+        still = [claim for claim in claims if not (claim in verdicts and verdicts[claim].supported)]
         for start in range(0, len(still), MOST_ENTRIES):
             chunk = tuple(still[start : start + MOST_ENTRIES])
             inquiry = VERIFY.about(passages=portion.texts, claims=chunk)
             reply = await judge.ask(inquiry, Verdicts[Support])
             for claim, verdict in zip(chunk, reply.verdicts, strict=True):
-                found[claim] = _judged(claim, verdict, portion, found.get(claim))
+                verdicts[claim] = _claim_with_verdict(claim, verdict, portion, verdicts.get(claim))
     unasked = {claim: Claim(claim=claim, reason=_NO_PASSAGE, supported=0) for claim in claims}
-    return Claims(claims=tuple((unasked | found).values()))
+    return Claims(claims=tuple((unasked | verdicts).values()))
 
 
-def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
+def _claim_with_verdict(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
     reason = f"{before.reason} {verdict.reason}" if before and not verdict.supported else verdict.reason
-    named = verdict.passage if verdict.supported else None
+    passage = verdict.passage if verdict.supported else None
     # A judge of someone's own may read replies without the inquiry's context; no other passage is taken.
-    if named is not None and not 1 <= named <= len(portion.numbers):
+    if passage is not None and not 1 <= passage <= len(portion.numbers):
         raise JudgeMalformedError(
-            f"The judge rests claim {verdict.index} on passage {named}, of {len(portion.numbers)} shown.",
+            f"The judge rests claim {verdict.index} on passage {passage}, of {len(portion.numbers)} shown.",
             text=verdict.model_dump_json(),
         )
-    passage = None if named is None else portion.numbers[named - 1]
-    return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=passage)
+    number = None if passage is None else portion.numbers[passage - 1]
+    return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=number)
 
 
 def supported_share(
@@ -236,9 +236,9 @@ def supported_share(
     >>> supported_share([one], {}, full=False).values.tolist()
     [1.0]
     """
-    total = np.array([len(found.claims) for found in evidence], dtype=np.float64)
+    total = np.array([len(entry.claims) for entry in evidence], dtype=np.float64)
     supported = np.array(
-        [sum(claim.supported for claim in found.claims) for found in evidence], dtype=np.float64
+        [sum(claim.supported for claim in entry.claims) for entry in evidence], dtype=np.float64
     )
     none = total == 0
     values = np.where(none, 1.0, supported / np.where(none, 1.0, total))

@@ -144,14 +144,14 @@ class ContextPrecision(JudgedMetric[Relevances]):
     >>> from sgi.kernel.sample import Batch, Sample
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
-    >>> found = Relevances(
+    >>> relevances = Relevances(
     ...     passages=(
     ...         PassageRelevance(reason="Another ferry.", relevance=5, relevant=False),
     ...         PassageRelevance(reason="It gives the year.", relevance=95, relevant=True),
     ...     )
     ... )
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
-    >>> ContextPrecision().score(Judged(rows, [found]), Features()).values.tolist()
+    >>> ContextPrecision().score(Judged(rows, [relevances]), Features()).values.tolist()
     [0.5]
     """
 
@@ -183,8 +183,8 @@ class ContextPrecision(JudgedMetric[Relevances]):
             )
             reply = await judge.ask(inquiry, Verdicts[Relevance])
             for number, verdict in zip(portion.numbers, reply.verdicts, strict=True):
-                found = PassageRelevance(**verdict.model_dump(exclude={"index"}))
-                best[number] = max(best.get(number, found), found, key=_worth)
+                passage_relevance = PassageRelevance(**verdict.model_dump(exclude={"index"}))
+                best[number] = max(best.get(number, passage_relevance), passage_relevance, key=_worth)
         numbers = range(1, len(sample.contexts) + 1)
         return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
 
@@ -193,23 +193,23 @@ class ContextPrecision(JudgedMetric[Relevances]):
         del features
         empty = np.array([not sample.contexts for sample in judged.batch.samples], dtype=np.bool_)
         lost = np.flatnonzero(empty & (self.empty == "missing"))
-        kept = np.setdiff1d(np.arange(len(judged.batch)), lost)
+        scored_rows = np.setdiff1d(np.arange(len(judged.batch)), lost)
         parts = [
-            (kept, self._of_passages(judged.take(kept))),
+            (scored_rows, self._of_passages(judged.take(scored_rows))),
             (lost, Scores.without_value(Status.MISSING, [_NO_PASSAGES] * len(lost))),
         ]
         return Scores.assemble(len(judged.batch), parts)
 
     def _of_passages(self, judged: Judged[Relevances]) -> Scores:
-        rows = [[passage.relevant for passage in found.passages] for found in judged.judgements]
+        rows = [[passage.relevant for passage in relevances.passages] for relevances in judged.judgements]
         formula = _average_precision if self.weighting == "rank" else _share
         values = np.array([formula(relevant) for relevant in rows], dtype=np.float64)
         details = [{"passages": len(relevant), "relevant": sum(relevant)} for relevant in rows]
         return Scores.of(values, undefined={_BLANK_QUESTION: blank(judged.batch.question)}, details=details)
 
 
-def _worth(found: PassageRelevance) -> tuple[bool, int]:
-    return found.relevant, found.relevance
+def _worth(passage: PassageRelevance) -> tuple[bool, int]:
+    return passage.relevant, passage.relevance
 
 
 def _share(relevant: Sequence[bool]) -> float:
@@ -218,5 +218,5 @@ def _share(relevant: Sequence[bool]) -> float:
 
 def _average_precision(relevant: Sequence[bool]) -> float:
     """The mean, over the relevant passages, of the share of relevant ones down to there."""
-    places = [place for place, found in enumerate(relevant, 1) if found]
+    places = [place for place, is_relevant in enumerate(relevant, 1) if is_relevant]
     return sum(count / place for count, place in enumerate(places, 1)) / len(places) if places else 0.0

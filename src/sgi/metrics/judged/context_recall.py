@@ -10,7 +10,15 @@ import numpy as np
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, REFERENCE
-from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, blank, claims_of, supported_share, verified
+from sgi.metrics.judged.claims import (
+    EXTRACT,
+    VERIFY,
+    Claims,
+    blank,
+    claims_of,
+    supported_share,
+    verify_claims,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
@@ -53,8 +61,8 @@ class ContextRecall(JudgedMetric[Claims]):
     >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], reference="Anke, a ferry.")
-    >>> found = Claims(claims=(Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1),))
-    >>> ContextRecall().score(Judged(Batch.of([row]), [found]), Features()).values.tolist()
+    >>> claims = Claims(claims=(Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1),))
+    >>> ContextRecall().score(Judged(Batch.of([row]), [claims]), Features()).values.tolist()
     [1.0]
     """
 
@@ -70,7 +78,9 @@ class ContextRecall(JudgedMetric[Claims]):
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Claims:
         """The reference's statements, each with its verdict."""
-        return await verified(await claims_of(sample.references[0], sample, judge), sample.contexts, judge)
+        return await verify_claims(
+            await claims_of(sample.references[0], sample, judge), sample.contexts, judge
+        )
 
     def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
         """The attributed share of each row."""

@@ -135,9 +135,9 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
-    >>> said = {"correctness": 20, "completeness": 90, "consistency": 100}
-    >>> found = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in said.items()})
-    >>> scores = FactualAccuracy().score(Judged(row, [found]), Features())
+    >>> points = {"correctness": 20, "completeness": 90, "consistency": 100}
+    >>> accuracy = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in points.items()})
+    >>> scores = FactualAccuracy().score(Judged(row, [accuracy]), Features())
     >>> scores.values.tolist(), scores.details[0]["grade"]
     ([0.57], 'C')
     """
@@ -170,17 +170,17 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
     def score(self, judged: Judged[Accuracy], features: Features, /) -> Scores:
         """The weighted mean of each row, with its grade."""
         del features
-        made = [self._of_row(found) for found in judged.judgements]
-        values = np.array([value for value, _ in made], dtype=np.float64)
+        rows = [self._of_row(accuracy) for accuracy in judged.judgements]
+        values = np.array([value for value, _ in rows], dtype=np.float64)
         no_reference = np.array([not reference_section(s) for s in judged.batch.samples], dtype=np.bool_)
         undefined = {"the reference is blank": no_reference}
-        details = [{} if lost else detail for lost, (_, detail) in zip(no_reference, made, strict=True)]
+        details = [{} if lost else detail for lost, (_, detail) in zip(no_reference, rows, strict=True)]
         return Scores.of(values, undefined=undefined, details=details)
 
-    def _of_row(self, found: Accuracy) -> tuple[float, dict[str, JsonValue]]:
-        if found.criteria is None:
+    def _of_row(self, accuracy: Accuracy) -> tuple[float, dict[str, JsonValue]]:
+        if accuracy.criteria is None:
             return 0.0, {"grade": _WORST, "warning": "the response is blank"}
-        scores = [getattr(found.criteria, name).score for name in CRITERIA]
+        scores = [getattr(accuracy.criteria, name).score for name in CRITERIA]
         percent = weighted_mean(scores, self.weights)
         detail: dict[str, JsonValue] = {"grade": grade(percent)}
         shares = {name: score / 100 for name, score in zip(CRITERIA, scores, strict=True)}

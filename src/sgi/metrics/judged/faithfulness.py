@@ -10,7 +10,15 @@ import numpy as np
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, blank, claims_of, supported_share, verified
+from sgi.metrics.judged.claims import (
+    EXTRACT,
+    VERIFY,
+    Claims,
+    blank,
+    claims_of,
+    supported_share,
+    verify_claims,
+)
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
@@ -74,7 +82,8 @@ class Faithfulness(JudgedMetric[Claims]):
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Claims:
         """The response's claims, each with its verdict."""
-        return await verified(await claims_of(sample.response, sample, judge), sample.contexts, judge)
+        claims = await claims_of(sample.response, sample, judge)
+        return await verify_claims(claims, sample.contexts, judge)
 
     def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
         """The supported share of each row."""

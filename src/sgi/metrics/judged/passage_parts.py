@@ -99,7 +99,7 @@ def _window(text: str, start: int, size: int) -> str:
 def _last_boundary(window: str) -> int:
     half = len(window) // 2
     for pattern in _BOUNDARIES:
-        ends = [found.end() for found in pattern.finditer(window, half)]
+        ends = [match.end() for match in pattern.finditer(window, half)]
         if ends:
             return ends[-1]
     return len(window)

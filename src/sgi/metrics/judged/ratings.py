@@ -93,8 +93,8 @@ def _prompt(name: str, rubrics: Sequence[str], sections: Mapping[str, Section], 
     return Prompt(f"ratings.{name}", instructions, (Example(sections, reply),))
 
 
-def _single(name: str, *shown: str) -> Prompt:
-    sections = {section: _ANKE[section] for section in shown}
+def _single(name: str, *names: str) -> Prompt:
+    sections = {section: _ANKE[section] for section in names}
     return _prompt(name, [_RUBRICS[name]], sections, getattr(_REPLY, name))
 
 
@@ -137,10 +137,10 @@ async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
     more passages are no more chances.
     """
     sections = _sections(sample)
-    shown = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
+    contexts = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
     best = Ratings()
-    for passages in shown or [{}]:
-        best = _better(best, await _asked({**sections, **passages}, judge))
+    for passages in contexts or [{}]:
+        best = _better(best, await _ask_ratings({**sections, **passages}, judge))
     return best
 
 
@@ -152,15 +152,15 @@ def _sections(sample: Sample) -> dict[str, Section]:
     return sections | ({"passages": passages} if passages else {})
 
 
-async def _asked(sections: Mapping[str, Section], judge: Judge) -> Ratings:
-    shown = {name: sections[name] for name in _ANKE if name in sections}
-    if len(shown) == len(_ANKE):
-        reply = await judge.ask(ALL.about(**shown), AllRatings)
+async def _ask_ratings(sections: Mapping[str, Section], judge: Judge) -> Ratings:
+    texts = {name: sections[name] for name in _ANKE if name in sections}
+    if len(texts) == len(_ANKE):
+        reply = await judge.ask(ALL.about(**texts), AllRatings)
         return Ratings.model_validate(reply.model_dump())
     for name, prompt in _SINGLE.items():
-        if prompt.examples[0].sections.keys() == shown.keys():
+        if prompt.examples[0].sections.keys() == texts.keys():
             return Ratings.model_validate(
-                {name: (await judge.ask(prompt.about(**shown), OneRating)).model_dump()}
+                {name: (await judge.ask(prompt.about(**texts), OneRating)).model_dump()}
             )
     return Ratings()
 
@@ -194,19 +194,19 @@ class _RatedMetric(JudgedMetric[Rated]):
         """The rating and its reasoning; nothing is asked where the sample's texts do not allow it."""
         if not _SINGLE[self._rating].examples[0].sections.keys() <= _sections(sample).keys():
             return Rated()
-        found: Rated = getattr(await ratings_of(sample, judge), self._rating)
-        return found
+        rated: Rated = getattr(await ratings_of(sample, judge), self._rating)
+        return rated
 
     def score(self, judged: Judged[Rated], features: Features, /) -> Scores:
         """The rating of each row, divided by 3."""
         del features
-        made = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
-        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(made)))
+        rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
+        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 
-    def _of_row(self, sample: Sample, found: Rated) -> Scores:
-        if found.rating is None:
+    def _of_row(self, sample: Sample, rated: Rated) -> Scores:
+        if rated.rating is None:
             return self._unrated(sample)
-        return _value(found.rating / _BEST, rated=_NAMES[found.rating])
+        return _value(rated.rating / _BEST, rated=_NAMES[rated.rating])
 
     @abstractmethod
     def _unrated(self, sample: Sample) -> Scores:
@@ -239,8 +239,8 @@ class AnswerRelevanceRated(_RatedMetric):
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> found = Rated(reasoning="It gives the year.", rating=3)
-    >>> AnswerRelevanceRated().score(Judged(row, [found]), Features()).values.tolist()
+    >>> rated = Rated(reasoning="It gives the year.", rating=3)
+    >>> AnswerRelevanceRated().score(Judged(row, [rated]), Features()).values.tolist()
     [1.0]
     """
 
@@ -273,8 +273,8 @@ class ContextRelevance(_RatedMetric):
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
-    >>> found = Rated(reasoning="Nearly all of it.", rating=2)
-    >>> round(float(ContextRelevance().score(Judged(row, [found]), Features()).values[0]), 4)
+    >>> rated = Rated(reasoning="Nearly all of it.", rating=2)
+    >>> round(float(ContextRelevance().score(Judged(row, [rated]), Features()).values[0]), 4)
     0.6667
     """
 
@@ -309,8 +309,8 @@ class Groundedness(_RatedMetric):
     >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
-    >>> found = Rated(reasoning="The passage says 1950.", rating=0)
-    >>> Groundedness().score(Judged(row, [found]), Features()).values.tolist()
+    >>> rated = Rated(reasoning="The passage says 1950.", rating=0)
+    >>> Groundedness().score(Judged(row, [rated]), Features()).values.tolist()
     [0.0]
     """
 

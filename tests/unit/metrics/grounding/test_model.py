@@ -32,10 +32,10 @@ def test_the_committed_weights_use_every_signal_of_support():
 
 
 def test_where_the_weights_were_learnt_is_written_down():
-    made = grounding_model()
-    assert made.recipe == "scripts/train_grounding.py"
-    assert len(made.trained_on) >= 2
-    assert min(made.trained_on.values()) > 100
+    model = grounding_model()
+    assert model.recipe == "scripts/train_grounding.py"
+    assert len(model.trained_on) >= 2
+    assert min(model.trained_on.values()) > 100
 
 
 @given(SIGNALS, EMPTY, st.sampled_from(Signals._fields), st.floats(0, 2))

@@ -44,8 +44,8 @@ def scored(samples, entailed, grounding):
     vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
     pairs = list(dict.fromkeys(grounding.pairs(rows)))
     follows, against = np.array([entailed(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2).T
-    made = EntailmentScores(follows, against, np.full(len(pairs), 2))
-    features = replace(Features.of(vectors), entailment_table=EntailmentTable.of("m", pairs, made))
+    scores = EntailmentScores(follows, against, np.full(len(pairs), 2))
+    features = replace(Features.of(vectors), entailment_table=EntailmentTable.of("m", pairs, scores))
     return grounding.score(rows, features)
 
 

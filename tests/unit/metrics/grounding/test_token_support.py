@@ -26,53 +26,53 @@ def whole(response, passages, claims=None):
 
 def longest_runs(said, passage):
     """How long the longest shared run over each word is, by trying every one."""
-    theirs, found = passage.stems, [0] * len(said)
+    theirs, result = passage.stems, [0] * len(said)
     for start in range(len(said)):
         for length in range(1, LONGEST_RUN + 1):
             run = said.stems[start : start + length]
             if len(run) == length and run in {theirs[at : at + length] for at in range(len(theirs))}:
                 for place in range(start, start + length):
-                    found[place] = max(found[place], length)
-    return found
+                    result[place] = max(result[place], length)
+    return result
 
 
 @given(TEXTS, st.integers(0, 30), st.lists(TEXTS, max_size=3))
 def test_runs_are_those_found_by_trying_every_one_in_the_passages_of_its_places(response, at, passages):
     said = split_words(response)
-    found = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
+    result = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
     for number, words in enumerate(halves(said, at)):
-        shared = [longest_runs(said, split_words(passages[place.passage])) for place in found.places[number]]
+        shared = [longest_runs(said, split_words(passages[place.passage])) for place in result.places[number]]
         expected = np.max([[0] * len(said), *shared], axis=0)[words]
-        assert found.run[words].tolist() == expected.tolist()
+        assert result.run[words].tolist() == expected.tolist()
 
 
 @given(TEXTS, st.integers(0, 30), st.lists(TEXTS, max_size=3))
 def test_pairs_are_those_that_a_passage_of_its_places_has(response, at, passages):
     said = split_words(response)
-    found = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
+    result = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
     content = np.flatnonzero(said.content).tolist()
     for number, words in enumerate(halves(said, at)):
-        pairs = set().union(*(split_words(passages[place.passage]).pairs for place in found.places[number]))
+        pairs = set().union(*(split_words(passages[place.passage]).pairs for place in result.places[number]))
         for order, place in enumerate(content):
             beside = [content[k] for k in (order - 1, order + 1) if 0 <= k < len(content)]
             stems = [tuple(said.stems[k] for k in sorted((place, other))) for other in beside]
             if place in range(*words.indices(len(said))):
-                assert found.paired[place] == any(pair in pairs for pair in stems)
+                assert result.paired[place] == any(pair in pairs for pair in stems)
 
 
 @given(TEXTS)
 def test_a_copy_is_backed_whole(response):
-    found = whole(response, [response])
-    assert found.known.all()
-    content = found.words.content
-    assert found.paired[content].all() or content.sum() < 2
-    assert (found.run == min(LONGEST_RUN, len(found.words))).all()
+    result = whole(response, [response])
+    assert result.known.all()
+    content = result.words.content
+    assert result.paired[content].all() or content.sum() < 2
+    assert (result.run == min(LONGEST_RUN, len(result.words))).all()
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=2), st.integers(0, 2))
 def test_the_content_of_a_copy_is_known_in_whatever_company(response, others, at):
-    found = whole(response, [*others[:at], response, *others[at:]])
-    assert found.known[found.words.content].all()
+    result = whole(response, [*others[:at], response, *others[at:]])
+    assert result.known[result.words.content].all()
 
 
 @given(TEXTS, st.lists(st.sampled_from(["bee", "wax", "hive"]), max_size=60).map(" ".join))
@@ -97,20 +97,20 @@ def test_where_nothing_ties_the_order_of_passages_says_nothing(order, mixed, cou
 
 def test_a_word_counts_only_at_a_place_that_backs_its_sentence():
     passages = ["The old tower is red.", "Spanish bees sleep."]
-    found = whole("The old red tower is Spanish", passages)
-    known = dict(zip(found.words.stems, found.known.tolist(), strict=True))
+    result = whole("The old red tower is Spanish", passages)
+    known = dict(zip(result.words.stems, result.known.tolist(), strict=True))
     assert known == {"the": True, "old": True, "red": True, "tower": True, "is": True, "spanish": False}
-    assert found.places == ((Window(0, 1),),)
-    assert found.nearest(0) == (0, 1)
+    assert result.places == ((Window(0, 1),),)
+    assert result.nearest(0) == (0, 1)
 
 
 def test_a_sentence_has_its_own_places():
     said = split_words("Old tower red. Bees sleep long.")
-    found = TokenSupport.of(
+    result = TokenSupport.of(
         said, [slice(0, 3), slice(3, 6)], PassageIndex.of(["Bees sleep long.", "Old tower red."])
     )
-    assert [[place.passage for place in places] for places in found.places] == [[1], [0]]
-    assert [found.nearest(number) for number in (0, 1)] == [(1, 0), (0, 1)]
+    assert [[place.passage for place in places] for places in result.places] == [[1], [0]]
+    assert [result.nearest(number) for number in (0, 1)] == [(1, 0), (0, 1)]
 
 
 def test_what_claims_nothing_is_not_looked_for():
@@ -121,19 +121,19 @@ def test_what_claims_nothing_is_not_looked_for():
 
 @pytest.mark.parametrize("passages", [[], [""], ["", " \n"], ["… — 🎉"]])
 def test_no_words_back_nothing(passages):
-    found = whole("the old tower", passages)
-    assert found.places == ((),)
-    assert not found.known.any()
-    assert not found.paired.any()
-    assert found.run.tolist() == [0, 0, 0]
-    assert found.nearest(0) == tuple(range(len(passages)))
+    result = whole("the old tower", passages)
+    assert result.places == ((),)
+    assert not result.known.any()
+    assert not result.paired.any()
+    assert result.run.tolist() == [0, 0, 0]
+    assert result.nearest(0) == tuple(range(len(passages)))
 
 
 @pytest.mark.parametrize("response", ["", " ", "…", "🎉"])
 def test_a_response_without_words_has_no_backing(response):
-    found = whole(response, ["The old tower."])
-    assert (found.known.shape, found.paired.shape, found.run.shape) == ((0,), (0,), (0,))
-    assert found.places == ((),)
+    result = whole(response, ["The old tower."])
+    assert (result.known.shape, result.paired.shape, result.run.shape) == ((0,), (0,), (0,))
+    assert result.places == ((),)
 
 
 def test_a_response_without_sentences_has_no_places():
@@ -145,8 +145,8 @@ def test_a_response_without_sentences_has_no_places():
     [([], 3, None), ([1], 3, 1), ([1, 0, 0, 1], 2, 0), ([0.5, 1.0, 0.0, 1.0], 4, 0.625)],
 )
 def test_the_worst_window_is_the_weakest_stretch(values, size, expected):
-    found = worst_window(np.array(values, dtype=np.float64), size)
-    assert np.isnan(found) if expected is None else found == expected
+    result = worst_window(np.array(values, dtype=np.float64), size)
+    assert np.isnan(result) if expected is None else result == expected
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50), st.integers(1, 60))

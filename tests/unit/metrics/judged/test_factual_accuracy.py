@@ -35,18 +35,18 @@ def accuracy(*scores):
     ],
 )
 def test_the_weighted_mean_and_its_grade(scores, value, letter):
-    found = scored(FactualAccuracy(), ROW, accuracy(*scores))
-    assert found.values.tolist() == [value]
-    assert found.details[0]["grade"] == letter
-    assert found.details[0]["completeness"] == scores[1] / 100
+    run = scored(FactualAccuracy(), ROW, accuracy(*scores))
+    assert run.values.tolist() == [value]
+    assert run.details[0]["grade"] == letter
+    assert run.details[0]["completeness"] == scores[1] / 100
 
 
 @given(SCORES, SCORES, SCORES)
 def test_the_grade_is_that_of_the_exact_mean(correctness, completeness, consistency):
     tenths = 5 * correctness + 3 * completeness + 2 * consistency
-    found = scored(FactualAccuracy(), ROW, accuracy(correctness, completeness, consistency))
-    assert found.values[0] == tenths / 1000
-    assert found.details[0]["grade"] == "EDCBA"[min(4, tenths // 200)]
+    run = scored(FactualAccuracy(), ROW, accuracy(correctness, completeness, consistency))
+    assert run.values[0] == tenths / 1000
+    assert run.details[0]["grade"] == "EDCBA"[min(4, tenths // 200)]
 
 
 @given(st.lists(st.tuples(SCORES, st.floats(0, 1e308)), min_size=1, max_size=4))

@@ -11,23 +11,23 @@ TEXTS = st.text(st.characters(), max_size=200) | st.text("ab. \n!。é🗼", max
 
 @given(TEXTS, st.integers(-1, 30))
 def test_pieces_are_the_whole_text_and_fit(text, budget):
-    found = pieces(text, budget)
-    assert "".join(found) == (text if text.strip() else "")
-    assert all(piece and estimated_tokens(piece) <= max(1, budget) for piece in found)
+    portion_list = pieces(text, budget)
+    assert "".join(portion_list) == (text if text.strip() else "")
+    assert all(piece and estimated_tokens(piece) <= max(1, budget) for piece in portion_list)
 
 
 @given(st.lists(TEXTS, max_size=8), st.integers(1, 30), st.none() | st.integers(1, 4))
 def test_portions_lose_nothing_keep_the_order_and_fit(passages, budget, most):
-    found = portions(passages, budget, most=most)
+    portion_list = portions(passages, budget, most=most)
     together = [""] * len(passages)
-    for portion in found:
+    for portion in portion_list:
         assert portion.texts
         assert sum(map(estimated_tokens, portion.texts)) <= budget
         assert most is None or len(portion.texts) <= most
         for number, text in zip(portion.numbers, portion.texts, strict=True):
             together[number - 1] += text
     assert together == [passage if passage.strip() else "" for passage in passages]
-    numbers = [number for portion in found for number in portion.numbers]
+    numbers = [number for portion in portion_list for number in portion.numbers]
     assert numbers == sorted(numbers)
 
 
@@ -60,9 +60,9 @@ def test_what_fits_stays_whole():
 
 def test_a_hundred_thousand_characters_are_divided_in_no_time():
     text = "word " * 20_000
-    found = pieces(text, 100)
-    assert "".join(found) == text
-    assert 250 <= len(found) <= 260
+    portion_list = pieces(text, 100)
+    assert "".join(portion_list) == text
+    assert 250 <= len(portion_list) <= 260
 
 
 def test_blank_texts_have_no_section():

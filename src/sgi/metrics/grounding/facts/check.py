@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.date_support import comparable, date_support
-from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded, names_of, numbers_of
+from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded_words, names_of, numbers_of
 from sgi.metrics.grounding.facts.fact import EXACT, DateFact, Fact, Label, Name, Quantity, overlaps
 from sgi.metrics.grounding.facts.labels import label_support, labels
 from sgi.metrics.grounding.facts.name_support import is_function_word, name_support, rival
 from sgi.metrics.grounding.facts.number_support import (
-    Found,
+    FactMatch,
     agreement,
     commensurable,
     derived_support,
@@ -89,8 +89,8 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
         The checks in the order of the facts.
 
     >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
-    >>> said = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
-    >>> for check in check_facts(said, passages):
+    >>> sentence = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
+    >>> for check in check_facts(sentence, passages):
     ...     print(check.fact.text, check.verdict, check.found, check.how, sep=" | ")
     312 m | contradicted | 330 m | other value
     Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
@@ -98,16 +98,16 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     """
     texts = [AnalysedText.of(passage) for passage in passages]
     with localcontext(EXACT):
-        return _checks(AnalysedText.of(sentence), texts, AnalysedText.of(question))
+        return _check_all(AnalysedText.of(sentence), texts, AnalysedText.of(question))
 
 
-def _checks(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:
+def _check_all(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:
     facts = facts_of(sentence)
     if not facts:
         return ()
-    copied = _copied(sentence, passages)
-    if copied is not None:
-        passage, offset = copied
+    copy = _verbatim_copy(sentence, passages)
+    if copy is not None:
+        passage, offset = copy
         return tuple(
             Check(
                 fact, Verdict.SUPPORTED, passage, fact.text, fact.start + offset, fact.end + offset, "copied"
@@ -115,7 +115,7 @@ def _checks(sentence: str, passages: Sequence[str], question: str) -> tuple[Chec
             for fact in facts
         )
     roles: list[Roles] = []
-    return tuple(_checked(sentence, fact, passages, question, roles) for fact in facts)
+    return tuple(_check_fact(sentence, fact, passages, question, roles) for fact in facts)
 
 
 def facts_of(sentence: str) -> tuple[Fact, ...]:
@@ -124,23 +124,23 @@ def facts_of(sentence: str) -> tuple[Fact, ...]:
     >>> [fact.text for fact in facts_of("In May 2001 he sold 5 copies of Windows 7.")]
     ['May 2001', '5', 'Windows 7']
     """
-    numbers, named = numbers_of(sentence), names_of(sentence)
+    numbers, name_facts = numbers_of(sentence), names_of(sentence)
     counted = [
         number
         for number in numbers.quantities
-        if number.dimension or not any(_within(number, name) for name in named)
+        if number.dimension or not any(_within(number, name) for name in name_facts)
     ]
     measured = [*counted, *numbers.dates]
-    kept = [name for name in named if not any(_within(name, fact) for fact in measured)]
-    labelled = labels(sentence, [(fact.start, fact.end) for fact in (*measured, *kept)])
-    return tuple(sorted([*measured, *kept, *labelled], key=lambda fact: (fact.start, fact.end)))
+    own_names = [name for name in name_facts if not any(_within(name, fact) for fact in measured)]
+    labelled = labels(sentence, [(fact.start, fact.end) for fact in (*measured, *own_names)])
+    return tuple(sorted([*measured, *own_names, *labelled], key=lambda fact: (fact.start, fact.end)))
 
 
 def _within(fact: Fact, other: Fact) -> bool:
     return other.start <= fact.start and fact.end <= other.end
 
 
-def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
+def _verbatim_copy(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
     """The first passage in which the sentence stands whole, and where; no number may be cut at its edges."""
     for number, passage in enumerate(passages):
         numbers: list[tuple[int, int]] | None = None
@@ -150,33 +150,37 @@ def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
             edges = passage[max(0, start - 1) : start + 1], passage[end - 1 : end + 1]
             if not any(len(edge) > 1 and edge.isalnum() for edge in edges):
                 if numbers is None:
-                    stated = numbers_of(passage)
-                    numbers = sorted([(fact.start, fact.end) for facts in stated for fact in facts])
+                    passage_numbers = numbers_of(passage)
+                    numbers = sorted([(fact.start, fact.end) for facts in passage_numbers for fact in facts])
                 if not overlaps(start, start, numbers) and not overlaps(end, end, numbers):
                     return number, start
             start = passage.find(sentence, start + 1)
     return None
 
 
-def _checked(sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]) -> Check:
-    for support in (_stated, _implied):
+def _check_fact(
+    sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]
+) -> Check:
+    for support in (_direct_support, _derived_support):
         for number, passage in enumerate(passages):
-            found = support(sentence, fact, passage)
-            if found:
-                return Check(fact, Verdict.SUPPORTED, number, *found)
-    asked = bool(question) and _asked(sentence, fact, question)
-    if not asked or not isinstance(fact, Name):  # another number than was asked about answers the question
+            match = support(sentence, fact, passage)
+            if match:
+                return Check(fact, Verdict.SUPPORTED, number, *match)
+    in_question = bool(question) and _is_in_question(sentence, fact, question)
+    if not in_question or not isinstance(
+        fact, Name
+    ):  # another number than was asked about answers the question
         if not roles:
             roles.append(Roles(passages))
         other = _contradiction(sentence, fact, passages, roles[0])
         if other:
             return Check(fact, Verdict.CONTRADICTED, other[0], *other[1])
-    if asked:
+    if in_question:
         return Check(fact, Verdict.SUPPORTED, None, "", None, None, "question")
     return Check(fact, Verdict.ABSENT, None, "", None, None, "")
 
 
-def _stated(sentence: str, fact: Fact, passage: str) -> Found | None:
+def _direct_support(sentence: str, fact: Fact, passage: str) -> FactMatch | None:
     if isinstance(fact, Quantity):
         return number_support(sentence, fact, passage)
     if isinstance(fact, DateFact):
@@ -186,30 +190,30 @@ def _stated(sentence: str, fact: Fact, passage: str) -> Found | None:
     return name_support(fact, passage) if isinstance(fact, Name) else None
 
 
-def _implied(sentence: str, fact: Fact, passage: str) -> Found | None:
+def _derived_support(sentence: str, fact: Fact, passage: str) -> FactMatch | None:
     return derived_support(sentence, fact, passage) if isinstance(fact, Quantity) else None
 
 
-def _asked(sentence: str, fact: Fact, question: str) -> bool:
+def _is_in_question(sentence: str, fact: Fact, question: str) -> bool:
     if isinstance(fact, Name):
         # Questions are often written without capitals, so that theirs tell nothing.
         plain = question.islower() or not is_function_word(fact)
-        stands = plain and f" {' '.join(fact.words)} " in folded(question)
-        return stands or name_support(fact, question) is not None
-    found = _stated(sentence, fact, question)
-    return found is not None and found.how in {"equal", "same date"}
+        is_word = plain and f" {' '.join(fact.words)} " in folded_words(question)
+        return is_word or name_support(fact, question) is not None
+    match = _direct_support(sentence, fact, question)
+    return match is not None and match.how in {"equal", "same date"}
 
 
 def _contradiction(
     sentence: str, fact: Fact, passages: Sequence[str], roles: Roles
-) -> tuple[int, Found] | None:
+) -> tuple[int, FactMatch] | None:
     """The passage's fact in the same role, of all passages the one among the most of the same words."""
     around = roles.around(sentence, fact)
-    best: tuple[float, int, Found] | None = None
+    best: tuple[float, int, FactMatch] | None = None
     for number, passage in enumerate(passages):
         for share, other, how in _rivals(sentence, fact, passage, roles, around):
             if best is None or share > best[0]:
-                best = (share, number, Found.at(other, how))
+                best = (share, number, FactMatch.at(other, how))
     return best[1:] if best else None
 
 
@@ -219,14 +223,14 @@ def _rivals(
     if isinstance(fact, Name):
         yield from _other_names(sentence, fact, passage, roles, around)
         return
-    stated = numbers_of(passage)
+    passage_numbers = numbers_of(passage)
     rivals: list[Fact] = []
     if isinstance(fact, Quantity):
-        rivals += [other for other in stated.quantities if _same_thing(fact, other, passage)]
+        rivals += [other for other in passage_numbers.quantities if _same_thing(fact, other, passage)]
     elif isinstance(fact, Label):
         rivals += [other for other in labels(passage) if other.label == fact.label]
     elif isinstance(fact, DateFact):
-        rivals += [other for other in stated.dates if comparable(fact, other)]
+        rivals += [other for other in passage_numbers.dates if comparable(fact, other)]
     for other in rivals:
         share = roles.share(around, clause_at(passage, other.start))
         if share >= _SAME_ROLE:
@@ -249,10 +253,10 @@ def _other_names(
     if relative:
         yield 1.0, relative, "other number" if name.words[-1].isdigit() else "other first name"
         return
-    said = folded(sentence)
+    sentence_words = folded_words(sentence)
     before, after = _neighbours(sentence, name)
     for other in names_of(passage):
-        if any(f" {word} " in said for word in other.words):
+        if any(f" {word} " in sentence_words for word in other.words):
             continue
         share = roles.share(around, clause_at(passage, other.start))
         if share >= _SAME_PLACE:
@@ -264,6 +268,6 @@ def _other_names(
 def _neighbours(text: str, fact: Fact) -> tuple[str, str]:
     """The words before and after a fact."""
     near = 30
-    before = folded(text[max(0, fact.start - near) : fact.start]).split()[-1:]
-    after = folded(text[fact.end : fact.end + near]).split()[:1]
+    before = folded_words(text[max(0, fact.start - near) : fact.start]).split()[-1:]
+    after = folded_words(text[fact.end : fact.end + near]).split()[:1]
     return "".join(before), "".join(after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.facts.extract import clause_at, numbers_of
-from sgi.metrics.grounding.facts.number_support import Found
+from sgi.metrics.grounding.facts.number_support import FactMatch
 
 if TYPE_CHECKING:
     from sgi.metrics.grounding.facts.fact import DateFact
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 _HALF_DAY = 12 * 60
 
 
-def date_support(date: DateFact, passage: str) -> Found | None:
+def date_support(date: DateFact, passage: str) -> FactMatch | None:
     """The place of a passage that states a date, at least as exactly; or two places of one clause together.
 
     >>> text = "Signed on July 4, 1776, and again in 1778."
     >>> from sgi.metrics.grounding.facts.extract import numbers_of
-    >>> said = numbers_of("July 1776, the 1770s, July 1778, or in 1777").dates
-    >>> [bool(date_support(date, text)) for date in said]
+    >>> phrase_dates = numbers_of("July 1776, the 1770s, July 1778, or in 1777").dates
+    >>> [bool(date_support(date, text)) for date in phrase_dates]
     [True, True, False, False]
     """
-    stated = numbers_of(passage)
-    for other in stated.dates:
+    numbers = numbers_of(passage)
+    for other in numbers.dates:
         if states(date, other):
-            return Found.at(other, "equal" if date.text == other.text else "same date")
+            return FactMatch.at(other, "equal" if date.text == other.text else "same date")
     if date.year is not None and date.month is None and date.last_year == date.year:
-        for number in stated.quantities:
+        for number in numbers.quantities:
             if not number.dimension and date.year in {number.low, number.high}:
-                return Found.at(number, "equal")
+                return FactMatch.at(number, "equal")
     return _in_two_parts(date, passage)
 
 
@@ -70,20 +70,22 @@ def _same_time(date: DateFact, other: DateFact) -> bool:
     return date.minute % _HALF_DAY == other.minute % _HALF_DAY
 
 
-def _in_two_parts(date: DateFact, passage: str) -> Found | None:
+def _in_two_parts(date: DateFact, passage: str) -> FactMatch | None:
     """The year and the day of a date, apart within one clause."""
     if date.year is None or date.month is None:
         return None
-    stated = numbers_of(passage).dates
+    passage_dates = numbers_of(passage).dates
     days: dict[int, DateFact] = {}  # the first of each clause
-    for day in stated:
+    for day in passage_dates:
         if _covers((date.month, date.day), (day.month, day.day)) and day.year in {None, date.year}:
             days.setdefault(clause_at(passage, day.start).start, day)
-    for year in stated if days else ():
+    for year in passage_dates if days else ():
         same = days.get(clause_at(passage, year.start).start) if _year_within(date, year) else None
         if same:
             first, last = sorted((year, same), key=lambda part: part.start)
-            return Found(f"{first.text}, {last.text}", first.start, last.end, f"{same.text} and {year.text}")
+            return FactMatch(
+                f"{first.text}, {last.text}", first.start, last.end, f"{same.text} and {year.text}"
+            )
     return None
 
 

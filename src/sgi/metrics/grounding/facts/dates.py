@@ -89,18 +89,18 @@ def dates(text: str) -> tuple[DateFact, ...]:
     taken for them. A number of four digits is a year where it follows a word like "in" or no counted thing
     follows it.
 
-    >>> [(found.year, found.last_year, found.month) for found in dates("From May 1914 to the 1920s")]
+    >>> [(date.year, date.last_year, date.month) for date in dates("From May 1914 to the 1920s")]
     [(1914, 1914, 5), (1920, 1929, None)]
     """
-    found = sorted([*_digit_dates(text), *_named_dates(text)], key=lambda fact: (fact.start, -fact.end))
-    kept: list[DateFact] = []
-    for fact in found:
-        if kept and fact.start < kept[-1].end:
-            if fact.end - fact.start > kept[-1].end - kept[-1].start:
-                kept[-1] = fact
+    candidates = sorted([*_digit_dates(text), *_named_dates(text)], key=lambda fact: (fact.start, -fact.end))
+    facts: list[DateFact] = []
+    for fact in candidates:
+        if facts and fact.start < facts[-1].end:
+            if fact.end - fact.start > facts[-1].end - facts[-1].start:
+                facts[-1] = fact
             continue
-        kept.append(fact)
-    return tuple(kept)
+        facts.append(fact)
+    return tuple(facts)
 
 
 def _digit_dates(text: str) -> Iterator[DateFact]:
@@ -184,10 +184,10 @@ def _plain(text: str, match: re.Match[str]) -> DateFact | None:
     follower = _NEXT_WORD.match(text, match.end())
     word = follower[1] if follower else ""
     counts = unit_named(word) is not None and word.lower() not in {"in", "a", "f", "c", "k", "m"}
-    told = _BEFORE_YEAR.search(text[max(0, match.start() - 12) : match.start()])
+    preposition = _BEFORE_YEAR.search(text[max(0, match.start() - 12) : match.start()])
     free = not word or word[0].isupper() or word.lower() in FUNCTION_WORDS
     likely = year >= _EARLIEST
-    if counts or not (told or (free and likely)) or year >= _LATEST:
+    if counts or not (preposition or (free and likely)) or year >= _LATEST:
         return None
     return _fact(match, year=year)
 

@@ -52,8 +52,8 @@ def numbers_of(text: str) -> Numbers:
     >>> len(numbers_of("12 eggs").quantities)
     1
     """
-    found = dates(text)
-    return Numbers(quantities(text, [(date.start, date.end) for date in found]), found)
+    date_facts = dates(text)
+    return Numbers(quantities(text, [(date.start, date.end) for date in date_facts]), date_facts)
 
 
 @once_per_text
@@ -67,10 +67,10 @@ def names_of(text: str) -> tuple[Name, ...]:
 
 
 @once_per_text
-def folded(text: str) -> str:
+def folded_words(text: str) -> str:
     """The folded words of a text (`sgi.metrics.grounding.facts.words.fold`).
 
-    >>> folded("Béla's")
+    >>> folded_words("Béla's")
     ' bela '
     """
     return fold(text)
@@ -110,8 +110,8 @@ class Roles:
     stand in the passage's clause. A word weighs the less the more clauses of the passages it stands in.
 
     >>> roles = Roles(["The bridge opened in 1937. The tunnel opened in 1994."])
-    >>> said = "The bridge opened in 1940."
-    >>> around = roles.around(said, numbers_of(said).dates[0])
+    >>> sentence = "The bridge opened in 1940."
+    >>> around = roles.around(sentence, numbers_of(sentence).dates[0])
     >>> [round(roles.share(around, clause), 2) for clause in clauses_of("A bridge of 1937. It rained.")]
     [0.67, 0.0]
     """
@@ -126,8 +126,8 @@ class Roles:
     def around(self, text: str, fact: Fact) -> dict[str, float]:
         """The words around a fact with their weights.
 
-        >>> said = "It weighs 5 kg in total"
-        >>> sorted(Roles([]).around(said, numbers_of(said).quantities[0]))
+        >>> sentence = "It weighs 5 kg in total"
+        >>> sorted(Roles([]).around(sentence, numbers_of(sentence).quantities[0]))
         ['total', 'weigh']
         """
         clause = clause_at(text, fact.start)

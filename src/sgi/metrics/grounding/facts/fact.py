@@ -73,8 +73,8 @@ class Quantity(Fact):
         bound: whether it is meant exactly.
 
     >>> from sgi.metrics.grounding.facts.quantities import quantities
-    >>> found = quantities("about 10-15 minutes")[0]
-    >>> found.low, found.high, found.unit, found.dimension, found.bound.value
+    >>> quantity = quantities("about 10-15 minutes")[0]
+    >>> quantity.low, quantity.high, quantity.unit, quantity.dimension, quantity.bound.value
     (Decimal('10'), Decimal('15'), 'minute', 'time', 'about')
     """
 
@@ -103,8 +103,8 @@ class Quantity(Fact):
         """A number of this quantity's unit in base units of its dimension.
 
         >>> from sgi.metrics.grounding.facts.quantities import quantities
-        >>> found = quantities("3 km")[0]
-        >>> found.base(found.low)
+        >>> quantity = quantities("3 km")[0]
+        >>> quantity.base(quantity.low)
         Decimal('3000')
         """
         return (value + self.offset) * self.factor
@@ -125,8 +125,8 @@ class DateFact(Fact):
         half_day_known: a time was written with "am" or "pm", or is past noon.
 
     >>> from sgi.metrics.grounding.facts.dates import dates
-    >>> found = dates("on July 4, 1776")[0]
-    >>> found.year, found.month, found.day
+    >>> date = dates("on July 4, 1776")[0]
+    >>> date.year, date.month, date.day
     (1776, 7, 4)
     """
 

@@ -109,14 +109,14 @@ class Figure(NamedTuple):
     nouns: tuple[str, ...] = ()
 
 
-def figures(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Figure]:
+def figures(text: str, excluded: Sequence[tuple[int, int]] = ()) -> list[Figure]:
     """The figures of a text, in order, but for those that lie in the parts taken (`overlaps`).
 
     >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
     ['3', '4']
     """
     text = AnalysedText.of(text)
-    return sorted([*_from_digits(text, taken), *_from_words(text, taken)])
+    return sorted([*_from_digits(text, excluded), *_from_words(text, excluded)])
 
 
 def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
@@ -125,9 +125,9 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
         start, end = match.span()
         if start < skip or overlaps(start, end, covered):
             continue
-        named = _label_end(text, start)
-        if named:
-            skip = named
+        label_end = _label_end(text, start)
+        if label_end:
+            skip = label_end
             continue
         numeral = _mixed(match[0])
         code = _CODE.match(text, start)
@@ -136,7 +136,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
             continue
         if _LETTERS_BEFORE.search(text[max(0, start - 3) : start]):
             continue
-        figure = _dressed(text, start, end, numeral) if numeral else None
+        figure = _number_with_unit(text, start, end, numeral) if numeral else None
         if figure:
             skip = figure.end
             yield figure
@@ -181,7 +181,7 @@ def _mixed(written: str) -> Numeral | None:
     return Numeral(number.value + part.value, part.step) if number else None
 
 
-def _dressed(text: str, start: int, end: int, numeral: Numeral) -> Figure | None:
+def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figure | None:
     """A number of digits with sign, currency, scale and unit."""
     symbol = _SYMBOL.search(text[max(0, start - 5) : start])
     unit = unit_named(symbol[1]) if symbol else None
@@ -255,30 +255,30 @@ def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
 @once_per_text
 def _inches(text: str) -> frozenset[int]:
     """Where quotation marks stand that close no quotation of their line; those behind digits open none."""
-    found = set()
+    starts = set()
     is_open = False
     for match in _MARK_OR_BREAK.finditer(text):
         if match[2] == "\n":
             is_open = False
             continue
         if not is_open:
-            found.add(match.start(2))
+            starts.add(match.start(2))
         is_open ^= not match[1]
-    return frozenset(found)
+    return frozenset(starts)
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:
     """Stems of the next words, up to a function word: what is counted."""
     of_them = _OF_THEM.match(text, end)
     place = of_them.end() if of_them else end
-    found: list[str] = []
-    while len(found) < _NOUN_WORDS and (match := _NOUN.match(text, place)):
+    nouns: list[str] = []
+    while len(nouns) < _NOUN_WORDS and (match := _NOUN.match(text, place)):
         word = match[1].casefold()
         if word in FUNCTION_WORDS:
             break
-        found.append(stem(word))
+        nouns.append(stem(word))
         place = match.end()
-    return tuple(found)
+    return tuple(nouns)
 
 
 def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
@@ -301,8 +301,8 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
 
 def _places(lowered: str) -> Iterator[int]:
     """Where number words begin."""
-    found = _NUMBER_WORDS.intersection(_LATIN.findall(lowered))
-    for word in found:
+    number_words = _NUMBER_WORDS.intersection(_LATIN.findall(lowered))
+    for word in number_words:
         place = lowered.find(word)
         while place >= 0:
             if not (place and (lowered[place - 1].isalnum() or lowered[place - 1] == "_")):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.facts.fact import Label, overlaps
-from sgi.metrics.grounding.facts.number_support import Found
+from sgi.metrics.grounding.facts.number_support import FactMatch
 from sgi.metrics.grounding.facts.words import stem
 from sgi.metrics.grounding.spans import merge_spans
 
@@ -24,18 +24,18 @@ _LABELLED = re.compile(
 _HASH = "#"
 
 
-def labels(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...]:
+def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...]:
     """The numbers of a text that name something, in order. English.
 
     Args:
         text: any text.
-        taken: parts of it, from start to end, that are read as something else.
+        excluded: parts of it, from start to end, that are read as something else.
 
-    >>> [(found.label, found.number) for found in labels("Section 43(6) of the Act, and bus #126")]
+    >>> [(label.label, label.number) for label in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]
     """
-    parts = merge_spans(taken)
-    return tuple(found for found in _labels(text) if not overlaps(found.start, found.end, parts))
+    parts = merge_spans(excluded)
+    return tuple(label for label in _labels(text) if not overlaps(label.start, label.end, parts))
 
 
 def _labels(text: str) -> Iterator[Label]:
@@ -47,11 +47,11 @@ def _labels(text: str) -> Iterator[Label]:
             yield Label(match[0], match.start(), match.end(), label, match["number"])
 
 
-def label_support(label: Label, passage: str) -> Found | None:
+def label_support(label: Label, passage: str) -> FactMatch | None:
     """Where a passage has the number, whatever it calls it, or None.
 
     >>> label_support(labels("section 43(6)")[0], "under s. 43(6) of the Act").start
     9
     """
-    found = re.search(rf"(?<![\w.,]){re.escape(label.number)}(?![\w(]|[.:-]\d)", passage)
-    return Found(found[0], *found.span(), "equal") if found else None
+    match = re.search(rf"(?<![\w.,]){re.escape(label.number)}(?![\w(]|[.:-]\d)", passage)
+    return FactMatch(match[0], *match.span(), "equal") if match else None

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from sgi.metrics.grounding.analysed_text import once_per_text
-from sgi.metrics.grounding.facts.extract import clauses_of, folded, names_of
-from sgi.metrics.grounding.facts.number_support import Found
+from sgi.metrics.grounding.facts.extract import clauses_of, folded_words, names_of
+from sgi.metrics.grounding.facts.number_support import FactMatch
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _PARTS = 2  # a first name and a last name
 _INITIALS = 2  # "J", "JK"
 
 
-def name_support(name: Name, passage: str) -> Found | None:
+def name_support(name: Name, passage: str) -> FactMatch | None:
     """The place of a passage that has a name, or None.
 
     The name stands there as whole words, whatever the case, accents, possessives and plurals; or with other
@@ -56,19 +56,19 @@ def name_support(name: Name, passage: str) -> Found | None:
 
     >>> from sgi.metrics.grounding.facts.extract import names_of
     >>> text = "Millard Fillmore met Joanne Rowling of NASA in Italy."
-    >>> said = names_of("It was Fillmore, or J. Rowling, or Ada Fillmore")
-    >>> [bool(name_support(name, text)) for name in said]
+    >>> candidates = names_of("It was Fillmore, or J. Rowling, or Ada Fillmore")
+    >>> [bool(name_support(name, text)) for name in candidates]
     [True, True, False]
     """
-    words = folded(passage)
+    words = folded_words(passage)
     ambiguous = is_function_word(name)
     if _is_written(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
-        return _located(name.text, name.words, passage, "equal")
+        return _locate(name.text, name.words, passage, "equal")
     core = tuple(word for word in name.words if word not in _TITLES and word not in FUNCTION_WORDS)
     for rule in (_alias, _acronym) if ambiguous else _RULES:
         how = rule(name, core or name.words, passage, words)
         if how:
-            return _located(name.text, core or name.words, passage, how)
+            return _locate(name.text, core or name.words, passage, how)
     return None
 
 
@@ -86,13 +86,13 @@ def is_function_word(name: Name) -> bool:
 
 def _is_written(word: str, passage: str) -> bool:
     """Whether a passage has an acronym that is a function word in small letters, and not that word."""
-    if f" {word} " not in folded(passage):
+    if f" {word} " not in folded_words(passage):
         return False
     capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
     return re.search(rf"\b(?:{capitals}|{points}|[Tt]he {word})\b", passage) is not None
 
 
-def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found:
+def _locate(text: str, words: tuple[str, ...], passage: str, how: str) -> FactMatch:
     """Where the name stands, if it stands there as it is written or by its longest word."""
     lowered = passage.lower()
     same_length = len(lowered) == len(passage)
@@ -101,8 +101,8 @@ def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found
         if start < 0 and same_length:
             start = lowered.find(sought.lower())
         if start >= 0:
-            return Found(passage[start : start + len(sought)], start, start + len(sought), how)
-    return Found("", None, None, how)
+            return FactMatch(passage[start : start + len(sought)], start, start + len(sought), how)
+    return FactMatch("", None, None, how)
 
 
 def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
@@ -115,7 +115,7 @@ def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
     """The last word stands there as that of its place or people, behind the others."""
     *firsts, last = core
-    root, _ = _rooted(last)
+    root, _ = _split_root(last)
     sought = f" {' '.join([*firsts, root])}"
     place = words.find(sought)
     while place >= 0:
@@ -131,11 +131,11 @@ def _same_root(word: str, other: str) -> bool:
     """Whether two words are one, its plural, or a place and its people; given names are neither."""
     if word in {other, f"{other}s"} or other == f"{word}s":
         return True
-    (root, is_people), (other_root, are_people) = _rooted(word), _rooted(other)
+    (root, is_people), (other_root, are_people) = _split_root(word), _split_root(other)
     return root == other_root and (is_people or are_people) and not {word, other} & _GIVEN_NAMES
 
 
-def _rooted(word: str) -> tuple[str, bool]:
+def _split_root(word: str) -> tuple[str, bool]:
     """The root of a word of five letters or more, and whether its ending is that of a people."""
     ending = _ROOT.search(word) if len(word) > _SHORTEST_ROOT else None
     return (word[: ending.start()], ending["people"] is not None) if ending else (word, False)
@@ -268,8 +268,8 @@ def rival(name: Name, passage: str) -> Name | None:
     """Another name of the passage that conflicts: the same last word and other first ones, or another number.
 
     >>> from sgi.metrics.grounding.facts.extract import names_of
-    >>> said = names_of("It was Ed Gates with Windows 8")
-    >>> [rival(name, "Windows 7, by Bill Gates").text for name in said]
+    >>> candidates = names_of("It was Ed Gates with Windows 8")
+    >>> [rival(name, "Windows 7, by Bill Gates").text for name in candidates]
     ['Bill Gates', 'Windows 7']
     """
     core = tuple(word for word in name.words if word not in _TITLES)

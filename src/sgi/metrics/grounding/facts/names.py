@@ -126,7 +126,7 @@ def names(text: str) -> tuple[Name, ...]:
     Months and weekdays are dates. Where capitals tell nothing (`tells_names`) there are none.
 
     >>> text = 'However, President J. K. Polk of the U.S. read "The Raven" in New York-based NASA labs.'
-    >>> [found.text for found in names(text)]
+    >>> [name.text for name in names(text)]
     ['President J. K. Polk of the U.S.', 'The Raven', 'New York', 'NASA']
     """
     text = AnalysedText.of(text)

@@ -6,7 +6,7 @@ import re
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sgi.metrics.grounding.facts.extract import clause_at, folded, numbers_of
+from sgi.metrics.grounding.facts.extract import clause_at, folded_words, numbers_of
 from sgi.metrics.grounding.facts.fact import Bound
 from sgi.metrics.grounding.facts.units import spellings_of
 from sgi.metrics.grounding.facts.words import fold, stem
@@ -50,10 +50,10 @@ _COARSE = Context(prec=18)  # the same number, whatever was lost in its 28th dig
 _FactT = TypeVar("_FactT", "Quantity", "DateFact")
 
 
-class Found(NamedTuple):
+class FactMatch(NamedTuple):
     """Where a fact's ground stands, and how it bears the fact out.
 
-    >>> Found("5 kg", 10, 14, "equal").how
+    >>> FactMatch("5 kg", 10, 14, "equal").how
     'equal'
     """
 
@@ -63,16 +63,16 @@ class Found(NamedTuple):
     how: str
 
     @staticmethod
-    def at(fact: Fact, how: str) -> Found:
+    def at(fact: Fact, how: str) -> FactMatch:
         """The ground is another fact.
 
-        >>> Found.at(numbers_of("in 5 kg").quantities[0], "equal").start
+        >>> FactMatch.at(numbers_of("in 5 kg").quantities[0], "equal").start
         3
         """
-        return Found(fact.text, fact.start, fact.end, how)
+        return FactMatch(fact.text, fact.start, fact.end, how)
 
 
-def number_support(sentence: str, number: Quantity, passage: str) -> Found | None:
+def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
     """The place of a passage that states a quantity of a sentence, or None.
 
     Units agree after conversion, to the digits written; a number may round the passage's, be an end of its
@@ -85,19 +85,19 @@ def number_support(sentence: str, number: Quantity, passage: str) -> Found | Non
     >>> number_support("3 tons", numbers_of("3 tons").quantities[0], text) is None
     True
     """
-    stated = numbers_of(passage)
-    for other in stated.quantities:
+    passage_numbers = numbers_of(passage)
+    for other in passage_numbers.quantities:
         how = agreement(number, other) if commensurable(number, other, passage) else ""
         if how and _counts_the_same(sentence, number, passage, other):
-            return Found.at(other, how)
+            return FactMatch.at(other, how)
     if not number.dimension:
-        for date in stated.dates:
+        for date in passage_numbers.dates:
             if (
                 date.year is not None
                 and date.year == number.low == number.high
                 and date.last_year == date.year
             ):
-                return Found.at(date, "equal")
+                return FactMatch.at(date, "equal")
     return _two_ends(number, passage)
 
 
@@ -123,7 +123,7 @@ def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
     spellings = spellings_of(number.unit)
     if number.dimension == "temperature":
         spellings |= spellings_of("degree")
-    words = folded(near)
+    words = folded_words(near)
     return any(f" {spelling} " in words if spelling.isalpha() else spelling in near for spelling in spellings)
 
 
@@ -134,24 +134,24 @@ def agreement(number: Quantity, other: Quantity) -> str:
     >>> agreement(first, second), agreement(second, first)
     ('rounded', '')
     """
-    own, stated = (number.low, number.high), (other.low, other.high)
-    if own == stated and (number.unit == other.unit and number.factor == other.factor):
+    own, theirs = (number.low, number.high), (other.low, other.high)
+    if own == theirs and (number.unit == other.unit and number.factor == other.factor):
         return "equal"
     if number.dimension == other.dimension and number.factor != other.factor:
         own = number.base(number.low), number.base(number.high)
-        stated = other.base(other.low), other.base(other.high)
+        theirs = other.base(other.low), other.base(other.high)
         room, how = _conversion_room(number, other, own[1]), "converted"
     else:
         if not number.dimension and other.dimension == "share" and abs(number.high) < 1:
-            stated = other.base(other.low), other.base(other.high)
+            theirs = other.base(other.low), other.base(other.high)
         room, how = min(number.step * _HALF, abs(number.high) * _ROUNDED), "rounded"
-        if own == stated:
+        if own == theirs:
             return "equal"
-    if abs(own[0] - stated[0]) <= room and abs(own[1] - stated[1]) <= room:
+    if abs(own[0] - theirs[0]) <= room and abs(own[1] - theirs[1]) <= room:
         return how
     if not number.is_range and other.is_range:
-        return _in_range(number, own[0], stated, room)
-    return _hedged(number, own, stated)
+        return _in_range(number, own[0], theirs, room)
+    return _hedged(number, own, theirs)
 
 
 def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
@@ -162,18 +162,18 @@ def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decim
     return max(own, theirs, abs(value) * _EXACT)
 
 
-def _in_range(number: Quantity, value: Decimal, stated: tuple[Decimal, Decimal], room: Decimal) -> str:
-    low, high = stated
+def _in_range(number: Quantity, value: Decimal, theirs: tuple[Decimal, Decimal], room: Decimal) -> str:
+    low, high = theirs
     if abs(value - low) <= room or abs(value - high) <= room:
         return "end of a range"
     return "inside a range" if number.bound is not Bound.EXACT and low < value < high else ""
 
 
-def _hedged(number: Quantity, own: tuple[Decimal, Decimal], stated: tuple[Decimal, Decimal]) -> str:
+def _hedged(number: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decimal, Decimal]) -> str:
     """Agreement of a number that is not meant exactly."""
     if number.bound is Bound.EXACT:
         return ""
-    below, above = stated[0] - own[0], stated[1] - own[1]
+    below, above = theirs[0] - own[0], theirs[1] - own[1]
     room = _round_step(number) * number.factor if own[1] != number.high else _round_step(number)
     if number.bound is Bound.ABOUT:
         room = min(room * _HALF, abs(own[1]) * _ABOUT)
@@ -206,7 +206,7 @@ def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quant
     return len(own & near) * 3 >= len(own)  # a third of its words
 
 
-def _two_ends(number: Quantity, passage: str) -> Found | None:
+def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
     """A range whose ends the passage states apart."""
     if not number.is_range:
         return None
@@ -220,47 +220,47 @@ def _two_ends(number: Quantity, passage: str) -> Found | None:
             ends.append((point, (clause, point.low), [(clause, other_end[point.low])]))
     for first, second in _pairs(ends):
         text = passage[first.start : second.end]
-        return Found(text, first.start, second.end, f"{first.text} and {second.text}")
+        return FactMatch(text, first.start, second.end, f"{first.text} and {second.text}")
     return None
 
 
-def _pairs(met: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
+def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
     """Each fact with the nearest behind it whose key is among those that it seeks, in order."""
     behind: dict[Hashable, int] = {}
     partners: list[tuple[_FactT, _FactT]] = []
-    for place in range(len(met) - 1, -1, -1):
-        fact, key, sought = met[place]
+    for place in range(len(items) - 1, -1, -1):
+        fact, key, sought = items[place]
         nearest = min([behind[other] for other in sought if other in behind], default=None)
         if nearest is not None:
-            partners.append((fact, met[nearest][0]))
+            partners.append((fact, items[nearest][0]))
         behind[key] = place
     return reversed(partners)
 
 
-def derived_support(sentence: str, number: Quantity, passage: str) -> Found | None:
+def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
     """What a passage implies of a quantity by one step of arithmetic, or None.
 
     A sum or difference of two quantities of one unit, or of one counted thing, where the sentence speaks of
     one ("total", "more" …); the years between two dates of one clause; the number of items of a list.
 
     >>> text = "The war lasted from 1914 to 1918."
-    >>> said = "It went on for 4 years."
-    >>> derived_support(said, numbers_of(said).quantities[0], text).how
+    >>> sentence = "It went on for 4 years."
+    >>> derived_support(sentence, numbers_of(sentence).quantities[0], text).how
     '1918 - 1914'
     """
     if number.is_range or number.low <= 0:
         return None
     return next(
         (
-            found
+            match
             for rule in (_years_between, _parts, _sums, _list_items)
-            for found in rule(sentence, number, passage)
+            for match in rule(sentence, number, passage)
         ),
         None,
     )
 
 
-def _years_between(_: str, number: Quantity, passage: str) -> Iterator[Found]:
+def _years_between(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
     if number.dimension != "time" or number.factor != _YEAR_SECONDS:
         return
     years = []
@@ -271,12 +271,12 @@ def _years_between(_: str, number: Quantity, passage: str) -> Iterator[Found]:
             years.append((date, (clause, date.year), sought))
     for first, second in _pairs(years):
         earlier, later = sorted((first, second), key=lambda date: date.year or 0)
-        yield Found(
+        yield FactMatch(
             f"{earlier.text}, {later.text}", first.start, second.end, f"{later.year} - {earlier.year}"
         )
 
 
-def _parts(_: str, number: Quantity, passage: str) -> Iterator[Found]:
+def _parts(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
     """The numbers of which a share was made: "nine out of 20"."""
     if number.dimension:
         return
@@ -285,10 +285,10 @@ def _parts(_: str, number: Quantity, passage: str) -> Iterator[Found]:
             continue
         for piece in _OUT_OF.split(other.text)[:2]:
             if any(part.low == number.low for part in numbers_of(piece).quantities):
-                yield Found.at(other, "part of a share")
+                yield FactMatch.at(other, "part of a share")
 
 
-def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
+def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
     if number.dimension not in {"", *_SUMMED} or (not number.dimension and not number.nouns):
         return
     adds, takes = _SUM.search(sentence), _DIFFERENCE.search(sentence)
@@ -301,16 +301,16 @@ def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
             own = other.low * other.factor
             sought = [value - own] if adds else []
             sought += [own + value, own - value] if takes else []
-            parts.append((other, _COARSE.plus(own), [_COARSE.plus(wanted) for wanted in sought]))
+            parts.append((other, _COARSE.plus(own), [_COARSE.plus(target) for target in sought]))
     for first, second in _pairs(parts):
         one, two = first.low * first.factor, second.low * second.factor
         if adds and one + two == value:
-            yield Found(
+            yield FactMatch(
                 f"{first.text}, {second.text}", first.start, second.end, f"{first.text} + {second.text}"
             )
         elif takes and abs(one - two) == value:
             large, small = (first, second) if one > two else (second, first)
-            yield Found(
+            yield FactMatch(
                 f"{first.text}, {second.text}", first.start, second.end, f"{large.text} - {small.text}"
             )
 
@@ -321,27 +321,27 @@ def _adds_to(number: Quantity, other: Quantity) -> bool:
     return not other.dimension and bool(set(number.nouns) & set(other.nouns)) and other.low > 0
 
 
-def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
+def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
     """Lists of as many items: the passage's, near the counted noun, or the sentence's own."""
     if number.dimension or not 1 < number.low <= _MOST_ITEMS or number.low != number.low.to_integral_value():
         return
-    wanted = int(number.low)
+    count = int(number.low)
     marks = [int(match[1]) for match in _NUMBERED.finditer(passage)]
-    if marks and max(marks) == wanted and len(set(marks)) == wanted:
-        yield Found("", None, None, f"a list of {wanted}")
+    if marks and max(marks) == count and len(set(marks)) == count:
+        yield FactMatch("", None, None, f"a list of {count}")
     nouns = set(number.nouns)
     for start, end in _lists(passage) if nouns else ():
         items = _ITEM_END.split(passage[start:end])
-        if len(items) != wanted or not nouns & clause_at(passage, start).stems:
+        if len(items) != count or not nouns & clause_at(passage, start).stems:
             continue
         if not any(nouns & set(map(stem, fold(item).split()[-1:])) for item in items):
-            yield Found(passage[start:end].strip(), start, end, f"a list of {wanted}")
-    words = folded(passage)
+            yield FactMatch(passage[start:end].strip(), start, end, f"a list of {count}")
+    words = folded_words(passage)
     opening = _LIST_OPENING.search(sentence, number.end)
     for start, end in _lists(sentence, opening.end()) if opening and nouns else ():
         parts = _ITEM_END.split(sentence[start:end])
-        if len(parts) == wanted and all(_stands_in(part, words) for part in parts):
-            yield Found("", None, None, f"its own list of {wanted}")
+        if len(parts) == count and all(_stands_in(part, words) for part in parts):
+            yield FactMatch("", None, None, f"its own list of {count}")
 
 
 def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:

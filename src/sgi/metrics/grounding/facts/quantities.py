@@ -39,7 +39,7 @@ _LOOK_BACK = 24
 _ONE = Decimal(1)
 
 
-def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
+def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
     """The quantities of a text, in order.
 
     Read are digits in any script, fractions, English number words, scale words ("3 million", "10k"), per
@@ -49,22 +49,22 @@ def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Quanti
 
     Args:
         text: any text.
-        taken: parts of it, from start to end, that mean something else, such as dates; in order, and apart.
+        excluded: parts of it, from start to end, that mean something else, such as dates; in order.
 
-    >>> found = quantities("Twelve eggs weigh 1½ lbs, 5 % less.")
-    >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in found]
+    >>> eggs = "Twelve eggs weigh 1½ lbs, 5 % less."
+    >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in quantities(eggs)]
     [('12', ('egg', 'weigh')), ('1.5', 'pound'), ('5', 'percent')]
     """
     with localcontext(EXACT):
-        return tuple(_joined(text, figures(text, taken)))
+        return tuple(_join_neighbours(text, figures(text, excluded)))
 
 
-def _joined(text: str, met: list[Figure]) -> Iterator[Quantity]:
+def _join_neighbours(text: str, sequence: list[Figure]) -> Iterator[Quantity]:
     """Figures as quantities: two of a range as one, feet and inches as one, "3 of 4" as a share."""
     place = 0
-    while place < len(met):
-        figure = met[place]
-        other = met[place + 1] if place + 1 < len(met) else None
+    while place < len(sequence):
+        figure = sequence[place]
+        other = sequence[place + 1] if place + 1 < len(sequence) else None
         joint = _join(text, figure, other) if other else None
         place += 2 if joint else 1
         if (

@@ -60,12 +60,12 @@ def fold(text: str) -> str:
     >>> fold("The U.S. café's 2 owners")
     ' the us cafe 2 owners '
     """
-    folded = text.casefold()
-    if not folded.isascii():
-        parted = unicodedata.normalize("NFKD", folded)
-        folded = "".join([sign for sign in parted if not unicodedata.combining(sign)])
-    folded = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", _POSSESSIVE.sub("", folded))
-    return f" {' '.join(_FOLDED_WORD.findall(folded))} "
+    plain = text.casefold()
+    if not plain.isascii():
+        parted = unicodedata.normalize("NFKD", plain)
+        plain = "".join([sign for sign in parted if not unicodedata.combining(sign)])
+    plain = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", _POSSESSIVE.sub("", plain))
+    return f" {' '.join(_FOLDED_WORD.findall(plain))} "
 
 
 def content(words: list[str]) -> frozenset[str]:

@@ -119,4 +119,7 @@ def test_the_counted_thing_and_the_precision_are_kept():
 
 
 def test_two_sizes_share_their_unit():
-    assert [(found.low, found.unit) for found in quantities("6 by 8 feet")] == [(6, "foot"), (8, "foot")]
+    assert [(quantity.low, quantity.unit) for quantity in quantities("6 by 8 feet")] == [
+        (6, "foot"),
+        (8, "foot"),
+    ]
