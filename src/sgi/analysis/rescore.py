@@ -251,7 +251,9 @@ async def _score(
         for name, found in evidence.items()
     }
     metrics = [task.metric for task in tasks]
-    made = await evaluate_batch(stored.batch, metrics, resources, asked=BatchJudgements(evidence, lost))
+    made = await evaluate_batch(
+        stored.batch, metrics, resources, batch_judgements=BatchJudgements(evidence, lost)
+    )
     scores = {}
     for task in tasks:
         name = task.metric.canonical

@@ -117,16 +117,16 @@ def bench(
         return work.bench(dataset.name, faults if judge is not None else (), notes)
 
 
-def _check_judge(wanted: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
+def _check_judge(any_metrics: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
     """A judge is there if and only if it is needed."""
     if spoiled and not named:
         raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
-    if named and not judged_metrics(wanted):
+    if named and not judged_metrics(any_metrics):
         raise UsageError(
             "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
         )
-    if judged_metrics(wanted) and not named:
-        raise missing_judge(judged_metrics(wanted))
+    if judged_metrics(any_metrics) and not named:
+        raise missing_judge(judged_metrics(any_metrics))
 
 
 def perturbed(
@@ -233,10 +233,10 @@ class _Work:
         found: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
             open_models(asking, self.embedder, cache=self.place) as resources,
-            SqliteCache(replies_path(self.place), durable=True) as kept,
+            SqliteCache(replies_path(self.place), durable=True) as sqlite_cache,
         ):
             self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
-            async with open_clean(spec, kept) as clean:
+            async with open_clean(spec, sqlite_cache) as clean:
                 for fault, one in product(faults, asking):
                     chat = SpoiledChat(clean, fault, seed=self.seed)
                     judging = replace(resources, judge=ChatJudge(chat, budget=spec.budget))
@@ -252,8 +252,8 @@ class _Work:
 
         parts = []
         for batch in batches(self.paired.samples):
-            made = await evaluate_batch(batch, [one], resources)
-            parts.append(made.scores[one.canonical])
+            batch_scores = await evaluate_batch(batch, [one], resources)
+            parts.append(batch_scores.scores[one.canonical])
             self.listener(Advanced(len(batch)))
         return _joined(parts)
 
@@ -276,8 +276,8 @@ def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[l
     labelled = any(sample.label is not None for sample in answered)
     rows = [sample for sample in answered if sample.label or not labelled]
     if not rows:
-        found = f"{len(everything):,} rows, {len(answered):,} with a response"
-        message = f"{name} has no grounded row with a response ({found})."
+        text = f"{len(everything):,} rows, {len(answered):,} with a response"
+        message = f"{name} has no grounded row with a response ({text})."
         raise DataError(message, hint="Perturbations begin from rows with label 1.")
     notes = [] if labelled else ["The data has no labels, so all rows count as grounded."]
     drawn = sorted(

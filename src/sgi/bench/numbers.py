@@ -41,11 +41,11 @@ def values_of(texts: Iterable[str]) -> frozenset[str]:
     >>> sorted(values_of(["1,500.0 people in three towns", "item 7b"]))
     ['1500', '3', '7']
     """
-    found: set[str] = set()
+    setstr: set[str] = set()
     for text in texts:
-        found.update(map(plain, _ANY.findall(text)))
-        found.update(str(WORDS.index(word.lower())) for word in _SPELT.findall(text))
-    return frozenset(found)
+        setstr.update(map(plain, _ANY.findall(text)))
+        setstr.update(str(WORDS.index(word.lower())) for word in _SPELT.findall(text))
+    return frozenset(setstr)
 
 
 def plain(number: str) -> str:

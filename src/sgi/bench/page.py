@@ -194,8 +194,8 @@ def bench_markdown(bench: Bench) -> str:
         "## Summary",
         "\n".join(f"- {escaped(line)}" for line in in_words(bench)),
     ]
-    for made in bench_tables(bench):
-        parts += [f"## {made.title}", made.markdown()]
+    for table in bench_tables(bench):
+        parts += [f"## {table.title}", table.markdown()]
     parts += ["## Size of the changes", *_moves(bench)]
     lost = _lost(bench)
     if lost:

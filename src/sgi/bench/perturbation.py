@@ -113,10 +113,10 @@ class Perturbation:
         if not sample.response.strip() or (Field.CONTEXTS in self.changes and not sample.contexts):
             return None
         key = digest(str(seed).encode(), self.name.encode(), sample.id.encode("utf-8", "surrogatepass"))
-        made = self.change(sample, Random(int.from_bytes(key, "big")), others)  # noqa: S311 - draws, no secrets
-        if made is None or (made.response, made.contexts) == (sample.response, sample.contexts):
+        response = self.change(sample, Random(int.from_bytes(key, "big")), others)  # noqa: S311 - draws, no secrets
+        if response is None or (response.response, response.contexts) == (sample.response, sample.contexts):
             return None
-        return made
+        return response
 
 
 def shuffled(things: Iterable[T], draw: Random) -> list[T]:

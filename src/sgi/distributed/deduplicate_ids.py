@@ -44,10 +44,10 @@ def deduplicate_ids(
         each: applies a function to items.
         skipping: whether unreadable rows are skipped.
     """
-    found = list(scans)
+    sequence_fragment_scan = list(scans)
     doubtful = _colliding_positions(scans)
     if not doubtful:
-        return found
+        return sequence_fragment_scan
     read = partial(_read_ids, columns=columns, skipping=skipping)
     items = [json.dumps([n, fragments[n].to_dict(), places]) for n, places in doubtful.items()]
     named = dict(map(json.loads, each(read, items)))
@@ -56,20 +56,20 @@ def deduplicate_ids(
         again = partial(_rescan, columns=columns)
         items = [json.dumps([n, fragments[n].to_dict(), ids]) for n, (ids, _) in taken.items()]
         for number, values in map(json.loads, each(again, items) if items else ()):
-            found[number] = FragmentScan.from_dict(values)
+            sequence_fragment_scan[number] = FragmentScan.from_dict(values)
     elif taken:
         number = min(taken)
         ids, line = taken[number]
         first = next(iter(ids))
         shown = fragments[number].source.shown
         error = with_place(duplicate_id_error(first, ids[first]), file=shown, line=line, sample_id=first)
-        found[number] = replace(found[number], error=encode_error(error))
-    return found
+        sequence_fragment_scan[number] = replace(sequence_fragment_scan[number], error=encode_error(error))
+    return sequence_fragment_scan
 
 
 def _colliding_positions(scans: Sequence[FragmentScan]) -> dict[int, list[int]]:
     """Positions of ids with a duplicate hash, by fragment."""
-    hashes = [np.frombuffer(base64.b64decode(found.ids), dtype="<u8") for found in scans]
+    hashes = [np.frombuffer(base64.b64decode(scan.ids), dtype="<u8") for scan in scans]
     every = np.concatenate(hashes)
     order = np.argsort(every, kind="stable")
     same = every[order][1:] == every[order][:-1]
@@ -116,5 +116,5 @@ def _duplicate_ids(
 
 def _rescan(text: str, *, columns: Mapping[str, str]) -> str:
     number, values, taken = json.loads(text)
-    found = scan_fragment(Fragment.from_dict(values), columns, skipping=True, taken=taken)
-    return json.dumps([number, found.to_dict()])
+    scan = scan_fragment(Fragment.from_dict(values), columns, skipping=True, taken=taken)
+    return json.dumps([number, scan.to_dict()])

@@ -203,9 +203,9 @@ def _absolute(path: Path) -> str:
     return as_address(str(path)) or str(path.resolve())
 
 
-def _fragments(found: Sequence[Source], workers: int) -> list[Fragment]:
-    size = fragment_size(sum(source.size for source in found), workers)
-    return [fragment for source in found for fragment in split_file(source, size)]
+def _fragments(sources: Sequence[Source], workers: int) -> list[Fragment]:
+    size = fragment_size(sum(source.size for source in sources), workers)
+    return [fragment for source in sources for fragment in split_file(source, size)]
 
 
 def _survey_all(
@@ -227,7 +227,7 @@ def _survey_all(
 
 
 def _columns(scans: Sequence[FragmentScan]) -> ColumnUse:
-    return reduce(ColumnUse.merge, (ColumnUse.from_dict(found.use) for found in scans))
+    return reduce(ColumnUse.merge, (ColumnUse.from_dict(scan.use) for scan in scans))
 
 
 def _scan(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
@@ -262,7 +262,7 @@ def _prepare_run(
         cluster.threads,
         config.retry_failed,
     )
-    signature, provenance = anyio.run(_signature_and_provenance, settings, sum(found.rows for found in scans))
+    signature, provenance = anyio.run(_signature_and_provenance, settings, sum(scan.rows for scan in scans))
     run_manifest = RunManifest(
         stored,
         spec.identity(metrics),
@@ -271,8 +271,8 @@ def _prepare_run(
         name,
         tuple(metric.canonical for metric in metrics),
         tuple(
-            FragmentRecord(fragment, found.digest, found.rows, found.rejected, found.taken)
-            for fragment, found in zip(fragments, scans, strict=True)
+            FragmentRecord(fragment, scan.digest, scan.rows, scan.rejected, scan.taken)
+            for fragment, scan in zip(fragments, scans, strict=True)
         ),
         provenance=provenance,
     )

@@ -148,11 +148,11 @@ class Manifest:
         made.used()
         return made
 
-    def add(self, made: BatchScores, rows: int) -> None:
+    def add(self, batch_scores: BatchScores, rows: int) -> None:
         """Enter a batch."""
         self.rows += rows
-        self.batches.append(BatchRecord(rows, dict(made.truncated), dict(made.failures)))
-        for name, scores in made.scores.items():
+        self.batches.append(BatchRecord(rows, dict(batch_scores.truncated), dict(batch_scores.failures)))
+        for name, scores in batch_scores.scores.items():
             lost = np.flatnonzero(scores.status == Status.FAILED.value)
             if lost.size:
                 self.failed[name] = self.failed.get(name, 0) + int(lost.size)
@@ -204,11 +204,11 @@ async def write_partition(
                 opened[kind] = stack.enter_context(folder.writer(f"{name}{kind}.jsonl"))
             return opened[kind]
 
-        def take(batch: Batch, made: BatchScores) -> None:
-            writer("").write(output_rows(batch, made.scores, Path("rows.jsonl"), inputs=inputs))
-            if made.evidence:
-                writer(".evidence").write(_evidence_rows(made, len(batch)))
-            manifest.add(made, len(batch))
+        def take(batch: Batch, batch_scores: BatchScores) -> None:
+            writer("").write(output_rows(batch, batch_scores.scores, Path("rows.jsonl"), inputs=inputs))
+            if batch_scores.evidence:
+                writer(".evidence").write(_evidence_rows(batch_scores, len(batch)))
+            manifest.add(batch_scores, len(batch))
 
         def reject(row: Rejected) -> None:
             manifest.rejected += 1
@@ -276,9 +276,9 @@ def _other_rows(folder: Folder, name: str) -> StoreError:
     return StoreError(f"{folder.shown(name)}.jsonl does not hold the rows of its data.", hint=hint)
 
 
-def _evidence_rows(made: BatchScores, rows: int) -> Iterator[dict[str, Any]]:
+def _evidence_rows(batch_scores: BatchScores, rows: int) -> Iterator[dict[str, Any]]:
     for row in range(rows):
-        found = {name: said[row] for name, said in made.evidence.items()}
+        found = {name: said[row] for name, said in batch_scores.evidence.items()}
         yield {name: None if said is None else said.model_dump(mode="json") for name, said in found.items()}
 
 

@@ -186,14 +186,17 @@ def select_metrics(
         UnknownNameError: no row has the cluster column.
     """
     chosen = resolve(metrics) if metrics is not None else None
-    errors = [found.error for found in scans if found.error is not None]
+    errors = [fragment_scan.error for fragment_scan in scans if fragment_scan.error is not None]
     first = decode_error(errors[0]) if errors else None
     if first is not None and not skipping:
         raise first
-    scan = Scan(sum(found.rows for found in scans), sum(found.rejected for found in scans))
-    for found in scans:
-        scan.present.update({Field(field): rows for field, rows in found.present.items()})
-        scan.metadata.update(found.metadata)
+    scan = Scan(
+        sum(fragment_scan.rows for fragment_scan in scans),
+        sum(fragment_scan.rejected for fragment_scan in scans),
+    )
+    for fragment_scan in scans:
+        scan.present.update({Field(field): rows for field, rows in fragment_scan.present.items()})
+        scan.metadata.update(fragment_scan.metadata)
     if not scan.rows and first is not None:
         raise DataError(f"None of the {scan.rejected} rows can be read; the first: {first}", file=name)
     if not scan.rows:
@@ -220,8 +223,8 @@ def reject_idf_metrics(metrics: Sequence[AnyMetric]) -> None:
 
 def _check_mapped(name: str, scans: Sequence[FragmentScan]) -> None:
     """Check that every mapped column occurs in some row."""
-    unseen = set.intersection(*(set(found.unseen) for found in scans))
-    seen = tuple(dict.fromkeys(column for found in scans for column in found.columns))
+    unseen = set.intersection(*(set(fragment_scan.unseen) for fragment_scan in scans))
+    seen = tuple(dict.fromkeys(column for fragment_scan in scans for column in fragment_scan.columns))
     try:
         if seen:
             missing_mapped(seen, sorted(unseen))

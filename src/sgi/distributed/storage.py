@@ -68,14 +68,14 @@ def find_sources(data: str, encoding: str | None = None) -> list[Source]:
         UsageError: the encoding is unknown, or a file is not text.
     """
     address = as_address(data)
-    found = _local(data) if address is None else _remote(address)
-    if not found:
+    sources = _local(data) if address is None else _remote(address)
+    if not sources:
         hint = f"Files can be {', '.join(SUFFIXES)}."
         raise DataError("holds no file that can be read", file=data, hint=hint)
-    for source in found:
+    for source in sources:
         check_encoded(Path(source.shown), encoding)
-    stems = _stems([source.shown for source in found]) if len(found) > 1 else [None]
-    return [replace(s, stem=stem, encoding=encoding) for s, stem in zip(found, stems, strict=True)]
+    stems = _stems([source.shown for source in sources]) if len(sources) > 1 else [None]
+    return [replace(s, stem=stem, encoding=encoding) for s, stem in zip(sources, stems, strict=True)]
 
 
 @contextmanager

@@ -207,10 +207,10 @@ class Accumulator:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def add(self, batch: Batch, made: BatchScores) -> None:
+    def add(self, batch: Batch, batch_scores: BatchScores) -> None:
         """Add one batch."""
         from_cache: set[int] = set()
-        for name, scores in made.scores.items():
+        for name, scores in batch_scores.scores.items():
             self._column(name).add(scores)
             failed = np.flatnonzero(scores.status == Status.FAILED.value)
             self._failed[name] = self._failed.get(name, 0) + len(failed)
@@ -218,19 +218,19 @@ class Accumulator:
                 self._reasons[name] = scores.reasons[failed[-1]]
                 from_cache.update(row for row in failed.tolist() if scores.details[row].get(CACHED_REPLY))
         self.cached_failures += len(from_cache)
-        self.verbatim_copies += _verbatim_copies(made)
-        for model in made.failures:
+        self.verbatim_copies += _verbatim_copies(batch_scores)
+        for model in batch_scores.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)
-        for name, rows in made.truncated.items():
+        for name, rows in batch_scores.truncated.items():
             self.truncated[name] = self.truncated.get(name, 0) + rows
         for sample in batch.samples:
             self._enter(sample)
         self._enter_overlaps(batch)
         if self.router is not None:
-            cleared = self.router.cleared(made.scores)
+            cleared = self.router.cleared(batch_scores.scores)
             self.cleared.extend(cleared.tolist())
             self.cleared_rows += int(cleared.sum())
-            self.without_value += int((~made.scores[self.router.detector].ok).sum())
+            self.without_value += int((~batch_scores.scores[self.router.detector].ok).sum())
 
     def _column(self, name: str) -> _Column:
         if name not in self.columns:
@@ -288,11 +288,11 @@ class Accumulator:
         return max(found, key=lambda failures: failures.share, default=Failures())
 
 
-def _verbatim_copies(made: BatchScores) -> int:
+def _verbatim_copies(batch_scores: BatchScores) -> int:
     """The number of rows that some metric marks as a verbatim copy of a passage."""
     rows = {
         row
-        for scores in made.scores.values()
+        for scores in batch_scores.scores.values()
         for row, body in enumerate(scores.details)
         if body.get(VERBATIM_COPY) is True
     }
@@ -306,9 +306,9 @@ class FailureLimit:
         self._accumulator, self._most = accumulator, most
         self._kind: type[SgiError] = EmbedderError
 
-    def note(self, made: BatchScores, kind: type[SgiError]) -> None:
+    def note(self, batch_scores: BatchScores, kind: type[SgiError]) -> None:
         """Remember the kind of error of the last batch in which a row failed."""
-        if any((scores.status == Status.FAILED.value).any() for scores in made.scores.values()):
+        if any((scores.status == Status.FAILED.value).any() for scores in batch_scores.scores.values()):
             self._kind = kind
 
     def check(self, *, fewest_asked: int = 0) -> None:
@@ -322,13 +322,13 @@ class FailureLimit:
             return
         rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
         cached = self._accumulator.cached_failures
-        told = (
+        text = (
             f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
             if cached
             else ""
         )
         raise self._kind(
-            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{told} "
+            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{text} "
             f"The last reason: {found.reason or 'unknown'}",
             hint="Fix the cause and ask the judge again with --retry-failed, or raise --max-failures."
             if self._kind is JudgeError

@@ -179,10 +179,10 @@ async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Seq
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}
 
-    def take(batch: Batch, made: BatchScores) -> None:
+    def take(batch: Batch, batch_scores: BatchScores) -> None:
         samples.extend(batch.samples)
-        parts.append(made.scores)
-        for name, rows in made.evidence.items():
+        parts.append(batch_scores.scores)
+        for name, rows in batch_scores.evidence.items():
             evidence.setdefault(name, []).extend(rows)
 
     async with opening as pipeline:

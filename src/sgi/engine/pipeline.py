@@ -275,8 +275,8 @@ class _Stream:
         asking = judged_metrics(self.pipeline.plan.metrics)
         if not asking:
             return _Prepared(answered)
-        asked = await ask_batch(batch, asking, self.resources.judge, failed, self.count_reply)
-        return _Prepared(answered, asked)
+        batch_judgements = await ask_batch(batch, asking, self.resources.judge, failed, self.count_reply)
+        return _Prepared(answered, batch_judgements)
 
     async def score(self, prepared: _Prepared) -> tuple[Batch, BatchScores]:
         """The scores of a prepared batch, counted and stored."""

@@ -179,8 +179,8 @@ def open_models(
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
-        for wanted in _as_list(embedders):
-            embedder = _open(wanted, vectors, how)
+        for like in _as_list(embedders):
+            embedder = _open(like, vectors, how)
             name = embedder_name(embedder)
             if name in opened:
                 raise UsageError(f"Two embedders are called {name!r}.")
@@ -209,13 +209,13 @@ def open_token_encoders(
         UnknownNameError: a metric names a model there isn't.
         UsageError: a model cannot give the layer.
     """
-    wanted = token_models(metrics)
-    if not wanted:
+    list_token_model = token_models(metrics)
+    if not list_token_model:
         return {}
     from sgi.models.token_encoder.load import load_token_encoder
 
     how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
-    return {model: load_token_encoder(model, **how) for model in wanted}
+    return {model: load_token_encoder(model, **how) for model in list_token_model}
 
 
 def open_entailment_models(
@@ -235,12 +235,12 @@ def open_entailment_models(
         EmbedderError: its files are not to be had, or cannot be read.
         MissingExtraError: an optional dependency is not installed.
     """
-    wanted = entailment_models(metrics)
-    if not wanted:
+    liststr = entailment_models(metrics)
+    if not liststr:
         return {}
     from sgi.models.entailment.load import load_entailment_model
 
-    return {name: load_entailment_model(name, threads=threads) for name in wanted}
+    return {name: load_entailment_model(name, threads=threads) for name in liststr}
 
 
 def load_embedder(
@@ -269,8 +269,8 @@ def load_embedder(
     from sgi.models.embedder.load import load_embedder as load
     from sgi.store.cache import SqliteCache
 
-    kept = None if cache is None else SqliteCache(Path(cache))
-    return load(name, backend=backend, precision=precision, cache=kept)
+    sqlite_cache = None if cache is None else SqliteCache(Path(cache))
+    return load(name, backend=backend, precision=precision, cache=sqlite_cache)
 
 
 @contextmanager

@@ -130,20 +130,20 @@ async def route_batch(
     asking = judged_metrics(router.metrics)
     offline = [metric for metric in router.metrics if metric.canonical not in router.judged]
     async with router.turn:
-        made = await evaluate_batch(batch, offline, resources, failed)
-    cleared = router.cleared(made.scores)
+        batch_scores = await evaluate_batch(batch, offline, resources, failed)
+    cleared = router.cleared(batch_scores.scores)
     doubtful = np.flatnonzero(~cleared)
     for metric in asking:
         for _ in range(int((batch.present(metric.spec.needs) & cleared).sum())):
             on_reply()
     counted = None if resources.judge is None else _CountingJudge(resources.judge, router.questions)
     rest = batch.take(doubtful)
-    asked = await ask_batch(rest, asking, counted, _renumber(failed, doubtful), on_reply)
+    judgements = await ask_batch(rest, asking, counted, _renumber(failed, doubtful), on_reply)
     usable = np.zeros(len(rest), dtype=np.bool_)
     for metric in asking:
         usable |= rest.present(metric.spec.needs)
     usable[list(_renumber(failed, doubtful))] = False
-    return RoutedBatch(made, cleared, asked, int(usable.sum()))
+    return RoutedBatch(batch_scores, cleared, judgements, int(usable.sum()))
 
 
 async def score_routed(
@@ -163,24 +163,26 @@ async def score_routed(
     rest = batch.take(doubtful)
     resources = replace(resources, judge=None)
     async with router.turn:
-        made = await evaluate_batch(rest, asking, resources, _renumber(failed, doubtful), routed.asked)
+        batch_scores = await evaluate_batch(
+            rest, asking, resources, _renumber(failed, doubtful), routed.asked
+        )
     rows = np.flatnonzero(routed.cleared)
     scores = dict(routed.offline.scores)
     for metric in asking:
         passed = _cleared_scores(metric, batch, rows, router)
         scores[metric.canonical] = Scores.assemble(
-            len(batch), [(doubtful, made.scores[metric.canonical]), *passed]
+            len(batch), [(doubtful, batch_scores.scores[metric.canonical]), *passed]
         )
     offline = routed.offline
     return BatchScores(
         {metric.canonical: scores[metric.canonical] for metric in router.metrics},
         # one row may be cut for both: the greater count is sure, the sum is not
         {
-            name: max(offline.truncated.get(name, 0), made.truncated.get(name, 0))
-            for name in {**offline.truncated, **made.truncated}
+            name: max(offline.truncated.get(name, 0), batch_scores.truncated.get(name, 0))
+            for name in {**offline.truncated, **batch_scores.truncated}
         },
-        {**offline.failures, **made.failures},
-        {name: _scatter(found, doubtful, len(batch)) for name, found in made.evidence.items()},
+        {**offline.failures, **batch_scores.failures},
+        {name: _scatter(found, doubtful, len(batch)) for name, found in batch_scores.evidence.items()},
     )
 
 
@@ -279,9 +281,9 @@ async def fit_threshold(
     if not rows.labelled:
         raise UsageError(f"No row of {source.name} has a label, and a cascade needs labels.", hint=_HINT)
     chosen = one_row_per_cluster(clusters)
-    found = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
-    told = FittedThreshold(
-        threshold=None if math.isinf(found) else found,
+    number = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
+    threshold = FittedThreshold(
+        threshold=None if math.isinf(number) else number,
         unsupported=len(chosen),
         candidates=len(set(rows.clusters)),
         labelled=rows.labelled,
@@ -289,7 +291,7 @@ async def fit_threshold(
         and own_answers
         and _is_disjoint(dataset.samples(on_reject=on_reject), rows.known, cluster),
     )
-    return cascade.model_copy(update={"fitted": told})
+    return cascade.model_copy(update={"fitted": threshold})
 
 
 async def _score_labelled(

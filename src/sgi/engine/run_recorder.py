@@ -91,18 +91,20 @@ class Recording:
         batch = read if self._no_texts else found.batch
         return batch, BatchScores(found.scores, found.truncated, found.failures)
 
-    def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
+    def commit(self, start: int, samples: tuple[Sample, ...], batch_scores: BatchScores) -> None:
         """Commit a batch and the usage of this attempt in one transaction."""
         if self._no_texts:
             samples = tuple(sample.with_placeholders() for sample in samples)
-            made = batch_without_texts(made, self._categories)
+            batch_scores = batch_without_texts(batch_scores, self._categories)
         self._recorder.commit(
             start,
             samples,
-            made.scores,
-            truncated=made.truncated,
-            failures=made.failures,
-            judgements={name: [_to_json(found) for found in rows] for name, rows in made.evidence.items()},
+            batch_scores.scores,
+            truncated=batch_scores.truncated,
+            failures=batch_scores.failures,
+            judgements={
+                name: [_to_json(found) for found in rows] for name, rows in batch_scores.evidence.items()
+            },
             usage=self._usage(),
         )
 
@@ -248,17 +250,23 @@ REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
 """What is stored in place of the reason of a failed row or model."""
 
 
-def batch_without_texts(made: BatchScores, categories: Mapping[str, str]) -> BatchScores:
+def batch_without_texts(batch_scores: BatchScores, categories: Mapping[str, str]) -> BatchScores:
     """The scores of a batch without the texts in their details, their reasons and their evidence.
 
     Args:
-        made: the scores.
+        batch_scores: the scores.
         categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
     """
     scores = {
-        name: scores_without_texts(found, categories.get(name, "")) for name, found in made.scores.items()
+        name: scores_without_texts(found, categories.get(name, ""))
+        for name, found in batch_scores.scores.items()
     }
-    return replace(made, scores=scores, failures=dict.fromkeys(made.failures, REASON_NOT_KEPT), evidence={})
+    return replace(
+        batch_scores,
+        scores=scores,
+        failures=dict.fromkeys(batch_scores.failures, REASON_NOT_KEPT),
+        evidence={},
+    )
 
 
 def scores_without_texts(scores: Scores, category: str = "") -> Scores:

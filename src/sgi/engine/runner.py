@@ -247,8 +247,8 @@ async def estimate(
     """
     from sgi.llm.estimate import EstimatingJudge
 
-    with open_reply_cache(cache) as kept:
-        sketching = EstimatingJudge.of(judge, kept, again=again)
+    with open_reply_cache(cache) as caches:
+        sketching = EstimatingJudge.of(judge, caches, again=again)
         for batch in batches(samples):
             await ask_batch(batch, metrics, sketching, {})
     return sketching.usage

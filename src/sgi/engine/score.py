@@ -77,12 +77,14 @@ class _Task:
     prepared: Any
 
     @classmethod
-    def of(cls, batch: Batch, metric: AnyMetric, failed: Mapping[int, str], asked: BatchJudgements) -> _Task:
-        failed = {**asked.failures.get(metric.canonical, _NO_ROWS), **failed}
+    def of(
+        cls, batch: Batch, metric: AnyMetric, failed: Mapping[int, str], batch_judgements: BatchJudgements
+    ) -> _Task:
+        failed = {**batch_judgements.failures.get(metric.canonical, _NO_ROWS), **failed}
         usable = batch.present(metric.spec.needs)
         usable[list(failed)] = False
         positions = np.flatnonzero(usable)
-        judgements = asked.evidence.get(metric.canonical)
+        judgements = batch_judgements.evidence.get(metric.canonical)
         rows: Batch | Judged[Any] = batch if judgements is None else Judged(batch, judgements)
         rows = rows if len(positions) == len(batch) else rows.take(positions)
         return cls(metric, rows, positions, failed, metric.prepare(rows))
@@ -115,7 +117,7 @@ async def evaluate_batch(
     metrics: Sequence[AnyMetric],
     resources: Resources,
     failed: Mapping[int, str] = _NO_ROWS,
-    asked: BatchJudgements | None = None,
+    batch_judgements: BatchJudgements | None = None,
 ) -> BatchScores:
     """Score one batch with every metric.
 
@@ -130,15 +132,15 @@ async def evaluate_batch(
         metrics: the metrics.
         resources: the models, and the judge.
         failed: rows that cannot be scored, with the reason.
-        asked: the judgements; None to ask the judge now.
+        batch_judgements: the judgements; None to ask the judge now.
 
     Raises:
         UsageError: a metric needs a model or token frequencies that the resources do not hold.
     """
     require_resources(metrics, resources)
-    if asked is None:
-        asked = await ask_batch(batch, metrics, resources.judge, failed)
-    tasks = [_Task.of(batch, metric, failed, asked) for metric in metrics]
+    if batch_judgements is None:
+        batch_judgements = await ask_batch(batch, metrics, resources.judge, failed)
+    tasks = [_Task.of(batch, metric, failed, batch_judgements) for metric in metrics]
     requests = [FeatureRequest.of(task.metric, task.prepared, resources.names) for task in tasks]
     by_token_model: dict[TokenModel, list[tuple[_Task, FeatureRequest]]] = {}
     for task, request in zip(tasks, requests, strict=True):
@@ -160,7 +162,7 @@ async def evaluate_batch(
             parts[task.metric.canonical] = _scored(task, features.select(request), None)
     scores = {task.metric.canonical: _assembled(task, batch, parts[task.metric.canonical]) for task in tasks}
     truncated = _truncated_rows(batch, features.truncated)
-    return BatchScores(asked.with_replies(scores), truncated, failures, asked.evidence)
+    return BatchScores(batch_judgements.with_replies(scores), truncated, failures, batch_judgements.evidence)
 
 
 def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:

@@ -75,10 +75,10 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
     Raises:
         UsageError: something is not named; says what, and the command that resumes the run with it.
     """
-    found = list(_unnamed(spec, named))
-    if found:
+    texts = list(_unnamed(spec, named))
+    if texts:
         raise UsageError(
-            f"The stored settings of the run {run} name {_listed(found)}. Stored settings may come from "
+            f"The stored settings of the run {run} name {_listed(texts)}. Stored settings may come from "
             "someone else, so SGI does not use these by itself.",
             hint=f"If you trust them: {command} {TRUST}. Otherwise name your own on the command line.",
         )
@@ -179,5 +179,5 @@ def _is_new(path: Path, *folders: Path) -> bool:
     return not place.exists() and any(place.is_relative_to(folder.resolve()) for folder in folders)
 
 
-def _listed(found: list[str]) -> str:
-    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -78,14 +78,14 @@ def metric_summary(
         clusters: rows that are not independent share a number, shape (n,).
         labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
     """
-    made = _own_summary(on_mean_scale(column), clusters, labels)
-    made = ratio_summary(made) if column.is_ratio else made
+    summary = _own_summary(on_mean_scale(column), clusters, labels)
+    summary = ratio_summary(summary) if column.is_ratio else summary
     values = column.values[column.ok]
     if column.unit == COUNT or not len(values):
-        return made
+        return summary
     least, most = float(values.min()), float(values.max())
     worst, best = (least, most) if column.higher_is_better else (most, least)
-    return replace(made, best=best, worst=worst)
+    return replace(summary, best=best, worst=worst)
 
 
 def _own_summary(
@@ -161,22 +161,24 @@ def on_mean_scale(column: MetricColumn) -> MetricColumn:
     return replace(column, values=bounded_ratio(column.values), low=0.0, high=1.0, unit="")
 
 
-def ratio_summary(made: MetricSummary) -> MetricSummary:
+def ratio_summary(summary: MetricSummary) -> MetricSummary:
     """Convert a summary from the bounded scale to the unit of the ratio.
 
     Mean and interval are converted back. The standard deviation is multiplied by the slope of the scale at
     the mean, so that it fits the mean: that of the ratios themselves would follow the few largest.
     """
-    if made.mean is None:
-        return replace(made, is_share=False, is_ratio=True)
-    slope = ratio_slope(made.mean, made.mean)
-    found = NoInterval(made.no_interval) if made.interval is None else ratio_interval(made.interval)
+    if summary.mean is None:
+        return replace(summary, is_share=False, is_ratio=True)
+    slope = ratio_slope(summary.mean, summary.mean)
+    interval = (
+        NoInterval(summary.no_interval) if summary.interval is None else ratio_interval(summary.interval)
+    )
     return replace(
-        made,
-        mean=ratio_of(made.mean),
-        interval=interval_or_none(found),
-        no_interval=found.reason if isinstance(found, NoInterval) else "",
-        deviation=None if made.deviation is None else slope * made.deviation,
+        summary,
+        mean=ratio_of(summary.mean),
+        interval=interval_or_none(interval),
+        no_interval=interval.reason if isinstance(interval, NoInterval) else "",
+        deviation=None if summary.deviation is None else slope * summary.deviation,
         is_share=False,
         is_ratio=True,
     )

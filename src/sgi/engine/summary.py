@@ -213,9 +213,11 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
     >>> reasons_without_interval([made])
     ['No interval for sgi: 1 cluster is too few.']
     """
-    known = [made for made in metrics if made.mean is not None]
-    areas = [(f"AUROC of {made.metric}", made.ranking.no_interval) for made in known if made.ranking]
-    return without_interval([*((made.metric, made.no_interval) for made in known), *areas])
+    known = [summary for summary in metrics if summary.mean is not None]
+    areas = [
+        (f"AUROC of {summary.metric}", summary.ranking.no_interval) for summary in known if summary.ranking
+    ]
+    return without_interval([*((summary.metric, summary.no_interval) for summary in known), *areas])
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
@@ -234,11 +236,15 @@ def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
 _HEADER = f"{'metric':<28}{'mean':>10}{'95 % interval':>20}{'ok / n':>16}  AUROC"
 
 
-def _line(made: MetricSummary) -> str:
-    mean = "–" if made.mean is None else f"{made.mean:.4f}"
-    interval = "–" if made.interval is None else f"[{made.interval.low:.4f}, {made.interval.high:.4f}]"
-    rank = "" if made.ranking is None else f"{made.ranking.auroc:.3f}"
-    return f"{made.metric:<28}{mean:>10}{interval:>20}{f'{made.ok} / {made.rows}':>16}  {rank}".rstrip()
+def _line(summary: MetricSummary) -> str:
+    mean = "–" if summary.mean is None else f"{summary.mean:.4f}"
+    interval = (
+        "–" if summary.interval is None else (f"[{summary.interval.low:.4f}, {summary.interval.high:.4f}]")
+    )
+    rank = "" if summary.ranking is None else f"{summary.ranking.auroc:.3f}"
+    return (
+        f"{summary.metric:<28}{mean:>10}{interval:>20}{f'{summary.ok} / {summary.rows}':>16}  {rank}"
+    ).rstrip()
 
 
 def _baseline_line(baseline: Baseline) -> str:

@@ -114,6 +114,6 @@ def _short(name: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = list(names)
-    more = f" and {len(found) - _MAX_SHOWN} more" if len(found) > _MAX_SHOWN else ""
-    return ", ".join(found[:_MAX_SHOWN]) + more
+    texts = list(names)
+    more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
+    return ", ".join(texts[:_MAX_SHOWN]) + more

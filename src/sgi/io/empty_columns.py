@@ -80,7 +80,7 @@ def look_ahead(
                     known[name] = column
             filled |= {column for column, value in row.values.items() if not is_absent(value)}
             doubtful = [
-                found for found in ambiguous(tuple(known.values()), mapping) if found[0] not in filled
+                texts for texts in ambiguous(tuple(known.values()), mapping) if texts[0] not in filled
             ]
             if not doubtful:
                 break
@@ -95,7 +95,7 @@ def _before_the_first(doubtful: list[tuple[str, ...]], filled: set[str]) -> froz
     """The columns that are preferred to the first one that has a value."""
     return frozenset(
         column
-        for found in doubtful
-        if not filled.isdisjoint(found)
-        for column in found[: next(n for n, column in enumerate(found) if column in filled)]
+        for texts in doubtful
+        if not filled.isdisjoint(texts)
+        for column in texts[: next(n for n, column in enumerate(texts) if column in filled)]
     )

@@ -132,9 +132,9 @@ def _can_be_fitted(study: Study, name: SampleName) -> bool:
 
 def _refuse_too_few(study: Study, name: SampleName) -> None:
     if not _can_be_fitted(study, name):
-        told = f"has too few answers in the sample {name!r} for a calibration"
+        text = f"has too few answers in the sample {name!r} for a calibration"
         hint = f"It takes {DECILES} answers, and two questions with each class."
-        raise DataError(told, file=study.answers.name, hint=hint)
+        raise DataError(text, file=study.answers.name, hint=hint)
 
 
 def _error_remark(error: float, drawn: Row, base: float) -> str:

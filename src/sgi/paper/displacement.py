@@ -157,10 +157,10 @@ def _permuted(study: Study, values: Floats) -> float | None:
     """The mean AUROC where labels are shuffled: near 0.5, unless something else ties scores to labels."""
     kept = np.isfinite(values)
     answers = study.answers
-    found = permutation_control(
+    control = permutation_control(
         values[kept], answers.labels[kept], answers.clusters[kept], draws=_SHUFFLES, seed=study.seed
     )
-    return None if found is None else found.auroc
+    return None if control is None else control.auroc
 
 
 def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:

@@ -170,14 +170,14 @@ def difference(ours: float | None, papers: float | None) -> float | None:
     return None if ours is None or papers is None else ours - papers
 
 
-def ranked(found: Ranking | None, key: str = "auroc") -> dict[str, Any]:
+def ranked(ranking: Ranking | None, key: str = "auroc") -> dict[str, Any]:
     """An AUROC and its interval as entries of a row.
 
     >>> ranked(None)
     {'auroc': None, 'auroc_interval': None}
     """
-    interval = found and found.interval
+    interval = ranking and ranking.interval
     return {
-        key: found and found.auroc,
+        key: ranking and ranking.auroc,
         f"{key}_interval": interval and (interval.low, interval.high),
     }

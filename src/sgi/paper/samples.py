@@ -74,8 +74,8 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     if name == "full":
         return Selection(name, everything)
     if name == "matched":
-        kept = matched_rows(answers.lengths, answers.labels, seed=seed)
-        return Selection(name, kept, {"without a partner of equal length": len(everything) - len(kept)})
+        values = matched_rows(answers.lengths, answers.labels, seed=seed)
+        return Selection(name, values, {"without a partner of equal length": len(everything) - len(values)})
     return _as_in_the_paper(answers, seed)
 
 

@@ -88,9 +88,9 @@ class Study:
         selection = self.rows(name)
         labels = self.answers.labels[selection.rows]
         if labels.all() or not labels.any():
-            told = f"leaves {len(labels):,} answers and not both classes in the sample {name!r}"
+            text = f"leaves {len(labels):,} answers and not both classes in the sample {name!r}"
             hint = "Give more answers, or another --sample."
-            raise DataError(told, file=self.answers.name, hint=hint)
+            raise DataError(text, file=self.answers.name, hint=hint)
         return selection
 
     def caveats(self) -> Iterator[str]:
@@ -156,6 +156,6 @@ class Workbench:
         name, samples = self.read(benchmark)
         if contexts and not all(any(map(str.strip, sample.contexts)) for sample in samples):
             lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
-            told = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
-            raise DataError(told, file=name)
+            text = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
+            raise DataError(text, file=name)
         return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)

@@ -67,8 +67,8 @@ class OwnModel(ErrorWrapping):
             UnusableVectorsError: it did not return one usable vector for each text.
             EmbedderError: it raised.
         """
-        made = super().encode(texts)
-        return Embedded(unit_rows_of(embedder_name(self), made.rows, len(texts)), made.truncated)
+        embedded = super().encode(texts)
+        return Embedded(unit_rows_of(embedder_name(self), embedded.rows, len(texts)), embedded.truncated)
 
 
 class UnavailableModel:

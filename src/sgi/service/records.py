@@ -77,15 +77,15 @@ class Evaluation:
 
 
 def scores_of_row(
-    metrics: Iterable[AnyMetric], made: BatchScores, resources: Resources | None = None
+    metrics: Iterable[AnyMetric], batch_scores: BatchScores, resources: Resources | None = None
 ) -> dict[str, MetricScore]:
     """The scores of a batch's only row, by canonical string, with evidence and with what computed them."""
     from sgi.store.evaluations import MetricScore
 
     found = {}
     for metric in metrics:
-        scores = made.scores[metric.canonical]
-        (said,) = made.evidence.get(metric.canonical, (None,))
+        scores = batch_scores.scores[metric.canonical]
+        (said,) = batch_scores.evidence.get(metric.canonical, (None,))
         status = Status(str(scores.status[0]))
         value = float(scores.values[0]) if status is Status.OK else None
         found[metric.canonical] = MetricScore(
@@ -155,9 +155,9 @@ def evaluation_row(
 
     kept = evaluation or Evaluation("", None, None, None, {})
     given = {name: value for name, value in texts.items() if value is not None}
-    told = text_or_none("answer", given.pop("answer", None))
-    if told is not None:
-        kept = replace(kept, answer=told, reason="", seconds=0.0)
+    text = text_or_none("answer", given.pop("answer", None))
+    if text is not None:
+        kept = replace(kept, answer=text, reason="", seconds=0.0)
     known: dict[str, Any] = {} if evaluation is None else {"question": kept.question}
     known |= {"reference": kept.reference, "contexts": kept.contexts, **given}
     found = {name: text_or_none(name, value) for name, value in known.items() if name != "contexts"}
@@ -167,7 +167,7 @@ def evaluation_row(
             "id": qa_pair_id,
             **found,
             "contexts": passages(known["contexts"]),
-            "metadata": {name: told for name, told in told_of_models.items() if told} or None,
+            "metadata": {name: text for name, text in told_of_models.items() if text} or None,
         }
     )
     answer = None
@@ -200,22 +200,34 @@ def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
     return tuple(required("contexts", passage) for passage in listed)
 
 
-def short_record(found: StoredEvaluation) -> dict[str, Any]:
+def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
     """A stored row as a flat record: ids, metrics, answer, reasonings."""
-    answer = found.sample.response if "response" in found.sample.model_fields_set else None
-    ids = {"id": found.id, "test_run_id": found.run, "qa_pair_id": found.sample.id}
-    return {**ids, **_flat(found.scores, answer), **ids}  # ids first, and whatever a metric is called
+    answer = (
+        stored_evaluation.sample.response if "response" in stored_evaluation.sample.model_fields_set else None
+    )
+    ids = {
+        "id": stored_evaluation.id,
+        "test_run_id": stored_evaluation.run,
+        "qa_pair_id": stored_evaluation.sample.id,
+    }
+    return {
+        **ids,
+        **_flat(stored_evaluation.scores, answer),
+        **ids,
+    }  # ids first, and whatever a metric is called
 
 
-def full_record(found: StoredEvaluation) -> dict[str, Any]:
+def full_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
     """A stored row with all that is known of it."""
-    given = found.sample.model_fields_set
-    return short_record(found) | {
-        "question": found.sample.question if "question" in given else None,
-        "reference": found.sample.reference,
-        "contexts": list(found.sample.contexts) if "contexts" in given else None,
-        "reasons": _reasons(found.scores, found.reason),
-        "details": {name: dict(score.details) for name, score in found.scores.items() if score.details},
+    given = stored_evaluation.sample.model_fields_set
+    return short_record(stored_evaluation) | {
+        "question": stored_evaluation.sample.question if "question" in given else None,
+        "reference": stored_evaluation.sample.reference,
+        "contexts": list(stored_evaluation.sample.contexts) if "contexts" in given else None,
+        "reasons": _reasons(stored_evaluation.scores, stored_evaluation.reason),
+        "details": {
+            name: dict(score.details) for name, score in stored_evaluation.scores.items() if score.details
+        },
     }
 
 

@@ -200,8 +200,8 @@ class Scorer:
                 )
                 raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
             require_resources([metric], self.resources)
-            wanted = metric.embedder_names(self.resources.names) if metric.vector_needs else ()
-            if strange := [name for name in wanted if name not in self.resources.embedders]:
+            tuplestr = metric.embedder_names(self.resources.names) if metric.vector_needs else ()
+            if strange := [name for name in tuplestr if name not in self.resources.embedders]:
                 message = (
                     f"The metric {metric.canonical!r} wants a model that is not open here: {strange[0]}."
                 )
@@ -256,7 +256,7 @@ class Scorer:
         batch = Batch(tuple(sample for job in jobs for sample in job.samples))
         self.batch_sizes[len(batch)] += 1
         try:
-            made = await self._evaluate(batch, jobs[0].metrics)
+            batch_scores = await self._evaluate(batch, jobs[0].metrics)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the callers' to hear
             if len(jobs) == 1:
                 jobs[0].fail(error)
@@ -267,7 +267,9 @@ class Scorer:
             start = 0
             for job in jobs:
                 stop = start + len(job.samples)
-                job.finish({name: _slice(scores, start, stop) for name, scores in made.scores.items()})
+                job.finish(
+                    {name: _slice(scores, start, stop) for name, scores in batch_scores.scores.items()}
+                )
                 start = stop
 
     async def _evaluate(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
@@ -375,13 +377,13 @@ def _token_encoders(named: Sequence[object], backend: str, precision: str) -> di
 
 
 def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
-    wanted: set[str] = set()
+    setstr: set[str] = set()
     of_tokens = set[str]()
     for metric in metrics:
         prepared = metric.prepare(batch.take(batch.present(metric.spec.needs).nonzero()[0]))
-        wanted.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
+        setstr.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
         of_tokens.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
-    return len(wanted) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
+    return len(setstr) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
 
 
 def _texts_of(sample: Sample) -> tuple[str, ...]:

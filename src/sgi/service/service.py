@@ -147,9 +147,9 @@ class RAGEvalService:
         )
         resources = await self._resources(embedding_model)
         asked, told = await self._answer(sample, text_or_none("answer", answer))
-        made = await evaluate_batch(asked.batch, self._metrics, resources, asked.failed)
-        scores = scores_of_row(self._metrics, made, resources)
-        _log(told, scores, made.failures)
+        batch_scores = await evaluate_batch(asked.batch, self._metrics, resources, asked.failed)
+        scores = scores_of_row(self._metrics, batch_scores, resources)
+        _log(told, scores, batch_scores.failures)
         scored = asked.batch.samples[0]
         return Evaluation(
             question=question,
@@ -161,8 +161,8 @@ class RAGEvalService:
             reason=told.reason or "",
             embedders=resources.fingerprints,
             judge=resources.judge_identity(self._metrics),
-            truncated=tuple(made.truncated),
-            left_out=dict(made.failures),
+            truncated=tuple(batch_scores.truncated),
+            left_out=dict(batch_scores.failures),
         )
 
     async def calculate_semantic_similarity(
@@ -265,7 +265,10 @@ class RAGEvalService:
         from sgi.store.evaluations import read_evaluations
 
         run = required("test_run_id", test_run_id)
-        return [short_record(found) for found in read_evaluations(self._open_database(), run)]
+        return [
+            short_record(stored_evaluation)
+            for stored_evaluation in read_evaluations(self._open_database(), run)
+        ]
 
     def get_full_by_run_and_qa(self, test_run_id: str, qa_pair_id: str) -> dict[str, Any] | None:
         """The record of one pair, with question, reference, contexts, reasons and details; None without one.
@@ -276,8 +279,8 @@ class RAGEvalService:
         from sgi.store.evaluations import read_evaluation
 
         run, pair = required("test_run_id", test_run_id), required("qa_pair_id", qa_pair_id)
-        found = read_evaluation(self._open_database(), run, pair)
-        return None if found is None else full_record(found)
+        stored_evaluation = read_evaluation(self._open_database(), run, pair)
+        return None if stored_evaluation is None else full_record(stored_evaluation)
 
     def finish_run(self, test_run_id: str) -> Summary:
         """The run has all its rows: means with intervals and coverage, kept as its headline.
@@ -333,8 +336,8 @@ class RAGEvalService:
             return AnsweredBatch(0, batch.samples, batch), StoredAnswer(answer)
         kept: dict[int, StoredAnswer] = {}
         target = await self._target.opened()
-        asked = await answer_batch(0, Batch.of([sample]), target, known={}, keep=kept.update)
-        return asked, kept[0]
+        answered_batch = await answer_batch(0, Batch.of([sample]), target, known={}, keep=kept.update)
+        return answered_batch, kept[0]
 
     async def _resources(self, embedding_model: EmbeddingModel | None) -> Resources:
         """The models that the metrics want, and the judge that they ask."""
@@ -351,10 +354,10 @@ class RAGEvalService:
                 models[name] = await self._model(name)
         return Resources(models, judge=judge)
 
-    async def _model(self, wanted: EmbeddingModel | None) -> Embedder:
+    async def _model(self, model: EmbeddingModel | None) -> Embedder:
         from sgi.service.embedding_models import OwnModel, UnavailableModel
 
-        meant = self._embedder if wanted is None else wanted
+        meant = self._embedder if model is None else model
         if not isinstance(meant, (str, Path)):
             return OwnModel(meant)
         found = self._models.at_hand(meant)
@@ -383,16 +386,16 @@ def _vectors(embedder: Embedder, texts: list[str]) -> Embedded:
         raise UnusableVectorsError(error.message, hint=error.hint) from error
 
 
-def _log(told: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:
+def _log(stored_answer: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:
     """Tell what went wrong; reasons hold no secrets."""
-    if told.reason is not None:
-        logger.error("The target gave no answer: %s", told.reason)
+    if stored_answer.reason is not None:
+        logger.error("The target gave no answer: %s", stored_answer.reason)
     for reason in failures.values():
         logger.error("No vectors: %s", reason)
     for name, score in scores.items():
         if metric_name(name) == SIMILARITY:
             _warn(score.details)
-            if score.status is Status.FAILED and told.reason is None and not failures:
+            if score.status is Status.FAILED and stored_answer.reason is None and not failures:
                 logger.error("Failed to calculate %s: %s", name, score.reason)
 
 

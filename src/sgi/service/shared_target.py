@@ -33,8 +33,8 @@ class SharedTarget:
     'WHO?'
     """
 
-    def __init__(self, wanted: TargetLike | None) -> None:
-        self._wanted = _parse_target(wanted)
+    def __init__(self, like: TargetLike | None) -> None:
+        self._wanted = _parse_target(like)
         self._shared = Shared(self._open)
 
     async def opened(self) -> Target:

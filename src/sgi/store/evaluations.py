@@ -119,40 +119,40 @@ class StoredEvaluation:
     scores: Mapping[str, MetricScore]
 
 
-def find_handle(connection: Connection, wanted: str, *, lock: bool = False) -> RunHandle | None:
+def find_handle(connection: Connection, text: str, *, lock: bool = False) -> RunHandle | None:
     """The run of this name or, failing that, of this id."""
-    if wanted != encode_text(wanted):
+    if text != encode_text(text):
         return None
-    rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": wanted}).all()
-    row = next((row for row in rows if row.name == wanted), rows[0] if rows else None)
+    rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": text}).all()
+    row = next((row for row in rows if row.name == text), rows[0] if rows else None)
     return None if row is None else RunHandle(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
 
 
 def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
     """The rows of a run, in order; none if there is no such run. Any run will do, however it was made."""
     with database.reading() as connection:
-        found = find_handle(connection, run)
-        if found is None:
+        handle = find_handle(connection, run)
+        if handle is None:
             return []
         scores: dict[int, dict[str, MetricScore]] = {}
-        for position, name, score in _scores(connection, found):
+        for position, name, score in _scores(connection, handle):
             scores.setdefault(position, {})[name] = score
-        rows = connection.execute(_rows(found)).mappings()
-        return [_evaluation(found, dict(row), scores.get(row["position"], {})) for row in rows]
+        rows = connection.execute(_rows(handle)).mappings()
+        return [_evaluation(handle, dict(row), scores.get(row["position"], {})) for row in rows]
 
 
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
     """One row of a run; None if there is none."""
     with database.reading() as connection:
-        found = find_handle(connection, run)
-        if found is None:
+        handle = find_handle(connection, run)
+        if handle is None:
             return None
-        query = _rows(found).where(schema.samples.c.id == encode_text(sample_id))
+        query = _rows(handle).where(schema.samples.c.id == encode_text(sample_id))
         row = connection.execute(query).mappings().first()
         if row is None:
             return None
-        scores = {name: score for _, name, score in _scores(connection, found, [row["position"]])}
-        return _evaluation(found, dict(row), scores)
+        scores = {name: score for _, name, score in _scores(connection, handle, [row["position"]])}
+        return _evaluation(handle, dict(row), scores)
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
@@ -162,9 +162,9 @@ def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> 
         UnknownNameError: the run's data has no such sample; says which ids come near.
         UsageError: it is not scored yet.
     """
-    found = read_evaluation(database, record.id, sample_id)
-    if found is not None:
-        return found
+    evaluation = read_evaluation(database, record.id, sample_id)
+    if evaluation is not None:
+        return evaluation
     samples = schema.samples
     ours = samples.c.dataset == record.dataset
     alike = sa.func.length(samples.c.id).between(len(sample_id) - 2, len(sample_id) + 2)
@@ -199,8 +199,8 @@ def sample_evaluations(
             for position, name, score in _scores(connection, run, list(rows)):
                 scores.setdefault(position, {})[name] = score
             for position, row in rows.items():
-                made = _evaluation(run, row, scores.get(position, {}))
-                found[made.sample.id] = made
+                evaluation = _evaluation(run, row, scores.get(position, {}))
+                found[evaluation.sample.id] = evaluation
     return {name: found[name] for name in wanted if name in found}
 
 

@@ -134,13 +134,13 @@ def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> 
         connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
 
 
-def _lock_run(connection: Connection, wanted: str) -> RunHandle | None:
+def _lock_run(connection: Connection, text: str) -> RunHandle | None:
     """The run, in this transaction's hands until it ends."""
-    found = find_handle(connection, wanted, lock=True)
-    if found is not None and "service" not in found.spec:
-        message = f"The run {wanted!r} was not made by saving single evaluations, and cannot grow."
+    handle = find_handle(connection, text, lock=True)
+    if handle is not None and "service" not in handle.spec:
+        message = f"The run {text!r} was not made by saving single evaluations, and cannot grow."
         raise UsageError(message, hint=_ANOTHER)
-    return found
+    return handle
 
 
 def _create_run(connection: Connection, name: str, versions: Mapping[str, str]) -> RunHandle:

@@ -88,9 +88,9 @@ def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str,
         UsageError: one of them cannot be a tag, or they are too many.
         UnknownNameError: there is no run with this id.
     """
-    made = checked_tags(tags)
-    change_run(database, run_id, tags=made)
-    return made
+    tuplestr = checked_tags(tags)
+    change_run(database, run_id, tags=tuplestr)
+    return tuplestr
 
 
 def count_scores(database: Database, run_id: str) -> int:

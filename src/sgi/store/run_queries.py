@@ -132,8 +132,8 @@ def list_runs(
         offset: how many of the newest to leave out.
     """
     with database.reading() as connection:
-        found = _matching_runs(connection, search, tag)
-        wanted = found[offset:] if limit is None else found[offset : offset + limit]
+        liststr = _matching_runs(connection, search, tag)
+        wanted = liststr[offset:] if limit is None else liststr[offset : offset + limit]
         return _records(connection, wanted)
 
 
@@ -156,11 +156,11 @@ def page_of_runs(
         size: runs on a page, 1 or more.
     """
     with database.reading() as connection:
-        found = _matching_runs(connection, search, tag)
-        pages = max(1, -(-len(found) // size))
+        liststr = _matching_runs(connection, search, tag)
+        pages = max(1, -(-len(liststr) // size))
         shown = min(page, pages)
-        records = _records(connection, found[(shown - 1) * size : shown * size])
-        return PageOfRuns(tuple(records), len(found), shown, pages, _tag_counts(connection))
+        records = _records(connection, liststr[(shown - 1) * size : shown * size])
+        return PageOfRuns(tuple(records), len(liststr), shown, pages, _tag_counts(connection))
 
 
 def _tag_counts(connection: Connection) -> dict[str, int]:

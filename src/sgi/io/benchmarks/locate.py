@@ -77,8 +77,8 @@ def _on_hub(title: str, places: Places) -> Path:
         raise problem from None  # the client's own traceback has more than a hundred lines
     paths = sorted(Path(folder).glob(places.pattern))
     if len(paths) != 1:
-        found = f"{len(paths)} files {places.pattern}"
-        raise _nowhere(title, places, f"{places.repository} on the hub holds {found}, not one")
+        text = f"{len(paths)} files {places.pattern}"
+        raise _nowhere(title, places, f"{places.repository} on the hub holds {text}, not one")
     return paths[0]
 
 
