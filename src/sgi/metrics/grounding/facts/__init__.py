@@ -1,1 +1,1 @@
-"""Facts of a text that are checked exactly: quantities, dates, names, and whether passages bear them out."""
+"""Extracts facts (quantities, dates, names) from text and checks them against passages."""

@@ -1,4 +1,4 @@
-"""The facts of a sentence, checked against passages."""
+"""Checks the facts of a sentence against passages."""
 
 from __future__ import annotations
 
@@ -29,11 +29,7 @@ _SAME_PLACE = 0.6
 
 
 class Verdict(StrEnum):
-    """What passages say of a fact.
-
-    >>> [str(verdict) for verdict in Verdict]
-    ['supported', 'absent', 'contradicted']
-    """
+    """What the passages say about a fact."""
 
     SUPPORTED = "supported"
     ABSENT = "absent"
@@ -45,13 +41,11 @@ class Check:
     """A fact with its verdict.
 
     Attributes:
-        fact: the fact, with its place in the sentence.
-        verdict: whether the passages state it, do not have it, or state another in its place.
-        passage: which passage decided, from 0; None if none did, or the question.
-        found: the passage's words that state the fact or contradict it; "" where none do by themselves.
+        passage: index of the passage that decided; None if there is none, or for the question.
+        found: the words of the passage that state or contradict the fact; "" if no single place does.
         start: where ``found`` begins in the passage, or None.
-        end: where it ends, or None.
-        how: the rule that decided: "equal", "converted", "5 + 3", "question" …; "" for what is absent.
+        end: where ``found`` ends in the passage, or None.
+        how: the rule that decided: "equal", "converted", "5 + 3", "question" …; "" if the fact is absent.
 
     >>> check_facts("It weighs 5 kg.", ["It weighs 7 kg."])[0].found
     '7 kg'
@@ -67,26 +61,20 @@ class Check:
 
 
 def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> tuple[Check, ...]:
-    """The numbers, dates and names of a sentence, each as the passages bear it out.
+    """Check the numbers, dates and names of a sentence against passages.
 
-    A sentence that stands in a passage word for word is supported whole. A fact that a passage states
-    (`number_support`, `date_support`, `name_support`) or implies by one step (`derived_support`) is
-    supported, and so is a name of the question. Else it is contradicted where a passage has another fact in
-    the same role: a number of the same unit or counted thing, or a date, among at least two fifths of the
-    same content words; a name, next to the same word among three fifths of them; or a name with the same
-    last word and another first. Else it is supported if the question states it, and absent if not. So a
-    further passage takes no support away that a passage gives; it may contradict what only was asked.
+    Rules, in this order:
 
-    Numbers and numeric dates are read in any language with digits, names in scripts with capitals (see
-    `quantities`, `dates`, `names` for what is not read); number words, units and names of months are English.
+    1. A sentence that a passage contains word for word is supported.
+    2. A fact that a passage states or implies in one step of arithmetic is supported. So is a name that the
+       question contains.
+    3. A fact is contradicted if a passage has another fact in the same role: a number of the same unit or
+       counted thing, or a date, with at least 2/5 of the same content words around it; a name next to the
+       same word, with at least 3/5 of them; or a name with the same last word and another first name.
+    4. A fact that the question states is supported. Any other fact is absent.
 
-    Args:
-        sentence: a sentence, or a short text.
-        passages: what it should rest on.
-        question: what was asked.
-
-    Returns:
-        The checks in the order of the facts.
+    Numbers and numeric dates are read in any language; names need a script with capitals; number words, units
+    and names of months are English.
 
     >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
     >>> sentence = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
@@ -119,7 +107,7 @@ def _check_all(sentence: str, passages: Sequence[str], question: str) -> tuple[C
 
 
 def facts_of(sentence: str) -> tuple[Fact, ...]:
-    """The facts that are checked of a sentence, in order; a number within a name is part of the name.
+    """Return the facts of a sentence in order; a number inside a name belongs to the name.
 
     >>> [fact.text for fact in facts_of("In May 2001 he sold 5 copies of Windows 7.")]
     ['May 2001', '5', 'Windows 7']
@@ -141,7 +129,7 @@ def _within(fact: Fact, other: Fact) -> bool:
 
 
 def _verbatim_copy(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
-    """The first passage in which the sentence stands whole, and where; no number may be cut at its edges."""
+    """Find the first passage that contains the sentence without cutting a number or word at its edges."""
     for number, passage in enumerate(passages):
         numbers: list[tuple[int, int]] | None = None
         start = passage.find(sentence)
@@ -207,7 +195,7 @@ def _is_in_question(sentence: str, fact: Fact, question: str) -> bool:
 def _contradiction(
     sentence: str, fact: Fact, passages: Sequence[str], roles: Roles
 ) -> tuple[int, FactMatch] | None:
-    """The passage's fact in the same role, of all passages the one among the most of the same words."""
+    """Find the passage's fact in the same role that shares the most words."""
     around = roles.around(sentence, fact)
     best: tuple[float, int, FactMatch] | None = None
     for number, passage in enumerate(passages):
@@ -238,7 +226,7 @@ def _rivals(
 
 
 def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether two numbers that disagree measure or count the same, and not one more exactly."""
+    """Whether two numbers measure or count the same thing but disagree."""
     if not commensurable(number, other, passage) or agreement(other, number):
         return False
     if number.dimension:
@@ -266,7 +254,7 @@ def _other_names(
 
 
 def _neighbours(text: str, fact: Fact) -> tuple[str, str]:
-    """The words before and after a fact."""
+    """Return the words before and after a fact."""
     near = 30
     before = folded_words(text[max(0, fact.start - near) : fact.start]).split()[-1:]
     after = folded_words(text[fact.end : fact.end + near]).split()[:1]

@@ -1,4 +1,4 @@
-"""Whether a passage bears out a date."""
+"""Checks whether a passage supports a date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HALF_DAY = 12 * 60
 
 
 def date_support(date: DateFact, passage: str) -> FactMatch | None:
-    """The place of a passage that states a date, at least as exactly; or two places of one clause together.
+    """Find where a passage states a date at least as exactly, in one place or in two places of one clause.
 
     >>> text = "Signed on July 4, 1776, and again in 1778."
     >>> from sgi.metrics.grounding.facts.extract import numbers_of
@@ -34,7 +34,7 @@ def date_support(date: DateFact, passage: str) -> FactMatch | None:
 
 
 def states(date: DateFact, other: DateFact) -> bool:
-    """Whether another date is the same, or the same and more exact.
+    """Whether another date is the same, or is the same and more exact.
 
     >>> first, second = numbers_of("On 07/04/1776, that is 7 April 1776").dates
     >>> states(second, first)
@@ -71,7 +71,7 @@ def _same_time(date: DateFact, other: DateFact) -> bool:
 
 
 def _in_two_parts(date: DateFact, passage: str) -> FactMatch | None:
-    """The year and the day of a date, apart within one clause."""
+    """Find the year and the day of a date in separate places of one clause."""
     if date.year is None or date.month is None:
         return None
     passage_dates = numbers_of(passage).dates
@@ -90,7 +90,7 @@ def _in_two_parts(date: DateFact, passage: str) -> FactMatch | None:
 
 
 def comparable(date: DateFact, other: DateFact) -> bool:
-    """Whether two dates tell the same parts, so that one can be in the other's place.
+    """Whether two dates give the same parts, so that one can replace the other.
 
     >>> first, second, third = numbers_of("in 1914, in May 1918, at 5 pm").dates
     >>> comparable(first, second), comparable(first, third)

@@ -1,4 +1,4 @@
-"""Dates and times of day."""
+"""Extracts dates and times of day."""
 
 from __future__ import annotations
 
@@ -81,13 +81,10 @@ _EARLIEST, _LATEST = 1300, 2100  # years that people write about without a word 
 
 
 def dates(text: str) -> tuple[DateFact, ...]:
-    """The dates and times of day of a text, in order.
+    """Return the dates and times of day of a text in order.
 
-    Read are ISO dates, dates with English names of months in either order, numeric dates (month and day in
-    either order where both are possible), years, decades, centuries, years with an era, months, weekdays
-    and times of day. Names of months and weekdays in other languages are not read, nor are small letters
-    taken for them. A number of four digits is a year where it follows a word like "in" or no counted thing
-    follows it.
+    Reads ISO dates, dates with English month names, numeric dates, years, decades, centuries, eras, months,
+    weekdays and times. A four-digit number is a year after a word like "in" or if no counted thing follows.
 
     >>> [(date.year, date.last_year, date.month) for date in dates("From May 1914 to the 1920s")]
     [(1914, 1914, 5), (1920, 1929, None)]
@@ -179,7 +176,7 @@ def _era(_: str, match: re.Match[str]) -> DateFact | None:
 
 
 def _plain(text: str, match: re.Match[str]) -> DateFact | None:
-    """A year that stands alone, unless it counts something."""
+    """Return a year without other date parts, unless the number counts something."""
     year = int(match["alone"])
     follower = _NEXT_WORD.match(text, match.end())
     word = follower[1] if follower else ""

@@ -1,4 +1,4 @@
-"""What is read of a text once, however often it is asked for."""
+"""Caches the facts, words and clauses of each text."""
 
 from __future__ import annotations
 
@@ -23,22 +23,14 @@ _NEAR = 40
 
 
 class Numbers(NamedTuple):
-    """The quantities and the dates of a text, none of which overlap.
-
-    >>> [fact.text for facts in numbers_of("5 kg in May 2001") for fact in facts]
-    ['5 kg', 'May 2001']
-    """
+    """The quantities and dates of a text; none of them overlap."""
 
     quantities: tuple[Quantity, ...]
     dates: tuple[DateFact, ...]
 
 
 class Clause(NamedTuple):
-    """A stretch of a text with the stems of its content words.
-
-    >>> [sorted(clause.stems) for clause in clauses_of("Cats sleep. Dogs bark; birds sing.")]
-    [['cat', 'sleep'], ['bark', 'dog'], ['bird', 'sing']]
-    """
+    """A part of a text with the stems of its content words."""
 
     start: int
     end: int
@@ -47,7 +39,7 @@ class Clause(NamedTuple):
 
 @once_per_text
 def numbers_of(text: str) -> Numbers:
-    """The quantities and dates of a text.
+    """Return the quantities and dates of a text.
 
     >>> len(numbers_of("12 eggs").quantities)
     1
@@ -58,27 +50,19 @@ def numbers_of(text: str) -> Numbers:
 
 @once_per_text
 def names_of(text: str) -> tuple[Name, ...]:
-    """The names of a text.
-
-    >>> [name.text for name in names_of("He met Ada.")]
-    ['Ada']
-    """
+    """Return the names of a text, cached."""
     return names(text)
 
 
 @once_per_text
 def folded_words(text: str) -> str:
-    """The folded words of a text (`sgi.metrics.grounding.facts.words.fold`).
-
-    >>> folded_words("Béla's")
-    ' bela '
-    """
+    """Return the folded words of a text (`fold`), cached."""
     return fold(text)
 
 
 @once_per_text
 def clauses_of(text: str) -> tuple[Clause, ...]:
-    """The clauses of a text, cut at full stops, semicolons and line breaks; those without content too.
+    """Split a text at full stops, semicolons and line breaks.
 
     >>> [(clause.start, clause.end) for clause in clauses_of("A cat. A dog")]
     [(0, 6), (6, 12)]
@@ -94,7 +78,7 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
 
 
 def clause_at(text: str, place: int) -> Clause:
-    """The clause in which a place of a text lies.
+    """Return the clause that contains a position.
 
     >>> clause_at("A cat. A dog", 8).stems
     frozenset({'dog'})
@@ -104,10 +88,10 @@ def clause_at(text: str, place: int) -> Clause:
 
 
 class Roles:
-    """How alike the surroundings of a fact are to a clause of a passage.
+    """Compares the surroundings of a fact with a clause of a passage.
 
-    The share of the content words around the fact, within its clause and 40 characters on either side, that
-    stand in the passage's clause. A word weighs the less the more clauses of the passages it stands in.
+    The score is the share of the content words around the fact (same clause, 40 characters on each side) that
+    the passage's clause also has. A word weighs less if more clauses of the passages have it.
 
     >>> roles = Roles(["The bridge opened in 1937. The tunnel opened in 1994."])
     >>> sentence = "The bridge opened in 1940."
@@ -124,7 +108,7 @@ class Roles:
                     self._counts[word] = self._counts.get(word, 0) + 1
 
     def around(self, text: str, fact: Fact) -> dict[str, float]:
-        """The words around a fact with their weights.
+        """Return the words around a fact with their weights.
 
         >>> sentence = "It weighs 5 kg in total"
         >>> sorted(Roles([]).around(sentence, numbers_of(sentence).quantities[0]))
@@ -142,11 +126,7 @@ class Roles:
         return {word: 1 / self._counts.get(word, 1) for word in sorted(words)}
 
     def share(self, around: dict[str, float], clause: Clause) -> float:
-        """The weight of the words that the clause has too, of all.
-
-        >>> Roles([]).share({}, clauses_of("None")[0])
-        0.0
-        """
+        """Return the weight of the words that the clause also has, divided by the total weight."""
         total = sum(around.values())
         shared = sum(weight for word, weight in around.items() if word in clause.stems)
         return shared / total if total else 0.0

@@ -1,4 +1,4 @@
-"""What a fact is: a piece of text with an exact meaning."""
+"""Types of facts: pieces of text with an exact meaning."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ EXACT = Context(prec=28, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, Invali
 
 
 class FactKind(StrEnum):
-    """The kinds of facts.
-
-    >>> [str(kind) for kind in FactKind]
-    ['number', 'date', 'name']
-    """
+    """The kinds of facts."""
 
     NUMBER = "number"
     DATE = "date"
@@ -30,11 +26,7 @@ class FactKind(StrEnum):
 
 
 class Bound(StrEnum):
-    """How a number is meant: as it stands, about it, at least it, or at most it.
-
-    >>> Bound("least")
-    <Bound.LEAST: 'least'>
-    """
+    """Whether a number is meant exactly, approximately, as a minimum or as a maximum."""
 
     EXACT = "exact"
     ABOUT = "about"
@@ -44,11 +36,7 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A piece of a text that can be checked: ``text`` stands in it from ``start`` to ``end``, in characters.
-
-    >>> Name("Paris", 0, 5, ("paris",)).kind
-    <FactKind.NAME: 'name'>
-    """
+    """A piece of a text that can be checked, from character ``start`` to ``end``."""
 
     kind: ClassVar[FactKind]
     text: str
@@ -63,14 +51,12 @@ class Quantity(Fact):
     Attributes:
         low: the number, or the lower end of a range, in the unit as written.
         high: the upper end of a range, else the same as ``low``.
-        step: what the last written digit stands for: 0.1 in "3.1", a million in "3 million", 1 in "3,000".
-        dimension: "length", "mass", "currency", "share" (per cent and fractions), "ordinal" …; "" for a
-            number without a unit.
-        unit: the unit's canonical name ("km"); "" without one.
+        step: the value of one step of the last written digit: 0.1 in "3.1", a million in "3 million".
+        dimension: "length", "mass", "currency", "share", "ordinal" …; "" for a number without a unit.
+        unit: canonical name of the unit ("km"), or "".
         factor: base units of the dimension in one unit.
-        offset: what is added before the factor is taken; zero but for temperatures.
-        nouns: stems of up to three words behind a number without a unit: what it counts.
-        bound: whether it is meant exactly.
+        offset: added before the multiplication with ``factor``; not zero only for temperatures.
+        nouns: stems of up to three words after a number without a unit: what it counts.
 
     >>> from sgi.metrics.grounding.facts.quantities import quantities
     >>> quantity = quantities("about 10-15 minutes")[0]
@@ -91,16 +77,11 @@ class Quantity(Fact):
 
     @property
     def is_range(self) -> bool:
-        """Whether it has two ends.
-
-        >>> from sgi.metrics.grounding.facts.quantities import quantities
-        >>> quantities("5 to 8 days")[0].is_range
-        True
-        """
+        """Whether the quantity has two ends."""
         return self.low != self.high
 
     def base(self, value: Decimal) -> Decimal:
-        """A number of this quantity's unit in base units of its dimension.
+        """Convert a number of this quantity's unit to base units of its dimension.
 
         >>> from sgi.metrics.grounding.facts.quantities import quantities
         >>> quantity = quantities("3 km")[0]
@@ -112,17 +93,15 @@ class Quantity(Fact):
 
 @dataclass(frozen=True, slots=True)
 class DateFact(Fact):
-    """A date or a time of day, as exact as it was written; what was not written is None.
+    """A date or a time of day; parts that the text does not give are None.
 
     Attributes:
-        year: the year, or the first of a decade or century; years before Christ are negative.
+        year: the year, or the first year of a decade or century; negative before Christ.
         last_year: the last year of a decade or century, else ``year``.
-        month: 1 to 12.
-        day: 1 to 31.
         weekday: 0 for Monday to 6 for Sunday.
         minute: minutes since midnight.
-        swappable: month and day were written as numbers that could stand in either order.
-        half_day_known: a time was written with "am" or "pm", or is past noon.
+        swappable: month and day are numbers that fit in either order.
+        half_day_known: the time has "am" or "pm", or is past noon.
 
     >>> from sgi.metrics.grounding.facts.dates import dates
     >>> date = dates("on July 4, 1776")[0]
@@ -143,7 +122,7 @@ class DateFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Name(Fact):
-    """A named thing, with its words folded: no case, no accents, no possessive.
+    """A name, with its words folded: no case, no accents, no possessive.
 
     >>> from sgi.metrics.grounding.facts.names import names
     >>> names("It was Béla Bartók's idea.")[0].words
@@ -156,7 +135,7 @@ class Name(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Label(Fact):
-    """A number that names something: its word, folded, "#" for none, and the number as it is written.
+    """A number that names something: its folded word ("#" for none) and the number as written.
 
     >>> from sgi.metrics.grounding.facts.labels import labels
     >>> labels("Section 43(6)")[0].number
@@ -169,12 +148,7 @@ class Label(Fact):
 
 
 def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
-    """Whether a stretch of a text, or a place within, shares more than an edge with one of some parts.
-
-    Args:
-        start: where the stretch begins.
-        end: where it ends; the same for a place.
-        parts: from start to end, in order, none overlapping another.
+    """Whether a range of characters (or a single position) overlaps one of the sorted, disjoint ``parts``.
 
     >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)], overlaps(5, 5, [(3, 5)])
     ([False, True, False, True], False)

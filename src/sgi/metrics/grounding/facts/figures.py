@@ -1,4 +1,4 @@
-"""Figures: numbers as they are met, with the sign, scale and unit that stand at them."""
+"""Finds figures: numbers with their sign, scale and unit."""
 
 from __future__ import annotations
 
@@ -95,11 +95,7 @@ _NOUN_WORDS = 3  # "two old stone bridges"
 
 
 class Figure(NamedTuple):
-    """A number as it was met, before it is joined with its neighbours.
-
-    >>> figures("5 kg")[0].unit.name
-    'kg'
-    """
+    """A number before it is joined with its neighbours."""
 
     start: int
     end: int
@@ -110,7 +106,7 @@ class Figure(NamedTuple):
 
 
 def figures(text: str, excluded: Sequence[tuple[int, int]] = ()) -> list[Figure]:
-    """The figures of a text, in order, but for those that lie in the parts taken (`overlaps`).
+    """Return the figures of a text in order, except those in the excluded parts.
 
     >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
     ['3', '4']
@@ -143,7 +139,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
 
 
 def _label_end(text: str, start: int) -> int:
-    """Where the numbers end that name something and count nothing; 0 if they count."""
+    """Return where numbers end that name something; 0 if they count."""
     before = text[max(0, start - len("paragraphs. #")) : start]
     word = _LAST_WORD.search(before)
     match = None
@@ -162,7 +158,7 @@ def _label_end(text: str, start: int) -> int:
 
 
 def _mixed(written: str) -> Numeral | None:
-    """A numeral with digits, or with a fraction, or with both."""
+    """Read a numeral with digits, a fraction, or both."""
     if written[-1] in VULGAR:
         whole, part = written[:-1].rstrip(), fraction(*VULGAR[written[-1]])
     elif "/" in written:
@@ -182,7 +178,7 @@ def _mixed(written: str) -> Numeral | None:
 
 
 def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figure | None:
-    """A number of digits with sign, currency, scale and unit."""
+    """Read a number in digits with its sign, currency, scale and unit."""
     symbol = _SYMBOL.search(text[max(0, start - 5) : start])
     unit = unit_named(symbol[1]) if symbol else None
     if symbol:
@@ -223,7 +219,7 @@ def _scaled(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
 
 
 def _unit(text: str, end: int) -> tuple[Unit, int]:
-    """The unit that begins here, and where it ends."""
+    """Return the unit that begins here, and where it ends."""
     if text[end : end + 1] == '"' and end in _inches(text):
         return unit_named("inch") or NO_UNIT, end + 1
     match = _UNIT.match(text, end)
@@ -244,7 +240,7 @@ def _unit(text: str, end: int) -> tuple[Unit, int]:
 
 
 def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
-    """Whether what could be a unit is none: "5 in the", "the 30s", "a 4 second"."""
+    """Whether a word that looks like a unit is not one: "5 in the", "the 30s", "a 4 second"."""
     if bare == "in":
         return text[end : end + 1] not in {"i", "-"} and not first.endswith(".")
     if bare == "s":
@@ -254,7 +250,7 @@ def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
 
 @once_per_text
 def _inches(text: str) -> frozenset[int]:
-    """Where quotation marks stand that close no quotation of their line; those behind digits open none."""
+    """Return positions of quotation marks that do not close a quotation on their line, so may mean inches."""
     starts = set()
     is_open = False
     for match in _MARK_OR_BREAK.finditer(text):
@@ -268,7 +264,7 @@ def _inches(text: str) -> frozenset[int]:
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:
-    """Stems of the next words, up to a function word: what is counted."""
+    """Return stems of the next words, up to a function word: what is counted."""
     of_them = _OF_THEM.match(text, end)
     place = of_them.end() if of_them else end
     nouns: list[str] = []
@@ -300,7 +296,7 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
 
 
 def _places(lowered: str) -> Iterator[int]:
-    """Where number words begin."""
+    """Return where number words begin."""
     number_words = _NUMBER_WORDS.intersection(_LATIN.findall(lowered))
     for word in number_words:
         place = lowered.find(word)
@@ -328,7 +324,7 @@ def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool
 
 
 def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
-    """A part of a whole: of a unit ("half an hour"), of a scale ("half a million"), or of what follows."""
+    """Read a part of a unit ("half an hour"), of a scale ("half a million"), or of what follows."""
     half_a = _HALF_A.match(text, end)
     place = half_a.end() - 1 if half_a else end
     scale = _SCALE.match(text, place) if half_a else None
@@ -347,7 +343,7 @@ def _unit_and_nouns(text: str, end: int) -> tuple[Unit, tuple[str, ...]]:
 
 
 def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
-    """A written ordinal; "first" and a "second" that no article makes a place are manners of speech."""
+    """Read a written ordinal; ignore "first", and "second" without an article."""
     placed = _PLACED.search(text[max(0, start - 6) : start])
     of_text = _PART_OF_TEXT.match(text, end)
     if word == "first" or of_text or (word in {"second", "third"} and not placed):
@@ -356,7 +352,7 @@ def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
 
 
 def _value(words: list[str], *, after_article: bool) -> tuple[Numeral | None, bool]:
-    """The number of the words, and whether it is a part of a whole or has one."""
+    """Return the number of the words, and whether it contains a fraction."""
     last = words[-1]
     if last in PARTS and (
         len(words) > 1 or last == "half" or (after_article and last in {"quarter", "third"})
@@ -372,7 +368,7 @@ def _value(words: list[str], *, after_article: bool) -> tuple[Numeral | None, bo
 
 
 def _with_part(words: list[str]) -> Numeral | None:
-    """A number that ends in parts: "three quarters", "one and a half"."""
+    """Read a number that ends in a fraction: "three quarters", "one and a half"."""
     parts = PARTS[words[-1]]
     if "and" in words:
         whole = number_words(words[: words.index("and")])

@@ -1,4 +1,4 @@
-"""Numbers that name something: sections, routes, versions."""
+"""Extracts numbers that name something: sections, routes, versions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ _HASH = "#"
 
 
 def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...]:
-    """The numbers of a text that name something, in order. English.
-
-    Args:
-        text: any text.
-        excluded: parts of it, from start to end, that are read as something else.
+    """Return the labels of a text in order, except those in the excluded parts; English only.
 
     >>> [(label.label, label.number) for label in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]
@@ -48,7 +44,7 @@ def _labels(text: str) -> Iterator[Label]:
 
 
 def label_support(label: Label, passage: str) -> FactMatch | None:
-    """Where a passage has the number, whatever it calls it, or None.
+    """Find where a passage has the number of a label, with any word before it.
 
     >>> label_support(labels("section 43(6)")[0], "under s. 43(6) of the Act").start
     9

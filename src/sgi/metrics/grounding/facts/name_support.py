@@ -1,4 +1,4 @@
-"""Whether a passage bears out a name."""
+"""Checks whether a passage supports a name."""
 
 from __future__ import annotations
 
@@ -47,12 +47,11 @@ _INITIALS = 2  # "J", "JK"
 
 
 def name_support(name: Name, passage: str) -> FactMatch | None:
-    """The place of a passage that has a name, or None.
+    """Find where a passage has a name.
 
-    The name stands there as whole words, whatever the case, accents, possessives and plurals; or with other
-    words between; or without its title; with initials for first names; as an acronym of capitalised words
-    that stand together, or the passage has its acronym; or as the word of its people ("Italy", "Italian").
-    An acronym that reads like a function word ("US", "WHO") needs its capitals, its points, or a "the".
+    Ignores case, accents, possessives and plurals. Accepts other words between the name's words, a missing
+    title, initials for first names, an acronym or its expansion, and place/people pairs ("Italy", "Italian").
+    An acronym that looks like a function word ("US", "WHO") needs its capitals, its points, or a "the".
 
     >>> from sgi.metrics.grounding.facts.extract import names_of
     >>> text = "Millard Fillmore met Joanne Rowling of NASA in Italy."
@@ -73,7 +72,7 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
 
 
 def is_function_word(name: Name) -> bool:
-    """Whether a name is an acronym that is a function word without its capitals.
+    """Whether a name is an acronym that is a function word in small letters.
 
     >>> from sgi.metrics.grounding.facts.extract import names_of
     >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. in Rome")]
@@ -85,7 +84,7 @@ def is_function_word(name: Name) -> bool:
 
 
 def _is_written(word: str, passage: str) -> bool:
-    """Whether a passage has an acronym that is a function word in small letters, and not that word."""
+    """Whether a passage has such an acronym, and not only the function word."""
     if f" {word} " not in folded_words(passage):
         return False
     capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
@@ -93,7 +92,7 @@ def _is_written(word: str, passage: str) -> bool:
 
 
 def _locate(text: str, words: tuple[str, ...], passage: str, how: str) -> FactMatch:
-    """Where the name stands, if it stands there as it is written or by its longest word."""
+    """Find the name as written, or its longest word."""
     lowered = passage.lower()
     same_length = len(lowered) == len(passage)
     for sought in (text, *sorted(words, key=len, reverse=True)[:1]):
@@ -113,7 +112,7 @@ def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
 
 
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
-    """The last word stands there as that of its place or people, behind the others."""
+    """Match a last word with the word of its place or people."""
     *firsts, last = core
     root, _ = _split_root(last)
     sought = f" {' '.join([*firsts, root])}"
@@ -128,7 +127,7 @@ def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
 
 
 def _same_root(word: str, other: str) -> bool:
-    """Whether two words are one, its plural, or a place and its people; given names are neither."""
+    """Whether two words are equal, singular and plural, or a place and its people, but not given names."""
     if word in {other, f"{other}s"} or other == f"{word}s":
         return True
     (root, is_people), (other_root, are_people) = _split_root(word), _split_root(other)
@@ -136,13 +135,13 @@ def _same_root(word: str, other: str) -> bool:
 
 
 def _split_root(word: str) -> tuple[str, bool]:
-    """The root of a word of five letters or more, and whether its ending is that of a people."""
+    """Return the root of a word of five letters or more, and whether its ending is that of a people."""
     ending = _ROOT.search(word) if len(word) > _SHORTEST_ROOT else None
     return (word[: ending.start()], ending["people"] is not None) if ending else (word, False)
 
 
 def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
-    """All words within a short stretch, unless they belong to different names there."""
+    """Match if all words occur close together and do not belong to different names."""
     if len(core) < _PARTS or any(f" {word} " not in words for word in core):
         return ""
     if _rivals(name, core, passage):
@@ -156,7 +155,7 @@ def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
 
 
 def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
-    """Names of the passage that end like this one but begin otherwise: other people of the family."""
+    """Return names of the passage with the same last word and other first names."""
     if _ACRONYM.fullmatch(name.text.split()[-1]):
         return []
     return [
@@ -213,7 +212,7 @@ def _spells(word: str, firsts: tuple[str, ...]) -> bool:
 
 
 def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
-    """The name is an acronym of capitalised words of the passage."""
+    """Match an acronym with capitalised words of the passage."""
     if not _ACRONYM.fullmatch(name.text) or len(name.words) > 1:
         return ""
     letters = name.words[0].removesuffix("s") if name.text.endswith("s") else name.words[0]
@@ -227,7 +226,7 @@ def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> s
 
 @once_per_text
 def _initials_of_runs(passage: str) -> frozenset[str]:
-    """The initials of capitalised words that stand together in a clause, with and without function words."""
+    """Return the initials of runs of capitalised words, with and without function words."""
     runs: list[list[str]] = []
     for clause in clauses_of(passage):
         runs.append([])
@@ -249,7 +248,7 @@ def _initials_of_runs(passage: str) -> frozenset[str]:
 
 
 def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
-    """The passage has the acronym of the name."""
+    """Match a name with its acronym in the passage."""
     if len(name.words) < _PARTS:
         return ""
     both = {_letters(name.words, bound=True), _letters(name.words, bound=False)}
@@ -265,7 +264,7 @@ def _letters(words: tuple[str, ...], *, bound: bool) -> str:
 
 
 def rival(name: Name, passage: str) -> Name | None:
-    """Another name of the passage that conflicts: the same last word and other first ones, or another number.
+    """Return a name of the passage that conflicts: same last word, but other first names or another number.
 
     >>> from sgi.metrics.grounding.facts.extract import names_of
     >>> candidates = names_of("It was Ed Gates with Windows 8")

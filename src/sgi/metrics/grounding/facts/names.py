@@ -1,4 +1,4 @@
-"""Names: what is written with capitals or as a title in quotation marks."""
+"""Extracts names: capitalised words, and titles in quotation marks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _EDGE = re.compile(r"[^\W_]")
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A capital, and a run of capitalised words; the capitals are listed at the first use."""
+    """Compile patterns for a capital and for a run of capitalised words."""
     capitals = "".join(
         sign
         for sign in map(chr, range(0x80, sys.maxunicode >> 4))
@@ -82,7 +82,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _runs(text: str) -> Iterator[re.Match[str]]:
-    """The runs of capitalised words, found by their capitals."""
+    """Return the runs of capitalised words."""
     capital, run = _patterns()
     done = 0
     for hit in capital.finditer(text):
@@ -96,12 +96,10 @@ def _runs(text: str) -> Iterator[re.Match[str]]:
 
 
 def tells_names(text: str) -> bool:
-    """Whether capitals tell names in a text.
+    """Whether capitals identify names in a text.
 
-    They do where letters have case and neither all words nor none are capitalised.
-
-    Texts in small letters, in capitals, in title case, or in a script without case (Chinese, Arabic, Hindi
-    …) do not tell their names. In German every noun is capitalised, so names are over-reported there.
+    False for text in small letters, in capitals, in title case, or in a script without case (Chinese, Arabic,
+    Hindi …). In German every noun is capitalised, so too many names are reported.
 
     >>> [tells_names(text) for text in ("He met Ada.", "he met ada.", "HE MET ADA.", "他见了艾达")]
     [True, False, False, False]
@@ -119,11 +117,10 @@ def _capital_inside(text: str) -> bool:
 
 
 def names(text: str) -> tuple[Name, ...]:
-    """The names of a text, in order: runs of capitalised words, acronyms, and titles in quotation marks.
+    """Return the names of a text in order: runs of capitalised words, acronyms, and quoted titles.
 
-    A word that only begins its sentence is no name, unless it stands capitalised elsewhere in the text or
-    what follows makes it the subject of a person or place ("Paris is …"), and it is no common opener.
-    Months and weekdays are dates. Where capitals tell nothing (`tells_names`) there are none.
+    A word that only begins its sentence is not a name, unless the text capitalises it elsewhere or a verb
+    after it marks a subject ("Paris is …"). Months and weekdays are dates. See `tells_names`.
 
     >>> text = 'However, President J. K. Polk of the U.S. read "The Raven" in New York-based NASA labs.'
     >>> [name.text for name in names(text)]
@@ -155,7 +152,7 @@ def _titles(text: str) -> Iterator[Name]:
 
 
 def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
-    """The name of a run of capitalised words, less what is capitalised for another reason."""
+    """Return the name of a run, without words that are capitalised for another reason."""
     start, end = match.span()
     if (
         text[end - 1] == "."
@@ -187,7 +184,7 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
 
 
 def _is_common(word: str, *, opening: bool) -> bool:
-    """Whether a capitalised word is no part of a name at the edge of one."""
+    """Whether a capitalised word at the edge of a run is not part of the name."""
     bare = word.rstrip(".").casefold().partition("'")[0].partition("’")[0]
     if word.isupper() and len(word) > 1:
         return bare in _SHOUTED
@@ -219,7 +216,7 @@ def _may_open(text: str, word: str, end: int) -> bool:
 
 @once_per_text
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of a text without the signs around them, and those of them that begin no sentence."""
+    """Return the words of a text without punctuation, and those that do not begin a sentence."""
     words = text.split()
     bare = [word.strip(_AROUND) for word in words]
     inside = [

@@ -1,4 +1,4 @@
-"""Whether a passage bears out a quantity."""
+"""Checks whether a passage supports a quantity."""
 
 from __future__ import annotations
 
@@ -51,11 +51,7 @@ _FactT = TypeVar("_FactT", "Quantity", "DateFact")
 
 
 class FactMatch(NamedTuple):
-    """Where a fact's ground stands, and how it bears the fact out.
-
-    >>> FactMatch("5 kg", 10, 14, "equal").how
-    'equal'
-    """
+    """Where a passage supports a fact, and by which rule."""
 
     text: str
     start: int | None
@@ -64,20 +60,15 @@ class FactMatch(NamedTuple):
 
     @staticmethod
     def at(fact: Fact, how: str) -> FactMatch:
-        """The ground is another fact.
-
-        >>> FactMatch.at(numbers_of("in 5 kg").quantities[0], "equal").start
-        3
-        """
+        """Match another fact."""
         return FactMatch(fact.text, fact.start, fact.end, how)
 
 
 def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
-    """The place of a passage that states a quantity of a sentence, or None.
+    """Find where a passage states a quantity of a sentence.
 
-    Units agree after conversion, to the digits written; a number may round the passage's, be an end of its
-    range or lie in it if the number itself is hedged, or keep within its bound. A count up to 20 needs the
-    same counted thing nearby.
+    Units are converted. The number may round the passage's number, be an end of its range, lie inside it if
+    hedged, or respect a bound. A count up to 20 needs the same counted thing nearby.
 
     >>> text = "It takes 90 minutes and weighs 2,981,232 g."
     >>> number_support("1.5 hours", numbers_of("1.5 hours").quantities[0], text).how
@@ -102,7 +93,7 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
 
 
 def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether two quantities could be the same: of one dimension, or of one whose unit is understood.
+    """Whether two quantities have the same dimension, or one has no unit and can take the other's.
 
     >>> text = "Weight in kg: 5"
     >>> commensurable(numbers_of("5 kg").quantities[0], numbers_of(text).quantities[0], text)
@@ -118,7 +109,7 @@ def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
 
 
 def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether the unit of a quantity stands near another that has none, as at the head of a table."""
+    """Whether the unit occurs near a number without one, as in a table head."""
     near = passage[max(0, other.start - _NEAR) : other.end + _NEAR // 2]
     spellings = spellings_of(number.unit)
     if number.dimension == "temperature":
@@ -128,7 +119,7 @@ def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
 
 
 def agreement(number: Quantity, other: Quantity) -> str:
-    """How the value of a quantity follows from another's; "" if it does not.
+    """Return how the value of a quantity follows from another; "" if it does not.
 
     >>> first, second = numbers_of("about 3 million people and 2,981,232 people").quantities
     >>> agreement(first, second), agreement(second, first)
@@ -155,7 +146,7 @@ def agreement(number: Quantity, other: Quantity) -> str:
 
 
 def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
-    """How far a converted value may be off: half the last digit that was written."""
+    """Return the tolerance of a converted value: half of its last written digit."""
     written = abs(number.high * number.factor)  # of temperatures, degrees without the offset
     own = min(_round_step(number) * number.factor * _HALF, written * _LOOSE)
     theirs = min(other.step * other.factor * _HALF, abs(other.high * other.factor) * _CLOSE)
@@ -170,7 +161,7 @@ def _in_range(number: Quantity, value: Decimal, theirs: tuple[Decimal, Decimal],
 
 
 def _hedged(number: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decimal, Decimal]) -> str:
-    """Agreement of a number that is not meant exactly."""
+    """Return how a number that is not exact agrees."""
     if number.bound is Bound.EXACT:
         return ""
     below, above = theirs[0] - own[0], theirs[1] - own[1]
@@ -185,7 +176,7 @@ def _hedged(number: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decima
 
 
 def _round_step(number: Quantity) -> Decimal:
-    """What the last digit that is not a zero stands for, fives counting as half a ten."""
+    """Return the step of the last digit that is not zero; a five counts as half a ten."""
     step, value = number.step, abs(number.high)
     if value.adjusted() - step.adjusted() > _MOST_QUOTIENT:
         return step
@@ -207,7 +198,7 @@ def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quant
 
 
 def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
-    """A range whose ends the passage states apart."""
+    """Match a range whose ends the passage states separately."""
     if not number.is_range:
         return None
     other_end = {number.low: number.high, number.high: number.low}
@@ -225,7 +216,7 @@ def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
 
 
 def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
-    """Each fact with the nearest behind it whose key is among those that it seeks, in order."""
+    """Pair each fact with the nearest later fact whose key it seeks, in order."""
     behind: dict[Hashable, int] = {}
     partners: list[tuple[_FactT, _FactT]] = []
     for place in range(len(items) - 1, -1, -1):
@@ -238,10 +229,10 @@ def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iter
 
 
 def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
-    """What a passage implies of a quantity by one step of arithmetic, or None.
+    """Find what implies a quantity by one step of arithmetic.
 
-    A sum or difference of two quantities of one unit, or of one counted thing, where the sentence speaks of
-    one ("total", "more" …); the years between two dates of one clause; the number of items of a list.
+    Rules: a sum or difference of two quantities, if the sentence has a word for it ("total", "more" …); the
+    years between two dates of one clause; the parts of a share; the number of items of a list.
 
     >>> text = "The war lasted from 1914 to 1918."
     >>> sentence = "It went on for 4 years."
@@ -277,7 +268,7 @@ def _years_between(_: str, number: Quantity, passage: str) -> Iterator[FactMatch
 
 
 def _parts(_: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    """The numbers of which a share was made: "nine out of 20"."""
+    """Match the numbers of a share: "nine out of 20"."""
     if number.dimension:
         return
     for other in numbers_of(passage).quantities:
@@ -322,7 +313,7 @@ def _adds_to(number: Quantity, other: Quantity) -> bool:
 
 
 def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    """Lists of as many items: the passage's, near the counted noun, or the sentence's own."""
+    """Match lists with that many items: the passage's, near the counted noun, or the sentence's own."""
     if number.dimension or not 1 < number.low <= _MOST_ITEMS or number.low != number.low.to_integral_value():
         return
     count = int(number.low)
@@ -345,7 +336,7 @@ def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[FactM
 
 
 def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:
-    """Where lists stand, from a place on: pieces between commas, the last behind a conjunction."""
+    """Return the positions of lists: items between commas, the last after a conjunction."""
     while pieces := _PIECES.search(text, place):
         start, place = pieces.span()
         last = None

@@ -1,4 +1,4 @@
-"""Numerals: digits and number words as exact numbers."""
+"""Reads digits and number words as exact numbers."""
 
 from __future__ import annotations
 
@@ -93,21 +93,17 @@ _COMMA = re.compile(r"\d+,\d{1,2}|\d{2,},\d{4,}|0,\d+")
 
 
 class Numeral(NamedTuple):
-    """A number and what its last written digit stands for.
-
-    >>> digits("3.10")
-    Numeral(value=Decimal('3.10'), step=Decimal('0.01'))
-    """
+    """A number, and the value of one step of its last written digit."""
 
     value: Decimal
     step: Decimal
 
 
 def digits(text: str) -> Numeral | None:
-    """The number that digits with separators write, in any script's digits; None for lists, versions, codes.
+    """Read digits with separators in any script; None for lists, versions and codes.
 
-    Three digits behind one comma are thousands and behind one full stop a fraction, as in English ("1,234",
-    "1.234"); a comma is the decimal sign where it cannot part thousands ("3,5"), and where full stops do.
+    "1,234" is a thousand and "1.234" a fraction, as in English. A comma is the decimal sign if it cannot
+    separate thousands ("3,5").
 
     >>> [digits(text).value for text in ("1,234.5", "1.234.567,5", "3,5", "１２", "٣٫٥")]
     [Decimal('1234.5'), Decimal('1234567.5'), Decimal('3.5'), Decimal('12'), Decimal('3.5')]
@@ -132,16 +128,12 @@ def digits(text: str) -> Numeral | None:
 
 
 def fraction(above: int, below: int) -> Numeral:
-    """A fraction as a number of 28 digits, good to a hundredth.
-
-    >>> fraction(3, 4).value
-    Decimal('0.75')
-    """
+    """Return a fraction with 28 digits and a step of 0.01."""
     return Numeral(Decimal(above) / Decimal(below), Decimal("0.01"))
 
 
 def number_words(words: list[str]) -> Numeral | None:
-    """The number that English words write, lower-cased and without hyphens; None if they write none.
+    """Read English number words, lower-cased and without hyphens; None if they are not a number.
 
     >>> number_words("two hundred and fifty thousand".split()).value
     Decimal('250000')

@@ -1,4 +1,4 @@
-"""Quantities: numbers with what they count or measure."""
+"""Extracts quantities: numbers with what they count or measure."""
 
 from __future__ import annotations
 
@@ -40,16 +40,15 @@ _ONE = Decimal(1)
 
 
 def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
-    """The quantities of a text, in order.
+    """Return the quantities of a text in order.
 
-    Read are digits in any script, fractions, English number words, scale words ("3 million", "10k"), per
-    cent, currencies, units of measurement, ordinals, ranges and bounds. Numbers that name something are none:
-    "COVID-19", "passage 1", "[2]", the marks of a list, telephone numbers, versions; nor is "one" without a
-    unit. Words for numbers in other languages are not read.
+    Reads digits in any script, fractions, English number words, scales ("3 million", "10k"), per cent,
+    currencies, units, ordinals, ranges and bounds. Ignores numbers that name something ("COVID-19", "[2]",
+    list marks, telephone numbers, versions) and "one" without a unit.
 
     Args:
         text: any text.
-        excluded: parts of it, from start to end, that mean something else, such as dates; in order.
+        excluded: parts that mean something else, such as dates, as sorted (start, end) pairs.
 
     >>> eggs = "Twelve eggs weigh 1½ lbs, 5 % less."
     >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in quantities(eggs)]
@@ -60,7 +59,7 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
 
 
 def _join_neighbours(text: str, sequence: list[Figure]) -> Iterator[Quantity]:
-    """Figures as quantities: two of a range as one, feet and inches as one, "3 of 4" as a share."""
+    """Join the two figures of a range, feet and inches, and "3 of 4"."""
     place = 0
     while place < len(sequence):
         figure = sequence[place]
@@ -112,7 +111,7 @@ def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
 
 
 def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
-    """The range of two figures, or None where their units or their order forbid one."""
+    """Return the range of two figures, or None if their units or order do not fit."""
     unit = second.unit if first.unit is NO_UNIT or first.unit.dimension == "degree" else first.unit
     if second.unit not in {NO_UNIT, unit} and second.unit.dimension != "degree":
         return None

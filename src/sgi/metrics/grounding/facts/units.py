@@ -1,4 +1,4 @@
-"""Units of measurement, by the ways they are written."""
+"""Units of measurement and their spellings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 
 class Unit(NamedTuple):
-    """A unit: its dimension, its canonical name, and how it becomes the dimension's base unit.
-
-    >>> unit_named("miles").factor
-    Decimal('1609.344')
-    """
+    """A unit: its dimension, canonical name, and conversion to the base unit."""
 
     dimension: str
     name: str
@@ -136,9 +132,9 @@ STARTS = frozenset(spelling.partition(" ")[0] for spelling in _UNITS if " " in s
 
 
 def unit_named(spelling: str) -> Unit | None:
-    """The unit written so, or None; case matters only where it tells units apart ("M" is no metre).
+    """Return the unit of a spelling, or None; case matters only if it separates units ("M" is not metre).
 
-    A slash makes a rate of two units ("mg/dl"), "square" and "cubic" a power of a length.
+    A slash makes a rate ("mg/dl"), "square" and "cubic" a power of a length.
 
     >>> unit_named("Kilometers").name, unit_named("mg/dL").dimension, unit_named("square feet").dimension
     ('km', 'mass/volume', 'area')
@@ -171,9 +167,5 @@ def _rate(above: Unit | None, below: Unit | None) -> Unit | None:
 
 
 def spellings_of(name: str) -> frozenset[str]:
-    """The ways a unit is written, by its canonical name; none for rates and powers.
-
-    >>> "lbs" in spellings_of("pound")
-    True
-    """
+    """Return the spellings of a unit by its canonical name; empty for rates and powers."""
     return _SPELLINGS.get(name, frozenset())

@@ -1,4 +1,4 @@
-"""Words that carry no content of their own, and a light stem for those that do."""
+"""Function words, stems and word folding."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ import unicodedata
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a list.
-
-    >>> sorted(word_set("b a"))
-    ['a', 'b']
-    """
+    """Return the words of a list."""
     return frozenset(text.split())
 
 
@@ -38,7 +34,7 @@ _POSSESSIVE = re.compile(r"['’]s?\b(?=\W|$)")
 
 
 def stem(word: str) -> str:
-    """A casefolded word without the ending of a plural, roughly.
+    """Remove the plural ending of a casefolded word, roughly.
 
     >>> stem("cities"), stem("boxes"), stem("glass"), stem("minutes")
     ('city', 'box', 'glass', 'minute')
@@ -53,9 +49,7 @@ def stem(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    """The words of a text, casefolded, without accents and possessives, one space between and around them.
-
-    Full stops between initials vanish, so that "U.S." is a word.
+    """Return the words of a text, casefolded, without accents and possessives, with spaces around.
 
     >>> fold("The U.S. café's 2 owners")
     ' the us cafe 2 owners '
@@ -69,7 +63,7 @@ def fold(text: str) -> str:
 
 
 def content(words: list[str]) -> frozenset[str]:
-    """Stems of the folded words that carry content, numbers apart.
+    """Return the stems of the folded words that are neither function words nor numbers.
 
     >>> sorted(content("the two cities of 1999 burned".split()))
     ['burned', 'city', 'two']
