@@ -22,7 +22,7 @@ from sgi.engine.summarise import (
     with_range,
 )
 from sgi.kernel.errors import StoreError
-from sgi.kernel.json_shapes import checked
+from sgi.kernel.json_shapes import validate
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.scored import STATUSES
 from sgi.store.scored_runs import scored_run
@@ -109,7 +109,7 @@ def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
 
 def _cascade(values: Mapping[str, Any], accumulator: Accumulator) -> CascadeSummary:
     """What came of the cascade, from the rows; the calls alone were counted when the run was made."""
-    kept: CascadeSummary = checked(CascadeSummary, values)
+    kept: CascadeSummary = validate(CascadeSummary, values)
     made = cascade_summary(accumulator)
     if made is None:
         return kept

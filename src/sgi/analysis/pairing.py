@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.placeholders import is_same_data, placeholder, shown
+from sgi.kernel.placeholders import display_text, is_same_data, placeholder
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -217,5 +217,5 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
     >>> shortened("one\n two three", 8)
     'one two…'
     """
-    line = " ".join(shown(text)[: 4 * longest].split())
+    line = " ".join(display_text(text)[: 4 * longest].split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

@@ -40,7 +40,7 @@ def _add_sentence(sample: Sample, draw: Random, others: Others) -> Sample | None
     for other in others.drawn(sample, draw):
         for sentence in sentences(other.response):
             if _tells(sentence) and token_precision(sentence, (*sample.contexts, said)) <= _MOST_SHARED:
-                return sample.answered(f"{said}{'' if said[-1:] in '.!?' else '.'} {sentence}")
+                return sample.with_response(f"{said}{'' if said[-1:] in '.!?' else '.'} {sentence}")
     return None
 
 
@@ -58,7 +58,7 @@ def _tells(sentence: str) -> bool:
 
 def _refuse(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
-    return sample.answered(_REFUSAL)
+    return sample.with_response(_REFUSAL)
 
 
 def _truncate(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -66,17 +66,17 @@ def _truncate(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
     kept = sample.response.rstrip()[: int(len(sample.response.rstrip()) * _KEPT)]
     whole = kept.rpartition(" ")[0].rstrip()
-    return sample.answered(whole) if whole.strip() else None
+    return sample.with_response(whole) if whole.strip() else None
 
 
 def _add_fluff(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
-    return sample.answered(f"{sample.response.rstrip()} {_FLUFF}")
+    return sample.with_response(f"{sample.response.rstrip()} {_FLUFF}")
 
 
 def _say_elsewise(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del others
-    return sample.answered(draw.choice(_FOREIGN))
+    return sample.with_response(draw.choice(_FOREIGN))
 
 
 ANSWERS = (

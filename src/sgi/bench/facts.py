@@ -160,12 +160,12 @@ def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
     if denied:
         match = draw.choice(denied)
         verb = match[1] or match[2] or match[0][:3]
-        return sample.answered(f"{text[: match.start()]}{verb}{text[match.end() :]}")
+        return sample.with_response(f"{text[: match.start()]}{verb}{text[match.end() :]}")
     said = [match for match in _AUXILIARY.finditer(text) if _in_a_statement(text, match)]
     if not said:
         return None
     end = draw.choice(said).end()
-    return sample.answered(f"{text[:end]} not{text[end:]}")
+    return sample.with_response(f"{text[:end]} not{text[end:]}")
 
 
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:

@@ -34,7 +34,7 @@ def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None
     rest = (*sample.contexts[:best], *sample.contexts[best + 1 :])
     if token_precision(sample.response, rest) > token_precision(sample.response, sample.contexts) - _LOSS:
         return None
-    return sample.answered(sample.response, rest)
+    return sample.with_response(sample.response, rest)
 
 
 def _shared(response: str, text: str) -> int:
@@ -46,7 +46,7 @@ def _exchange(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """All passages become those of another row that hold no more than three quarters of its words."""
     for other in others.drawn(sample, draw):
         if other.contexts and token_precision(sample.response, other.contexts) <= _MOST_HELD:
-            return sample.answered(sample.response, other.contexts)
+            return sample.with_response(sample.response, other.contexts)
     return None
 
 
@@ -57,7 +57,7 @@ def _shuffle(sample: Sample, draw: Random, others: Others) -> Sample | None:
     draw.shuffle(order)
     if tuple(order) == sample.contexts and order:
         order = [*order[1:], order[0]]
-    return sample.answered(sample.response, tuple(order))
+    return sample.with_response(sample.response, tuple(order))
 
 
 def _strange(sample: Sample, draw: Random, others: Others) -> tuple[str, ...]:
@@ -71,11 +71,11 @@ def _strange(sample: Sample, draw: Random, others: Others) -> tuple[str, ...]:
 
 
 def _add_behind(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    return sample.answered(sample.response, (*sample.contexts, *_strange(sample, draw, others)))
+    return sample.with_response(sample.response, (*sample.contexts, *_strange(sample, draw, others)))
 
 
 def _add_before(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    return sample.answered(sample.response, (*_strange(sample, draw, others), *sample.contexts))
+    return sample.with_response(sample.response, (*_strange(sample, draw, others), *sample.contexts))
 
 
 def _copy(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -85,7 +85,7 @@ def _copy(sample: Sample, draw: Random, others: Others) -> Sample | None:
     whole = [sentence for sentence in told if len(sentence.split()) >= _FEWEST_WORDS]
     if not whole:
         return None
-    return sample.answered(max(whole, key=lambda sentence: _shared(sample.response, sentence)))
+    return sample.with_response(max(whole, key=lambda sentence: _shared(sample.response, sentence)))
 
 
 PASSAGES = (

@@ -88,7 +88,7 @@ class Perturbation:
 
     >>> from sgi.kernel.sample import RESPONSE, Sample
     >>> shout = Perturbation("shout", Kind.HARMLESS, RESPONSE, "In capitals.",
-    ...                      lambda sample, draw, others: sample.answered(sample.response.upper()))
+    ...                      lambda sample, draw, others: sample.with_response(sample.response.upper()))
     >>> shout.applied(Sample(id="1", response="Paris."), Others([]), seed=0).response
     'PARIS.'
     """

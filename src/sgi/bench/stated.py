@@ -38,7 +38,7 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
         return None
     tried = islice(candidates, _MOST_TRIES)
     new = (made for made in tried if made is not None and made != sample.response)
-    return next((sample.answered(made) for made in new if not still_stated(sample, made)), None)
+    return next((sample.with_response(made) for made in new if not still_stated(sample, made)), None)
 
 
 def still_stated(sample: Sample, changed: str) -> bool:

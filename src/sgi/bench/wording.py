@@ -82,15 +82,15 @@ def _contract(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
     text = _SHORTENED.sub(lambda match: _SHORT[match[0]], sample.response)
     if text != sample.response:
-        return sample.answered(text)
+        return sample.with_response(text)
     plain = text.replace("’", "'")
     text = _LENGTHENED.sub(lambda match: _LONG[match[0]], plain)
-    return None if text == plain else sample.answered(text)
+    return None if text == plain else sample.with_response(text)
 
 
 def _use_synonyms(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
-    return sample.answered(_SYNONYMOUS.sub(lambda match: _SYNONYMS[match[0]], sample.response))
+    return sample.with_response(_SYNONYMOUS.sub(lambda match: _SYNONYMS[match[0]], sample.response))
 
 
 def _spell(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -99,7 +99,7 @@ def _spell(sample: Sample, draw: Random, others: Others) -> Sample | None:
     text = _DIGIT.sub(lambda match: WORDS[int(match[1])] if _counts(match) else match[0], sample.response)
     if text == sample.response:
         text = _NUMBER_WORD.sub(lambda match: str(WORDS.index(match[1])), text)
-    return sample.answered(text)
+    return sample.with_response(text)
 
 
 def _counts(digits: re.Match[str]) -> bool:
@@ -115,7 +115,7 @@ def _move_clause(sample: Sample, draw: Random, others: Others) -> Sample | None:
     for sentence in sentences(text):
         moved = _moved(sentence)
         if moved is not None:
-            return sample.answered(text.replace(sentence, moved, 1))
+            return sample.with_response(text.replace(sentence, moved, 1))
     return None
 
 
@@ -136,20 +136,20 @@ def _moved(sentence: str) -> str | None:
 def _frame(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del others
     openers = ("The answer is: ", "According to the passages: ", "Here is the answer: ")
-    return sample.answered(draw.choice(openers) + sample.response)
+    return sample.with_response(draw.choice(openers) + sample.response)
 
 
 def _space(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Blanks around the answer and other blanks within; line breaks stay."""
     del others
     spaced = re.sub(" ", lambda _: draw.choice(_BLANKS), sample.response)
-    return sample.answered(f"  {spaced} \n")
+    return sample.with_response(f"  {spaced} \n")
 
 
 def _write_in_unicode(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Accents apart from their letters, typographic apostrophes and hyphens."""
     del draw, others
-    return sample.answered(unicodedata.normalize("NFD", sample.response).translate(_TYPOGRAPHIC))
+    return sample.with_response(unicodedata.normalize("NFD", sample.response).translate(_TYPOGRAPHIC))
 
 
 def _list(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -158,7 +158,7 @@ def _list(sample: Sample, draw: Random, others: Others) -> Sample | None:
     told = sentences(sample.response)
     if len(told) < _FEWEST_SENTENCES or "\n" in sample.response.strip():
         return None
-    return sample.answered("\n".join(f"- {sentence}" for sentence in told))
+    return sample.with_response("\n".join(f"- {sentence}" for sentence in told))
 
 
 WORDINGS = (

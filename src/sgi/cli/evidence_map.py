@@ -48,11 +48,11 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     if view.unused:
         yield Text("")
     for passage in view.unused:
-        yield Text(f"Passage {passage.number} supports no sentence: {_cut(passage.text)}", style="dim")
+        yield Text(f"Passage {passage.number} supports no sentence: {_shorten(passage.text)}", style="dim")
     if view.more_unused:
         yield Text(f"Nor do {view.more_unused:,} further passages.", style="dim")
     if view.signals:
-        parts = ", ".join(f"{_cut(part.name)} {part.log_odds:+.2f}" for part in view.signals)
+        parts = ", ".join(f"{_shorten(part.name)} {part.log_odds:+.2f}" for part in view.signals)
         yield Text("")
         yield Text(f"contribution of each signal to the score, in log odds: {parts}", style="dim")
 
@@ -75,17 +75,17 @@ def _best_passage(sentence: SentenceView) -> Iterator[Text]:
         yield Text(f"{_INDENT}claims nothing", style="dim")
     else:
         near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
-        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_cut(sentence.beside)}", style="dim")
+        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_shorten(sentence.beside)}", style="dim")
     if sentence.entailment is not None:
         against = "" if sentence.contradiction is None else f", contradicted {sentence.contradiction:.2f}"
         yield Text(f"{_INDENT}entailed {sentence.entailment:.2f}{against}", style="dim")
 
 
 def _fact(fact: FactView) -> Text:
-    check = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_cut(fact.text)}: {_cut(fact.reason)}"
+    check = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_shorten(fact.text)}: {_shorten(fact.reason)}"
     line = Text(check, style=_STYLES[fact.verdict])
     if fact.quote is not None and (fact.quote.before or fact.quote.after):
-        quoted = f": {_flat(fact.quote.before)}[{_cut(fact.quote.found)}]{_flat(fact.quote.after)}"
+        quoted = f": {_flat(fact.quote.before)}[{_shorten(fact.quote.found)}]{_flat(fact.quote.after)}"
         line.append(quoted, style="dim")
     return line
 
@@ -115,5 +115,5 @@ def _flat(text: str) -> str:
     return _SPACES.sub(" ", plain(text))
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return one_line(_flat(text).strip(), longest=_QUOTED)

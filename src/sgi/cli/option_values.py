@@ -93,8 +93,8 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     if not nli.strip():
         raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
     model = _absolute_model(nli)
-    chosen = [metric(text) for text in metrics]
-    grounding = [item for item in chosen if isinstance(item, Grounding)]
+    parsed = [metric(text) for text in metrics]
+    grounding = [item for item in parsed if isinstance(item, Grounding)]
     if not grounding:
         raise UsageError("--nli needs the metric grounding.", hint="Add -m grounding.")
     if all(item.nli not in {"", model} for item in grounding):
@@ -102,7 +102,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
         raise UsageError(f"{grounding[0].canonical} already has an entailment model.", hint=hint)
     return [
         (replace(item, nli=model) if isinstance(item, Grounding) and not item.nli else item).canonical
-        for item in chosen
+        for item in parsed
     ]
 
 

@@ -134,21 +134,21 @@ def plot(
         talk(f"{out} shows {kind.value} of {short(record.label)}. {chart['description']}")
 
 
-def _check_options(kind: Kind, **given: str | None) -> None:
+def _check_options(kind: Kind, **options: str | None) -> None:
     """Refuse options that do not apply to this kind of figure."""
-    meant = {
+    kinds_of = {
         "metric": (Kind.DISTRIBUTION, Kind.GROUPS, Kind.SCATTER),
         "against": (Kind.SCATTER,),
         "by": (Kind.GROUPS,),
         "with_": (Kind.COMPARISON,),
     }
-    for name, value in given.items():
-        if value is not None and kind not in meant[name]:
-            kinds = ", ".join(found.value for found in meant[name])
+    for name, value in options.items():
+        if value is not None and kind not in kinds_of[name]:
+            kinds = ", ".join(kind_name.value for kind_name in kinds_of[name])
             raise UsageError(
                 f"--{name.strip('_')} does not apply to {kind.value}.", hint=f"It applies to {kinds}."
             )
-    if kind is Kind.COMPARISON and given["with_"] is None:
+    if kind is Kind.COMPARISON and options["with_"] is None:
         raise UsageError("A comparison needs a second run.", hint="Add the newer one: --with last.")
 
 
@@ -167,18 +167,18 @@ def _plane(request: _Request) -> Chart:
     from sgi.report.figures import plane_figure
     from sgi.report.views.plane import plane
 
-    found = plane(request.database, request.record, most=_POINTS)
-    if found is None or not found.points:
+    view = plane(request.database, request.record, most=_POINTS)
+    if view is None or not view.points:
         why = "no metric stored θ(r, c) and θ(r, q), as sgi does"
         raise _not_possible(request, _columns(request), Kind.PLANE, why)
-    return plane_figure(found)
+    return plane_figure(view)
 
 
 def _groups(request: _Request) -> Chart:
     from sgi.report.figures import groups_figure
 
     table = _group_table(request)
-    means = {made.metric for group in table.groups for made in group.metrics if made.mean is not None}
+    means = {metric.metric for group in table.groups for metric in group.metrics if metric.mean is not None}
     metrics = [name for name in request.record.metrics if name in means]
     if not metrics:
         raise _not_possible(request, _columns(request), Kind.GROUPS, "no metric has a value")
@@ -204,20 +204,20 @@ def _scatter(request: _Request) -> Chart:
     from sgi.report.views.scatter import scatter_of
 
     columns = _columns(request)
-    known = {column.metric: column for column in columns.metrics if column.ok.any()}
+    columns_by_name = {column.metric: column for column in columns.metrics if column.ok.any()}
     pair = semantic_and_lexical(columns)
     names = dict(zip(("metric", "against"), (column.metric for column in pair or ()), strict=False))
     for name in ("metric", "against"):
-        if (given := getattr(request, name)) is not None:
-            names[name] = _named(request, given, list(known))
-    found = None
+        if (name_text := getattr(request, name)) is not None:
+            names[name] = _metric_name(request, name_text, list(columns_by_name))
+    view = None
     if len(names) > 1 and names["metric"] != names["against"]:
         both = (columns.run.metrics[names[name]] for name in ("metric", "against"))
-        found = scatter_of(columns, *both, most=_POINTS)
-    if found is None:
+        view = scatter_of(columns, *both, most=_POINTS)
+    if view is None:
         why = "it needs two metrics with values for the same rows; name them with -m and --against"
         raise _not_possible(request, columns, Kind.SCATTER, why)
-    return scatter_figure(found)
+    return scatter_figure(view)
 
 
 def _correlation(request: _Request) -> Chart:
@@ -225,10 +225,10 @@ def _correlation(request: _Request) -> Chart:
     from sgi.report.views.correlation import correlation
 
     columns = _columns(request)
-    found = correlation(columns)
-    if found is None:
+    matrix = correlation(columns)
+    if matrix is None:
         raise _not_possible(request, columns, Kind.CORRELATION, "fewer than two of its metrics vary")
-    return correlation_figure(found)
+    return correlation_figure(matrix)
 
 
 def _roc(request: _Request) -> Chart:
@@ -236,10 +236,10 @@ def _roc(request: _Request) -> Chart:
     from sgi.report.views.labelled import labelled
 
     columns = _columns(request)
-    found = [part for part in labelled(columns) if part.roc]
-    if not found:
+    parts = [part for part in labelled(columns) if part.roc]
+    if not parts:
         raise _not_possible(request, columns, Kind.ROC, "no metric has values for rows of both labels")
-    return roc_figure(found)
+    return roc_figure(parts)
 
 
 def _reliability(request: _Request) -> Chart:
@@ -247,11 +247,11 @@ def _reliability(request: _Request) -> Chart:
     from sgi.report.views.labelled import labelled
 
     columns = _columns(request)
-    found = [part for part in labelled(columns) if part.reliability is not None]
-    if not found:
+    parts = [part for part in labelled(columns) if part.reliability is not None]
+    if not parts:
         why = "no metric has values for enough rows of both labels"
         raise _not_possible(request, columns, Kind.RELIABILITY, why)
-    return reliability_figure(found)
+    return reliability_figure(parts)
 
 
 def _comparison(request: _Request) -> Chart:
@@ -262,7 +262,7 @@ def _comparison(request: _Request) -> Chart:
     view = comparison_view(
         request.database, request.record, request.new, changed=0, allow_different=request.allow_different
     )
-    if all(made.difference.difference is None for made in view.comparison.metrics):
+    if all(metric.difference.difference is None for metric in view.comparison.metrics):
         raise UsageError(
             f"{request.record.label} and {request.new.label} have no metric with values for the same rows."
         )
@@ -287,28 +287,28 @@ def _columns(request: _Request) -> RunColumns:
     return run_columns(request.database, request.record)
 
 
-def _metric(request: _Request, known: list[str]) -> str:
+def _metric(request: _Request, metrics: list[str]) -> str:
     """The requested metric, otherwise the first one."""
-    return known[0] if request.metric is None else _named(request, request.metric, known)
+    return metrics[0] if request.metric is None else _metric_name(request, request.metric, metrics)
 
 
-def _named(request: _Request, text: str, known: list[str]) -> str:
+def _metric_name(request: _Request, text: str, metrics: list[str]) -> str:
     """The metric with this full name, or with this name without parameters."""
     import difflib
 
-    found = [name for name in known if text in {name, metric_name(name)}]
-    if text in known:
+    matches = [name for name in metrics if text in {name, metric_name(name)}]
+    if text in metrics:
         return text
-    if len(found) == 1:
-        return found[0]
-    near = tuple(difflib.get_close_matches(text, known, n=2))
-    hint = f"Those with values: {', '.join(known)}."
+    if len(matches) == 1:
+        return matches[0]
+    near = tuple(difflib.get_close_matches(text, metrics, n=2))
+    hint = f"Those with values: {', '.join(metrics)}."
     raise UnknownNameError(f"metric with values in {request.record.label}", text, near, hint=hint)
 
 
 def _not_possible(request: _Request, columns: RunColumns, kind: Kind, why: str) -> UsageError:
     """An error that says why this figure cannot be drawn, and which ones can."""
-    kinds = ", ".join(found.value for found in _possible(request, columns) if found is not kind)
+    kinds = ", ".join(other.value for other in _possible(request, columns) if other is not kind)
     return UsageError(
         f"{request.record.label} cannot be drawn as {kind.value}: {why}.",
         hint=f"Possible kinds: {kinds}." if kinds else "No figure is possible yet.",
@@ -326,7 +326,7 @@ def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
     against = labelled(columns)
     spread = distributions(columns)
     points = plane(request.database, request.record, most=1)
-    there = {
+    possible = {
         Kind.DISTRIBUTION: bool(spread),
         Kind.PLANE: points is not None and bool(points.points),
         Kind.GROUPS: bool(spread) and bool(group_tables(columns)),
@@ -336,4 +336,4 @@ def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
         Kind.RELIABILITY: any(part.reliability is not None for part in against),
         Kind.COMPARISON: bool(spread),
     }
-    return [kind for kind, known in there.items() if known]
+    return [kind for kind, is_possible in possible.items() if is_possible]

@@ -78,15 +78,15 @@ def rescore(
         record = find_run(database, run)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
             work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
-            made = anyio.run(work, database, record, texts)
+            result = anyio.run(work, database, record, texts)
     if as_json:
-        told = {"run": made.report.run, "rescored_from": record.id, "sources": dict(made.sources)}
-        print_json(made.report.summary.to_dict() | told | {"notes": list(made.notes)})
+        facts = {"run": result.report.run, "rescored_from": record.id, "sources": dict(result.sources)}
+        print_json(result.report.summary.to_dict() | facts | {"notes": list(result.notes)})
     else:
-        print_summary(made.report.summary, percent=percent)
-    for line in () if quiet else _notes(made, db):
+        print_summary(result.report.summary, percent=percent)
+    for line in () if quiet else _notes(result, db):
         talk(line)
-    if made.report.failures or made.report.rejected:
+    if result.report.failures or result.report.rejected:
         raise typer.Exit(3)
 
 

@@ -80,7 +80,7 @@ def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> It
 
 
 def _texts(sample: Sample, reason: str) -> Iterator[str]:
-    given = sample.model_fields_set
+    present = sample.model_fields_set
     if sample.label is not None:
         yield f"label: {int(sample.label)}"
     if sample.metadata:
@@ -90,7 +90,7 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
     parts |= {"response": sample.response, "reference": sample.reference}
     fields = {"passages": "contexts"}
     for name, value in parts.items():
-        if fields.get(name, name) in given:
+        if fields.get(name, name) in present:
             yield ""
             yield name
             yield from (f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))

@@ -27,9 +27,9 @@ def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) ->
 
     _check_options(options, cassette)
     report = _start(spec, options)
-    shown, notes = _notes(spec, report)
+    report_spec, notes = _notes(spec, report)
     notes = [] if options.quiet else notes
-    print_report(shown, report, notes, percent=options.percent, as_json=options.as_json)
+    print_report(report_spec, report, notes, percent=options.percent, as_json=options.as_json)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
@@ -42,20 +42,20 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
     if options.dry_run:
         hint = "To see what one row needs: sgi run FILE --dry-run."
         raise UsageError("--dry-run does not go with --ray.", hint=hint)
-    refused = {
+    unsupported = {
         "--resume": options.resume,
         "--tag": options.tag,
         "--db": options.db,
         "--rejects": options.rejects,
         "A cassette": cassette,
     }
-    given = [option for option, value in refused.items() if value]
-    if given:
+    names = [option for option, value in unsupported.items() if value]
+    if names:
         hint = (
             "The folder keeps finished partitions: the same command resumes the run, and "
             "sgi db import FOLDER stores it in a database."
         )
-        raise UsageError(f"{given[0]} does not go with --ray.", hint=hint)
+        raise UsageError(f"{names[0]} does not go with --ray.", hint=hint)
 
 
 def _start(spec: RunSpec, options: RunOptions) -> RunReport:
@@ -86,7 +86,9 @@ def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
     from sgi.distributed.storage import Folder
 
     folder = as_address(str(spec.out)) or str(spec.out)
-    shown = spec.model_copy(update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")})
+    report_spec = spec.model_copy(
+        update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")}
+    )
     data = as_address(str(spec.data)) or str(spec.data)
     text = f"To store the run in a database: sgi db import {shlex.quote(folder)} --data {shlex.quote(data)}"
-    return shown, [*report_notes(shown, report, ""), text]
+    return report_spec, [*report_notes(report_spec, report, ""), text]

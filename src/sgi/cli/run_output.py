@@ -48,7 +48,7 @@ def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool)
         return
     facts["columns"] = planned.columns.line().removeprefix("Columns: ")
     for name, value in facts.items():
-        typer.echo(plain(f"{name.replace('_', ' ')}: {_shown(name, value)}"))
+        typer.echo(plain(f"{name.replace('_', ' ')}: {_fact_text(name, value)}"))
 
 
 def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
@@ -72,11 +72,11 @@ def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
     tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
     calls = {"judge_calls": judging.calls, "judge_replies_known_or_shared": judging.cached}
     facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
-    told = "what it clears is not asked about: the judge takes this much at most"
-    return facts if spec.cascade is None else facts | {"cascade": told}
+    note = "what it clears is not asked about: the judge takes this much at most"
+    return facts if spec.cascade is None else facts | {"cascade": note}
 
 
-def _shown(name: str, value: Any) -> str:
+def _fact_text(name: str, value: Any) -> str:
     """A fact as people read it."""
     match value:
         case list():
@@ -98,10 +98,10 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
     from sgi.cli.console import print_json, print_lines, print_summary, talk
 
     if as_json:
-        kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
+        files = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
         aside = str(spec.rejects) if report.rejected and spec.rejects else None
         columns = None if report.columns is None else report.columns.to_dict()
-        more = {"run": report.run, "columns": columns, **kept, "rejects": aside}
+        more = {"run": report.run, "columns": columns, **files, "rejects": aside}
         print_json(report.summary.to_dict() | more)
     else:
         print_summary(report.summary, percent=percent)
@@ -140,9 +140,9 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         )
     calibrated = None if spec.calibration is None else spec.calibration.metric
     notes += [
-        calibration_hint(made.metric)
-        for made in summary.metrics
-        if made.is_score and made.metric != calibrated
+        calibration_hint(metric.metric)
+        for metric in summary.metrics
+        if metric.is_score and metric.metric != calibrated
     ]
     if report.rejected:
         notes.append(
@@ -170,7 +170,7 @@ def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
     ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.']
     """
     why = "because the text is longer than the embedding model reads"
-    return [f"{name}: truncated in {cut:,} of {rows:,} rows, {why}." for name, cut in truncated.items()]
+    return [f"{name}: truncated in {count:,} of {rows:,} rows, {why}." for name, count in truncated.items()]
 
 
 def usage_line(usage: Usage) -> str:
@@ -179,13 +179,13 @@ def usage_line(usage: Usage) -> str:
     >>> usage_line(Usage(calls=2, cached=1, input_tokens=1500, output_tokens=80, cost=0.0123))
     'The judge was asked 2 times (1 more answers were known): 1,500 tokens in, 80 out, $0.0123.'
     """
-    known = f" ({usage.cached:,} more answers were known)" if usage.cached else ""
-    tried = f", {usage.retries:,} tries after a fault" if usage.retries else ""
+    cached = f" ({usage.cached:,} more answers were known)" if usage.cached else ""
+    retries = f", {usage.retries:,} tries after a fault" if usage.retries else ""
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    lost = (
+    unanswered = (
         f" {usage.unanswered:,} more requests have no answer, and the provider may bill them."
         if usage.unanswered
         else ""
     )
-    return f"The judge was asked {usage.calls:,} times{known}{tried}: {tokens}, {cost}.{lost}"
+    return f"The judge was asked {usage.calls:,} times{cached}{retries}: {tokens}, {cost}.{unanswered}"

@@ -18,7 +18,7 @@ _OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
 
 
 def run_spec(
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     record: RunRecord | None = None,
     *,
     trusted: bool = False,
@@ -27,7 +27,7 @@ def run_spec(
     """The settings of a run: stored ones or those of a TOML file, overridden by the command line.
 
     Args:
-        given: what the command line sets.
+        options: what the command line sets.
         record: the run to resume.
         trusted: whether its stored settings are trusted; see `sgi.engine.stored_spec`.
         database: where the run is stored, as the user named it.
@@ -39,20 +39,20 @@ def run_spec(
     from sgi.engine.spec import RunSpec, read_spec
     from sgi.kernel.errors import UsageError
 
-    said, file, source = dict(given), dict[str, Any](), "the command line"
-    data = given.get("data")
+    overrides, file, source = dict(options), dict[str, Any](), "the command line"
+    data = options.get("data")
     if data is not None and is_toml(data):
-        del said["data"]
+        del overrides["data"]
         file, source = read_spec(data), str(data)
     elif data is None and record is None:
         raise UsageError("DATA is required.", hint="Name a file, a .toml file, or --resume last.")
-    stored = {}
+    stored_values = {}
     if record is not None:
-        stored = _stored(record, _over(file, said), trusted=trusted, database=database)
-    values = _over({**stored, **file}, said)
-    if "target" in said and "where" not in values["target"]:
+        stored_values = _stored_settings(record, _over(file, overrides), trusted=trusted, database=database)
+    values = _over({**stored_values, **file}, overrides)
+    if "target" in overrides and "where" not in values["target"]:
         raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
-    if "judge" in said and "model" not in values["judge"]:
+    if "judge" in overrides and "model" not in values["judge"]:
         raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
     nli = values.pop("nli", None)
     if nli is not None:
@@ -69,13 +69,13 @@ def is_toml(data: Path) -> bool:
     return data.suffix.casefold() == ".toml"
 
 
-def code_folder(given: Mapping[str, Any], *, trusted: bool) -> Path | None:
+def code_folder(options: Mapping[str, Any], *, trusted: bool) -> Path | None:
     """The only folder whose code may run as a target; None where the user named or trusts the target."""
-    return None if trusted or "where" in (given.get("target") or {}) else Path.cwd()
+    return None if trusted or "where" in (options.get("target") or {}) else Path.cwd()
 
 
-def _stored(
-    record: RunRecord, named: Mapping[str, Any], *, trusted: bool, database: str | None
+def _stored_settings(
+    record: RunRecord, user_settings: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
     """The stored settings of a run, once nothing in them is used that the user has to name."""
     from sgi.cli.run_output import database_option
@@ -85,17 +85,17 @@ def _stored(
     spec = stored_spec(record, without=left_out)
     if not trusted:
         command = f"sgi run --resume {record.id}{database_option(database)}"
-        require_named(spec, named, run=record.label, command=command)
+        require_named(spec, user_settings, run=record.label, command=command)
     return {key: value for key, value in record.spec.items() if key not in left_out}
 
 
-def _over(values: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others over them; those of a target or a judge are taken one by one."""
-    over = {**values, **named}
-    for key in {"target", "judge"}.intersection(named):
+    over = {**values, **overrides}
+    for key in {"target", "judge"}.intersection(overrides):
         below = values.get(key)
         below = {"model": below} if isinstance(below, str) else below
-        over[key] = {**(below if isinstance(below, dict) else {}), **named[key]}
+        over[key] = {**(below if isinstance(below, dict) else {}), **overrides[key]}
     return over
 
 
@@ -123,8 +123,8 @@ def _file_of(data: Path) -> Path:
     """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
     from sgi.io.benchmarks.uri import parse_name
 
-    spelt = parse_name(data)
-    return data if spelt is None else spelt.path or Path(spelt.name)
+    location = parse_name(data)
+    return data if location is None else location.path or Path(location.name)
 
 
 def _beside(path: Path) -> Path:
@@ -137,9 +137,9 @@ def check_files(spec: RunSpec) -> None:
     from sgi.io.write import check_target
     from sgi.kernel.errors import UsageError
 
-    named = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
+    files = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
     places: dict[Path, str] = {}
-    for name, path in named.items():
+    for name, path in files.items():
         if path is None:
             continue
         other = places.setdefault(path.resolve(), name)

@@ -87,7 +87,7 @@ def score(
     from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import resolve
 
-    chosen = resolve(with_entailment(metric_list(metric), nli))
+    metrics = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
 
     def reject(item: Rejected) -> None:
@@ -96,23 +96,23 @@ def score(
         talk(f"Rejected: {item.error}")
 
     on_reject = reject if skips_errors(on_error) else None
-    told = _Columns(quiet=quiet)
+    column_lines = _Columns(quiet=quiet)
     reading = {"columns": column_map(columns), "encoding": encoding}
-    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=told.add)
+    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=column_lines.add)
     options = ResourceOptions(
-        embedders=select_embedders(embedder, chosen, backend=backend, precision=precision),
+        embedders=select_embedders(embedder, metrics, backend=backend, precision=precision),
         judge=judge_settings(judge, judge_set),
         backend=backend,
         precision=precision,
         cache=cache_choice(cache, no_cache=no_cache),
     )
-    pour = partial(_score_rows, rows, chosen, options, batch_size=batch_size, inputs=inputs)
+    pour = partial(_score_rows, rows, metrics, options, batch_size=batch_size, inputs=inputs)
     try:
         failed, scored, truncated = anyio.run(pour)
     except BrokenPipeError:
         _stop_writing()
         raise typer.Exit from None
-    told.finish()
+    column_lines.finish()
     for line in () if quiet else truncation_notes(truncated, scored):
         talk(line)
     if failed or rejected:

@@ -108,11 +108,11 @@ def show(
         "--sample": sample is not None,
         "--worst": worst is not None,
     }
-    given = [name for name, there in views.items() if there]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} cannot be combined.", hint="Use one of them.")
+    options = [name for name, there in views.items() if there]
+    if len(options) > 1:
+        raise UsageError(f"{' and '.join(options)} cannot be combined.", hint="Use one of them.")
     for name, needed, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
-        if value is not None and given != [needed]:
+        if value is not None and options != [needed]:
             raise UsageError(f"{name} needs {needed}.", hint=f"Add {needed}.")
     with open_database(db, create=False) as database, readers_may_leave():
         record = find_run(database, run).clustered(cluster)
@@ -141,18 +141,18 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     from sgi.store.scored_runs import reasons
 
     summary = headline(database, record)
-    found, usage = reasons(database, record), run_usage(database, record.id)
+    list_of_reasons, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
         summary_facts = {"summary": _summary(record, summary)}
         usage_facts = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
-        reason_facts = {"reasons": [reason._asdict() for reason in found]}
+        reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
         print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
     print_lines([*_head(record), ""])
     means = summary_table(summary.metrics, percent=percent, rows=record.rows)
     print_tables([means, ranking_table(summary.metrics, summary.baselines)])
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
-    print_lines(["", *_notes(summary), *_gaps(found), *_judges(usage), *_origin(record)])
+    print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
@@ -172,8 +172,8 @@ def _notes(summary: Headline) -> Iterator[str]:
     from sgi.cli.console import one_line
     from sgi.report.formatting import notes
 
-    found = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
-    yield from [*found, ""] if found else ()
+    lines = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
+    yield from [*lines, ""] if lines else ()
 
 
 def _show_worst(
@@ -186,26 +186,26 @@ def _show_worst(
     from sgi.report.views.lowest import lowest_ids, lowest_rows
 
     columns = run_columns(database, record)
-    chosen = lowest_ids(columns, most=most, metric=metric)[:1]
-    found = next(iter(lowest_rows(database, record, chosen)), None)
-    if found is None:
+    ids = lowest_ids(columns, most=most, metric=metric)[:1]
+    lowest = next(iter(lowest_rows(database, record, ids)), None)
+    if lowest is None:
         what = "no metric" if metric is None else f"no row with a value of {metric}"
         raise UsageError(f"{record.label} has {what} to sort by.", hint="`sgi show RUN` says why.")
     if as_json:
-        print_json(_facts(record) | worst_facts(found))
+        print_json(_facts(record) | worst_facts(lowest))
         return
-    column = next(column for column in columns.metrics if column.metric == found.metric)
-    print_tables([worst_table(found, column, percent=percent)])
+    column = next(column for column in columns.metrics if column.metric == lowest.metric)
+    print_tables([worst_table(lowest, column, percent=percent)])
     print_lines([f"Show a whole row: sgi show {record.id} --sample ID"])
 
 
-def _gaps(list_reason: list[Reason]) -> Iterator[str]:
+def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
     """The most frequent reasons why rows have no value."""
     from sgi.cli.console import one_line
 
-    for reason in list_reason:
+    for reason in reasons_without_value:
         yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
-    if list_reason:
+    if reasons_without_value:
         yield ""
 
 
@@ -232,10 +232,10 @@ def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json
     print_lines([*_head(record), ""])
     print_tables(group_tables(table.by, table.groups, percent=percent))
     lacking = (
-        (f"{made.metric} of {group.name}", made.no_interval)
+        (f"{metric.metric} of {group.name}", metric.no_interval)
         for group in table.groups
-        for made in group.metrics
-        if made.mean is not None
+        for metric in group.metrics
+        if metric.mean is not None
     )
     print_lines([*without_interval(lacking), record.signature])
 
@@ -246,7 +246,7 @@ def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
         return _partial(record, summary.metrics)
     if not summary.recomputed:
         return {**record.summary}
-    metrics = [made.to_dict() for made in summary.metrics]
+    metrics = [metric.to_dict() for metric in summary.metrics]
     return {
         **record.summary,
         "metrics": metrics,

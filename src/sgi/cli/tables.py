@@ -34,7 +34,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "damage": record.damage or None,
         "created_at": record.created_at,
         "finished_at": record.finished_at,
-        "metrics": {name: known.get("mean") for name, known in _metric_summaries(record).items()},
+        "metrics": {name: summary.get("mean") for name, summary in _metric_summaries(record).items()},
         "tags": list(record.tags),
         "signature": record.signature,
         "no_texts": record.no_texts,
@@ -81,9 +81,9 @@ _BEGINNING = 80
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
-def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
-    mean = scaled(known.get("mean"), percent=percent and known.get("is_share", False))
-    return f"{one_line(name)} {mean}" if known else one_line(name)
+def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
+    mean = scaled(summary.get("mean"), percent=percent and summary.get("is_share", False))
+    return f"{one_line(name)} {mean}" if summary else one_line(name)
 
 
 def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool) -> Table:
@@ -91,12 +91,12 @@ def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool)
     rows = []
     for row in lowest_rows.samples:
         value = row.scores[lowest_rows.metric].value
-        shown = (
+        value_text = (
             f"{value:.2f} %" if column.is_percentage else scaled(value, percent=percent and column.is_share)
         )
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
-        rows.append((row.id, shown, label, *texts))
+        rows.append((row.id, value_text, label, *texts))
     columns = ("id", lowest_rows.metric, "label", "question", "response")
     return Table.of(columns, rows, left=("question", "response"))
 

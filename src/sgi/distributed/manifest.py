@@ -13,7 +13,7 @@ from sgi.distributed.fragments import Fragment  # noqa: TC001 - likewise
 from sgi.distributed.partition import Manifest, partition_name, rerun_hint
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
-from sgi.kernel.json_shapes import AnyText, JsonObject, Rows, checked, first_problem
+from sgi.kernel.json_shapes import AnyText, JsonObject, Rows, first_problem, validate
 from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.signature import canonical_json, digest
 
@@ -150,7 +150,7 @@ class RunManifest:
                 raise StoreError(f"{file} is damaged: it is not an object.", hint=_OTHER_FOLDER_HINT)
             if values.pop("sgi_partitions", None) != FORMAT:
                 raise StoreError(f"Another version of SGI wrote {file}.", hint=_OTHER_FOLDER_HINT)
-            made: Self = checked(cls, values)
+            made: Self = validate(cls, values)
         except ValidationError as errors:
             raise StoreError(
                 f"{file} is damaged: {first_problem(errors)}.", hint=_OTHER_FOLDER_HINT

@@ -26,7 +26,7 @@ from sgi.engine.plan import batch_digest
 from sgi.engine.score import BatchScores
 from sgi.io.write import json_line
 from sgi.kernel.errors import StoreError
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage, usage_of
 from sgi.kernel.sample import Batch
@@ -144,7 +144,7 @@ class Manifest:
             ValueError: they are not those of a manifest.
             TypeError: it counts what a judge has no count of.
         """
-        made: Self = checked(cls, values)
+        made: Self = validate(cls, values)
         made.used()
         return made
 
@@ -295,7 +295,7 @@ def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
     """The rows of a file, each checked; errors name the line."""
     for number, line in enumerate(folder.lines(file), 1):
         try:
-            yield checked(kind, _read(line))
+            yield validate(kind, _read(line))
         except ValidationError as errors:
             raise _damaged(folder, file, number, first_problem(errors)) from errors
         except (ValueError, RecursionError) as error:

@@ -65,7 +65,7 @@ async def answer_batch(
                 group.start_soon(ask, position, sample)
     ordered = [answers[start + row] for row in range(len(batch))]
     samples = tuple(
-        sample.answered(answer.response, answer.contexts)
+        sample.with_response(answer.response, answer.contexts)
         for sample, answer in zip(batch.samples, ordered, strict=True)
     )
     failed = {row: answer.reason for row, answer in enumerate(ordered) if answer.reason is not None}

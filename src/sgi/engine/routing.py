@@ -194,7 +194,7 @@ def _cleared_scores(
         return []
     present = batch.present(metric.spec.needs)[rows]
     able, lacking = rows[present], rows[~present]
-    told = [batch.samples[row].lacking(metric.spec.needs) for row in lacking.tolist()]
+    told = [batch.samples[row].missing_reason(metric.spec.needs) for row in lacking.tolist()]
     return [
         (able, Scores.without_value(Status.UNDEFINED, [router.reason] * len(able))),
         (lacking, Scores.without_value(Status.MISSING, told)),

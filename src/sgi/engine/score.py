@@ -203,7 +203,7 @@ def _assembled(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
         return parts[0][1]
     failed = np.array(sorted(task.failed), dtype=np.int64)
     missing = np.setdiff1d(np.arange(len(batch)), np.union1d(task.positions, failed))
-    lacking = [batch.samples[row].lacking(task.metric.spec.needs) for row in missing]
+    lacking = [batch.samples[row].missing_reason(task.metric.spec.needs) for row in missing]
     unscored = [
         (failed, Scores.without_value(Status.FAILED, [task.failed[row] for row in failed.tolist()])),
         (missing, Scores.without_value(Status.MISSING, lacking)),

@@ -118,7 +118,7 @@ async def _encoded(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str
 
 
 def _empty(model: TokenModel) -> TokenTable:
-    return TokenTable.checked(str(model), [], [], np.zeros((0, 0), dtype=np.float32), special=())
+    return TokenTable.build(str(model), [], [], np.zeros((0, 0), dtype=np.float32), special=())
 
 
 async def with_frequencies(
@@ -143,7 +143,7 @@ async def with_frequencies(
         texts = [text for text in known.references.values if text.strip()]
         for model, counted in counts.items():
             ids = await anyio.to_thread.run_sync(resources.token_encoders[model].token_ids, texts)
-            counts[model] = counted.counting(ids)
+            counts[model] = counted.add(ids)
     return replace(resources, frequencies=counts)
 
 

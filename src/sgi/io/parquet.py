@@ -16,7 +16,7 @@ from sgi.io.columns import recognise_header
 from sgi.io.raw_rows import RawRow, cell_too_large, check_header, too_many_columns, with_place
 from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtraError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _refusal(told: IO[bytes], code: int, memory: int, file: str) -> DataError:
             error = too_many_columns(int(said["detail"]))
         case "memory":
             where = "" if column is None else f" in column {column[:60]!r}"
-            message = f"decoding the values{where} takes more than {shown_size(memory)} of memory"
+            message = f"decoding the values{where} takes more than {size_text(memory)} of memory"
             error = DataError(message, hint=how_to_raise("row"))
         case _:
             error = DataError(f"cannot be read as Parquet: {said['detail']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.memory_size import size_of
 
 if TYPE_CHECKING:
@@ -67,5 +67,5 @@ def too_many_columns(number: int) -> DataError:
 
 def cell_too_large(column: object) -> DataError:
     """The error of a value that is larger than the limit of a cell; place unknown."""
-    message = f"the value in column {str(column)[:60]!r} is larger than {shown_size(input_limits().cell)}"
+    message = f"the value in column {str(column)[:60]!r} is larger than {size_text(input_limits().cell)}"
     return DataError(message, hint=how_to_raise("cell"))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,7 +119,7 @@ def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple
 
 def row_too_large(file: str, line: int) -> DataError:
     """The error of a row that is longer than the limit."""
-    message = f"the row is larger than {shown_size(input_limits().row)}"
+    message = f"the row is larger than {size_text(input_limits().row)}"
     return DataError(message, file=file, line=line, hint=how_to_raise("row"))
 
 

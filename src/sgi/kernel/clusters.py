@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.placeholders import placeholder, shown, with_placeholders
+from sgi.kernel.placeholders import display_text, placeholder, with_placeholders
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -163,11 +163,11 @@ DEFAULT_CLUSTERING = Clustering()
 """Rows clustered by question, with nothing to note."""
 
 
-def _dominant_note(found: DominantQuestion, rows: int) -> str:
-    line = " ".join(shown(found.text)[: 4 * _LONGEST].split())
+def _dominant_note(question: DominantQuestion, rows: int) -> str:
+    line = " ".join(display_text(question.text)[: 4 * _LONGEST].split())
     text = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     return (
-        f"{found.rows:,} of {rows:,} rows have the question {text!r}, with {found.contexts:,} different"
+        f"{question.rows:,} of {rows:,} rows have the question {text!r}, with {question.contexts:,} different"
         " contexts. Rows with the same question count as one cluster, which leaves little or nothing for"
         " intervals and verdicts. If these rows are independent, use --cluster contexts."
     )

@@ -59,13 +59,13 @@ Rows = Annotated[int, Strict(), Field(ge=0, le=MAX_ROWS)]
 JsonObject = Annotated[dict[AnyText, Any], AfterValidator(check_depth)]
 
 
-def checked(kind: Any, value: object) -> Any:
+def validate(kind: Any, value: object) -> Any:
     """A value of JSON as this type.
 
     Raises:
         ValidationError: it does not have the shape.
 
-    >>> checked(list[Rows], [1, 2])
+    >>> validate(list[Rows], [1, 2])
     [1, 2]
     """
     return _adapter(kind).validate_python(value)
@@ -89,5 +89,5 @@ def first_problem(errors: ValidationError) -> str:
     first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part)[:60] for part in first["loc"] if not str(part).startswith("function-"))
     message = first["msg"].removeprefix("Value error, ")
-    text = f"{message[:1].lower()}{message[1:]}"
-    return f"{place}: {text}" if place else text
+    problem = f"{message[:1].lower()}{message[1:]}"
+    return f"{place}: {problem}" if place else problem

@@ -113,5 +113,5 @@ def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
     ''
     """
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-    found = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
-    return digest(canonical_json(found), size=4).hex() if found else ""
+    digests = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
+    return digest(canonical_json(digests), size=4).hex() if digests else ""

@@ -47,8 +47,8 @@ def input_limits() -> InputLimits:
 
 @lru_cache(maxsize=8)
 def _limits(texts: tuple[str | None, ...]) -> InputLimits:
-    given = zip(NAMES, texts, strict=True)
-    return InputLimits(**{name: size_in_bytes(text) for name, text in given if text})
+    sizes = zip(NAMES, texts, strict=True)
+    return InputLimits(**{name: size_in_bytes(text) for name, text in sizes if text})
 
 
 def variable(name: str) -> str:
@@ -70,10 +70,10 @@ def how_to_raise(name: str) -> str:
     return f"If the data is right, raise the limit with {ways}."
 
 
-def shown_size(size: int) -> str:
+def size_text(size: int) -> str:
     """A size for people.
 
-    >>> shown_size(8_000_000), shown_size(1500), shown_size(20)
+    >>> size_text(8_000_000), size_text(1500), size_text(20)
     ('8 MB', '1.5 KB', '20 bytes')
     """
     for unit in ("GB", "MB", "KB"):
@@ -91,10 +91,10 @@ def size_in_bytes(text: str) -> int:
     >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
     (100000000, 1500, 512)
     """
-    written = text.strip().upper()
-    digits = written.rstrip("BKMG ")
+    upper = text.strip().upper()
+    digits = upper.rstrip("BKMG ")
     try:
-        size = round(float(digits) * _UNITS[written[len(digits) :].strip()])
+        size = round(float(digits) * _UNITS[upper[len(digits) :].strip()])
     except (KeyError, ValueError, OverflowError):
         size = 0
     if size <= 0:

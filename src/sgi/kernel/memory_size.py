@@ -21,13 +21,13 @@ def size_of(value: Any, most: int) -> int:
     """
     total, waiting = 0, [value]
     while waiting and total <= most:
-        found = waiting.pop()
+        value = waiting.pop()
         total += _ITEM
-        if isinstance(found, (str, bytes)):
-            total += len(found)
-        elif isinstance(found, Mapping):
-            waiting += found.values()
-            waiting += found.keys()
-        elif isinstance(found, (list, tuple)):
-            waiting += found
+        if isinstance(value, (str, bytes)):
+            total += len(value)
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+            waiting += value.keys()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
     return total

@@ -32,6 +32,6 @@ def as_name(text: str, *, longest: int = MAX_NAME) -> str:
     >>> as_name("night\x1bly.csv"), as_name("x" * 300, longest=4), as_name("")
     ('night�ly.csv', 'xxx…', '�')
     """
-    shown = "".join(sign if sign.isprintable() else _UNPRINTABLE for sign in text)
-    shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
-    return shown if shown.strip() else _UNPRINTABLE
+    name = "".join(sign if sign.isprintable() else _UNPRINTABLE for sign in text)
+    name = name if len(name) <= longest else f"{name[: longest - 1]}…"
+    return name if name.strip() else _UNPRINTABLE

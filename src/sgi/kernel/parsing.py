@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sgi.kernel.errors import DataError, SgiError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,11 +62,11 @@ def parsing(
     """
     try:
         yield
-    except PARSER_ERRORS as found:
-        problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(found)}"
-        if isinstance(found, OSError) and found.strerror:
-            problem = f"cannot be read: {found.strerror}"
-        raise placed_error(error, problem, str(file), line, hint) from found
+    except PARSER_ERRORS as raised:
+        problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(raised)}"
+        if isinstance(raised, OSError) and raised.strerror:
+            problem = f"cannot be read: {raised.strerror}"
+        raise placed_error(error, problem, str(file), line, hint) from raised
 
 
 def placed_error(
@@ -99,10 +99,10 @@ def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "")
     """
     most = input_limits().file
     with parsing(path, error=error, hint=hint), path.open("rb") as stream:
-        read = stream.read(most + 1)
-    if len(read) > most:
-        raise placed_error(error, f"is larger than {shown_size(most)}", str(path), hint=how_to_raise("file"))
-    return read
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise placed_error(error, f"is larger than {size_text(most)}", str(path), hint=how_to_raise("file"))
+    return content
 
 
 def read_toml(path: Path, *, error: type[SgiError], hint: str = "") -> dict[str, Any]:

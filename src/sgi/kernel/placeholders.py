@@ -47,10 +47,10 @@ def placeholder(text: str) -> str:
     return f"text:{digest(words.encode('utf-8', 'surrogatepass')).hex()}" if words else text
 
 
-def shown(text: T) -> T | str:
+def display_text(text: T) -> T | str:
     """A text as people see it.
 
-    >>> shown(placeholder("Who?")), shown("Who?")
+    >>> display_text(placeholder("Who?")), display_text("Who?")
     ('(text not kept)', 'Who?')
     """
     return TEXT_NOT_KEPT if text is not None and is_placeholder(text) else text

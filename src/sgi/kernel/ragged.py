@@ -37,10 +37,10 @@ class Ragged(Generic[T]):
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[T]]) -> Ragged[T]:
         """Flatten rows of any lengths."""
-        listed = [tuple(row) for row in rows]
-        offsets = np.zeros(len(listed) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in listed], out=offsets[1:])
-        return cls(tuple(chain.from_iterable(listed)), offsets)
+        tuples = [tuple(row) for row in rows]
+        offsets = np.zeros(len(tuples) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in tuples], out=offsets[1:])
+        return cls(tuple(chain.from_iterable(tuples)), offsets)
 
     @property
     def lengths(self) -> NDArray[np.int64]:

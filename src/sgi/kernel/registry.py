@@ -85,20 +85,20 @@ def metric_class(name: str) -> type[AnyMetric]:
         UnknownNameError: no metric has the name; says which come near.
         UsageError: a plugin's entry cannot be loaded.
     """
-    known = metric_names()
-    if name not in known:
-        near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
+    names = metric_names()
+    if name not in names:
+        near = tuple(difflib.get_close_matches(name, names, n=2, cutoff=0.5))
         raise UnknownNameError("metric", name, near, hint="`sgi metrics` lists them all.")
-    module, _, attribute = known[name].partition(":")
+    module, _, attribute = names[name].partition(":")
     try:
-        found = getattr(import_module(module), attribute)
+        kind = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"The metric {name!r} cannot be loaded from {known[name]!r}: {error}.") from error
-    if not (isinstance(found, type) and is_dataclass(found) and issubclass(found, AnyMetric)):
-        raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
-    if found.spec.name != name:
-        raise UsageError(f"{known[name]!r}, offered as metric {name!r}, calls itself {found.spec.name!r}.")
-    return found
+        raise UsageError(f"The metric {name!r} cannot be loaded from {names[name]!r}: {error}.") from error
+    if not (isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, AnyMetric)):
+        raise UsageError(f"{names[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
+    if kind.spec.name != name:
+        raise UsageError(f"{names[name]!r}, offered as metric {name!r}, calls itself {kind.spec.name!r}.")
+    return kind
 
 
 def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]:
@@ -125,17 +125,17 @@ def metric(text: str | AnyMetric) -> AnyMetric:
     """
     if isinstance(text, AnyMetric):
         return text
-    given: object = text
-    if not isinstance(given, str):
-        hint = "Give an instance: Name()." if isinstance(given, type) else ""
-        raise UsageError(f"A metric is a name or a Metric, not {given!r}.", hint=hint)
+    value: object = text
+    if not isinstance(value, str):
+        hint = "Give an instance: Name()." if isinstance(value, type) else ""
+        raise UsageError(f"A metric is a name or a Metric, not {value!r}.", hint=hint)
     name, arguments = _parse(text)
     kind = metric_class(name)
-    known = [field.name for field in fields(cast("Any", kind))]
+    parameters = [field.name for field in fields(cast("Any", kind))]
     for argument in arguments:
-        if argument not in known:
-            near = tuple(difflib.get_close_matches(argument, known, n=2, cutoff=0.4))
-            hint = f"Its parameters: {', '.join(known)}." if known else "It has no parameters."
+        if argument not in parameters:
+            near = tuple(difflib.get_close_matches(argument, parameters, n=2, cutoff=0.4))
+            hint = f"Its parameters: {', '.join(parameters)}." if parameters else "It has no parameters."
             raise UnknownNameError(f"parameter of {name}", argument, near, hint=hint)
     try:
         return kind(**arguments)

@@ -63,10 +63,10 @@ def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
     pattern = re.compile(rf"(?:{re.escape(stem)}-)?([1-9][0-9]*)(?:-right|-hallucinated)?")
     before = 0
     for name in ids:
-        found = pattern.fullmatch(name)
-        if found is None or int(found[1]) < before:
+        match = pattern.fullmatch(name)
+        if match is None or int(match[1]) < before:
             return False
-        before = int(found[1])
+        before = int(match[1])
     return bool(ids)
 
 
@@ -110,35 +110,35 @@ class Sample(BaseModel):
         """Null means absent; several references are the first one and its alternatives."""
         if not isinstance(values, dict):
             return values
-        given = {key: value for key, value in values.items() if value is not None}
-        references = [*_listed(given.pop("reference", ())), *_listed(given.pop("alternatives", ()))]
+        present = {key: value for key, value in values.items() if value is not None}
+        references = [*_as_list(present.pop("reference", ())), *_as_list(present.pop("alternatives", ()))]
         if None in references:
             raise ValueError("a list of references holds null")
         if references:
-            given["reference"] = references[0]
+            present["reference"] = references[0]
         if references[1:]:
-            given["alternatives"] = tuple(references[1:])
-        if "contexts" in given:
-            given["contexts"] = _listed(given["contexts"])
-        return given
+            present["alternatives"] = tuple(references[1:])
+        if "contexts" in present:
+            present["contexts"] = _as_list(present["contexts"])
+        return present
 
     @property
     def references(self) -> tuple[str, ...]:
         """All accepted answers, the reference first."""
         return () if self.reference is None else (self.reference, *self.alternatives)
 
-    def answered(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
+    def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
         """The sample with this response, or with none, in place of its own, and with these passages if given.
 
-        >>> Sample(id="1", response="old", contexts=("kept",)).answered("new")
+        >>> Sample(id="1", response="old", contexts=("kept",)).with_response("new")
         Sample(id='1', contexts=('kept',), response='new')
         """
-        given = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
+        values = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
         if response is not None:
-            given["response"] = response
+            values["response"] = response
         if contexts is not None:
-            given["contexts"] = contexts
-        return type(self)(**given)
+            values["contexts"] = contexts
+        return type(self)(**values)
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:
         """The sample with each of its texts changed; further columns stay as they are.
@@ -146,9 +146,9 @@ class Sample(BaseModel):
         >>> Sample(id="1", question="who?", contexts=("a",)).with_texts(str.upper)
         Sample(id='1', question='WHO?', contexts=('A',))
         """
-        given = self.model_fields_set
-        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in given}
-        changed |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in given}
+        fields = self.model_fields_set
+        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
+        changed |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
         return self.model_copy(update=changed)
 
     def with_placeholders(self) -> Sample:
@@ -157,11 +157,11 @@ class Sample(BaseModel):
         >>> Sample(id="1", response=" ", label=True, metadata={"year": 1999}).with_placeholders()
         Sample(id='1', response=' ', label=True, metadata={'year': 1999})
         """
-        made = self.with_texts(placeholder)
+        sample = self.with_texts(placeholder)
         if not self.metadata:
-            return made
+            return sample
         metadata = {name: with_placeholders(value) for name, value in self.metadata.items()}
-        return made.model_copy(update={"metadata": metadata})
+        return sample.model_copy(update={"metadata": metadata})
 
     def has(self, field: Field) -> bool:
         """Whether the field was given (a blank text counts as given)."""
@@ -189,16 +189,16 @@ class Sample(BaseModel):
             by, position, question=self.question, contexts=self.contexts, metadata=self.metadata
         )
 
-    def lacking(self, fields: Fields) -> str:
+    def missing_reason(self, fields: Fields) -> str:
         """Why a metric that needs these fields has no value here, where some were not given.
 
-        >>> Sample(id="1", question="Who?").lacking(QUESTION | RESPONSE | REFERENCE)
+        >>> Sample(id="1", question="Who?").missing_reason(QUESTION | RESPONSE | REFERENCE)
         'the sample has no reference and no response'
         """
         return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     """A list as it is; anything else as a list of one."""
     return value if isinstance(value, (list, tuple)) else (value,)
 
@@ -268,13 +268,13 @@ class Batch:
         key = (compute, arguments, *named.items())
         if key not in self._shared:
             self._shared[key] = compute(self, *arguments, **named)
-        found: T = self._shared[key]
-        return found
+        result: T = self._shared[key]
+        return result
 
     def present(self, fields: Fields) -> NDArray[np.bool_]:
         """Which rows have all of these fields, shape (n,)."""
-        wanted = tuple(fields)
-        return np.fromiter((all(map(s.has, wanted)) for s in self.samples), dtype=np.bool_, count=len(self))
+        names = tuple(fields)
+        return np.fromiter((all(map(s.has, names)) for s in self.samples), dtype=np.bool_, count=len(self))
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
         """The batch of these rows, in this order."""

@@ -105,8 +105,8 @@ class MetricColumn:
         >>> column.counts()[Status.FAILED]
         1
         """
-        found = np.bincount(self.codes, minlength=len(STATUSES))
-        return dict(zip(STATUSES, found.tolist(), strict=True))
+        totals = np.bincount(self.codes, minlength=len(STATUSES))
+        return dict(zip(STATUSES, totals.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,21 +152,21 @@ class ScoredRun:
         """
         if name in self.metrics:
             return self.metrics[name]
-        named = [column for column in self.metrics.values() if column.name == name]
-        if len(named) == 1:
-            return named[0]
+        columns = [column for column in self.metrics.values() if column.name == name]
+        if len(columns) == 1:
+            return columns[0]
         raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
 
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
         """These rows alone, as a run of their own."""
         metrics = {
-            name: replace(found, values=found.values[rows], codes=found.codes[rows])
-            for name, found in self.metrics.items()
+            name: replace(column, values=column.values[rows], codes=column.codes[rows])
+            for name, column in self.metrics.items()
         }
         ids = tuple(self.ids[row] for row in rows)
         clusters = self.clusters[rows]
-        read = self.samples
-        samples = None if read is None else lambda wanted: read(rows[list(wanted)].tolist())
+        read_samples = self.samples
+        samples = None if read_samples is None else lambda some: read_samples(rows[list(some)].tolist())
         return replace(
             self, rows=len(rows), ids=ids, clusters=clusters, metrics=metrics, rejected=0, samples=samples
         )

@@ -36,8 +36,8 @@ def short_repr(self: Any) -> str:
         names = [field.name for field in fields(self) if field.repr]
     else:
         names = [name for name in type(self).model_fields if name in self.model_fields_set]
-    shown = (f"{name}={short(getattr(self, name))}" for name in names)
-    return _cut(f"{type(self).__name__}({', '.join(shown)})", MAX_REPR)
+    parts = (f"{name}={short(getattr(self, name))}" for name in names)
+    return _shorten(f"{type(self).__name__}({', '.join(parts)})", MAX_REPR)
 
 
 def short(value: Any) -> str:
@@ -54,12 +54,12 @@ def short(value: Any) -> str:
         case Mapping() if _is_plain(value):
             return _items([f"{key!r}: {short(value[key])}" for key in _first(value)], len(value), "{}")
         case Sequence() | AbstractSet() if _is_plain(value):
-            shown = [short(item) for item in _first(value)]
+            parts = [short(item) for item in _first(value)]
             if isinstance(value, tuple):
-                return f"({', '.join(shown)},)" if len(value) == 1 else _items(shown, len(value), "()")
-            return _items(shown, len(value), "[]" if isinstance(value, list) else "{}")
+                return f"({', '.join(parts)},)" if len(value) == 1 else _items(parts, len(value), "()")
+            return _items(parts, len(value), "[]" if isinstance(value, list) else "{}")
         case _:
-            return _cut(repr(value), _MAX_NESTED)
+            return _shorten(repr(value), _MAX_NESTED)
 
 
 def _is_plain(value: Any) -> bool:
@@ -71,10 +71,10 @@ def _first(values: Any) -> list[Any]:
     return [item for item, _ in zip(values, range(_MAX_ITEMS), strict=False)]
 
 
-def _items(shown: list[str], total: int, brackets: str) -> str:
-    rest = [f"… {total:,} items"] if total > len(shown) else []
-    return f"{brackets[0]}{', '.join([*shown, *rest])}{brackets[1]}"
+def _items(parts: list[str], total: int, brackets: str) -> str:
+    rest = [f"… {total:,} items"] if total > len(parts) else []
+    return f"{brackets[0]}{', '.join([*parts, *rest])}{brackets[1]}"
 
 
-def _cut(text: str, longest: int) -> str:
+def _shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

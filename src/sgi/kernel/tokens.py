@@ -71,7 +71,7 @@ class TokenFrequencies:
         documents: how many texts were counted, N.
         counts: by token id, shape (v,); an id beyond stands in none.
 
-    >>> counted = TokenFrequencies.none().counting([np.array([1, 2, 2]), np.array([1])])
+    >>> counted = TokenFrequencies.none().add([np.array([1, 2, 2]), np.array([1])])
     >>> counted.documents, counted.counts.tolist(), counted.weights(np.array([1, 2, 9])).round(4).tolist()
     (2, [0, 2, 1], [0.0, 0.4055, 1.0986])
     """
@@ -84,7 +84,7 @@ class TokenFrequencies:
         """Those of no texts."""
         return cls(0, np.zeros(0, dtype=np.int64))
 
-    def counting(self, texts: Sequence[NDArray[np.int64]]) -> Self:
+    def add(self, texts: Sequence[NDArray[np.int64]]) -> Self:
         """The frequencies with these texts too, each given by the ids of its tokens."""
         present = [np.unique(ids) for ids in texts]
         size = max([len(self.counts), *(int(ids[-1]) + 1 for ids in present if ids.size)])
@@ -101,10 +101,10 @@ class TokenFrequencies:
 
         Source: Zhang et al. (2020), "BERTScore", section 3, with plus-one smoothing.
         """
-        known = ids < len(self.counts)
-        found = np.zeros(ids.shape, dtype=np.int64)
-        found[known] = self.counts[ids[known]]
-        return np.asarray(np.log((self.documents + 1) / (found + 1)))
+        in_range = ids < len(self.counts)
+        counts = np.zeros(ids.shape, dtype=np.int64)
+        counts[in_range] = self.counts[ids[in_range]]
+        return np.asarray(np.log((self.documents + 1) / (counts + 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class TokenTable:
 
     >>> tokens = [np.array([101, 7, 102]), np.array([101, 102])]
     >>> rows = np.eye(5, dtype=np.float32)
-    >>> table = TokenTable.checked("demo", ["seven", ""], tokens, rows, special=(101, 102))
+    >>> table = TokenTable.build("demo", ["seven", ""], tokens, rows, special=(101, 102))
     >>> found = table.of("seven")
     >>> found.ids.tolist(), found.rows.shape, found.special.tolist()
     ([101, 7, 102], (3, 5), [True, False, True])
@@ -141,7 +141,7 @@ class TokenTable:
     __repr__ = short_repr
 
     @classmethod
-    def checked(
+    def build(
         cls,
         model: str,
         texts: Sequence[str],
@@ -171,9 +171,11 @@ class TokenTable:
             raise EmbedderError(f"{model} returned {len(rows)} rows for {offsets[-1]} tokens.")
         _check_unit(model, texts, offsets, rows)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *tokens])
-        counted = np.ones(len(texts), dtype=np.int64) if windows is None else np.asarray(windows, np.int64)
+        window_counts = (
+            np.ones(len(texts), dtype=np.int64) if windows is None else np.asarray(windows, np.int64)
+        )
         index = {text: place for place, text in enumerate(texts)}
-        return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), counted)
+        return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), window_counts)
 
     def of(self, text: str, /) -> TextTokens:
         """The tokens of a text, as views; KeyError if it is not in the table."""
@@ -190,10 +192,10 @@ def _check_unit(
     bad = np.flatnonzero(~(np.abs(squares - 1) < _UNIT_TOLERANCE))
     if bad.size:
         places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
-        named = tuple(texts[place] for place in places.tolist())
-        shown = named[0] if len(named[0]) <= _SHOWN else named[0][: _SHOWN - 1] + "…"
+        bad_texts = tuple(texts[place] for place in places.tolist())
+        first = bad_texts[0] if len(bad_texts[0]) <= _SHOWN else bad_texts[0][: _SHOWN - 1] + "…"
         raise NonFiniteVectorError(
-            f"{model} returned token vectors without direction for {len(named)} of {len(texts)} texts, "
-            f"the first: {shown!r}.",
-            texts=named,
+            f"{model} returned token vectors without direction for {len(bad_texts)} of {len(texts)} texts, "
+            f"the first: {first!r}.",
+            texts=bad_texts,
         )

@@ -98,8 +98,8 @@ class EntailmentTable:
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
             raise EmbedderError(message, hint="An entailment model returns one of each kind for each pair.")
-        told = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
-        sound = _is_probability(scores.entailment) & _is_probability(told)
+        contradiction = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
+        sound = _is_probability(scores.entailment) & _is_probability(contradiction)
         if not sound.all():
             bad = [pairs[place][1] for place in np.flatnonzero(~sound).tolist()]
             message = (
@@ -113,8 +113,10 @@ class EntailmentTable:
         """What the model makes of these pairs, in their order; KeyError for one it was not asked about."""
         index = self.index
         places = np.fromiter((index[pair] for pair in pairs), dtype=np.int64, count=len(pairs))
-        made = self.scores
-        return EntailmentScores(made.entailment[places], made.contradiction[places], made.windows[places])
+        scores = self.scores
+        return EntailmentScores(
+            scores.entailment[places], scores.contradiction[places], scores.windows[places]
+        )
 
 
 def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -137,12 +139,12 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
             f"the first: {short(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),
         )
-    found = np.asarray(rows)
-    norms = _norms(found)
+    array = np.asarray(rows)
+    norms = _norms(array)
     off = np.abs(norms - 1) > _UNIT_TOLERANCE
     if not off.any():
-        return np.ascontiguousarray(found, dtype=np.float32)
-    return np.where(off[:, None], found / norms[:, None], found).astype(np.float32)
+        return np.ascontiguousarray(array, dtype=np.float32)
+    return np.where(off[:, None], array / norms[:, None], array).astype(np.float32)
 
 
 def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -151,11 +153,11 @@ def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -
     >>> unusable_rows("demo", ["a", "b"], np.array([[1.0], [np.nan]])).tolist()
     [False, True]
     """
-    found = np.asarray(rows)
-    if found.ndim != 2 or len(found) != len(texts) or found.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
-        message = f"{model} returned {found.dtype} of shape {found.shape} for {len(texts)} texts."
+    array = np.asarray(rows)
+    if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
+        message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
         raise EmbedderError(message, hint="An embedder returns one row of numbers for each text.")
-    norms = _norms(found)
+    norms = _norms(array)
     return ~(np.isfinite(norms) & (norms > 0))
 
 

@@ -186,7 +186,7 @@ class BertScore(_BertScore):
     >>> from sgi.kernel.features import Features
     >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
     >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
-    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
+    >>> table = TokenTable.build("minilm", ["a b", "a"], ids, rows, special=())
     >>> features = Features(token_table=table)
     >>> BertScore().score(pair, features).details[0]["raw"]
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666}

@@ -279,7 +279,7 @@ def _part_scores(
     """Score one part: rows with a judgement, rows that failed, and rows that lack a field."""
     rows, judged = _judged_rows(batch, judgements)
     absent = sorted({*range(len(batch))} - {*rows, *failed})
-    lacking = [batch.samples[row].lacking(part.spec.needs) for row in absent]
+    lacking = [batch.samples[row].missing_reason(part.spec.needs) for row in absent]
     without = Scores.without_value
     parts = [
         (rows, part.score(judged, features)),

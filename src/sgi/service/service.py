@@ -332,7 +332,7 @@ class RAGEvalService:
         from sgi.store.samples import StoredAnswer
 
         if answer is not None:
-            batch = Batch.of([sample.answered(answer)])
+            batch = Batch.of([sample.with_response(answer)])
             return AnsweredBatch(0, batch.samples, batch), StoredAnswer(answer)
         kept: dict[int, StoredAnswer] = {}
         target = await self._target.opened()

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.placeholders import shown
+from sgi.kernel.placeholders import display_text
 from sgi.store import schema
 from sgi.store.samples import answered_samples, sample_of
 from sgi.store.text_codec import decode_text, encode_text
@@ -240,7 +240,7 @@ def _score(row: RowMapping) -> MetricScore:
 
 
 def _evaluation(run: RunHandle, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
-    sample = sample_of(row).with_texts(shown)
+    sample = sample_of(row).with_texts(display_text)
     reason = decode_text(row["answer_reason"] or "")
     position = row["position"]
     return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
-from sgi.kernel.placeholders import shown
+from sgi.kernel.placeholders import display_text
 from sgi.kernel.registry import metric_name
 from sgi.store import schema
 from sgi.store.row_filters import RowQuery, angles_in, group_positions, plane_metric, require, row_conditions
@@ -283,4 +283,4 @@ def _scores(
 
 def _decode_beginning(text: str | None) -> str:
     """The beginning of a text, as it was; a sign that was cut in two is left out."""
-    return "" if text is None else shown(decode_text(_CUT_ESCAPE.sub("", text)))
+    return "" if text is None else display_text(decode_text(_CUT_ESCAPE.sub("", text)))

@@ -102,6 +102,6 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
     if row.get("answer_run") is None:
         return sample
     response, contexts = row["answer_response"], row["answer_contexts"]
-    return sample.answered(
+    return sample.with_response(
         None if response is None else decode_text(response), None if contexts is None else tuple(contexts)
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, checked, first_problem
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, first_problem, validate
 from sgi.kernel.metric import Status
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database_location import damaged
@@ -158,8 +158,8 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
         try:
             value = None if text is None else decode_json(text)
             if value is not None or empty is not None:
-                checked(JsonObject, value)
-                checked(kind, value)
+                validate(JsonObject, value)
+                validate(kind, value)
         except ValidationError as errors:
             damage = damage or f"{name}: {first_problem(errors)}"
         except (ValueError, TypeError, RecursionError):
@@ -179,7 +179,7 @@ def read_provenance(value: Any) -> MetricProvenance | None:
     ('minilm@3f2a',)
     """
     try:
-        record: MetricProvenance | None = None if value is None else checked(MetricProvenance, value)
+        record: MetricProvenance | None = None if value is None else validate(MetricProvenance, value)
     except ValidationError as errors:
         raise damaged(f"the provenance of a metric: {first_problem(errors)}") from errors
     return record

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
@@ -292,7 +292,7 @@ def _read(file: Path) -> Generator[_Line]:
         with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
             for number, raw in enumerate(iter(partial(stream.readline, most + 1), b""), 1):
                 if len(raw) > most:
-                    message = f"{file}:{number}: the line is larger than {shown_size(most)}"
+                    message = f"{file}:{number}: the line is larger than {size_text(most)}"
                     raise StoreError(message, hint=how_to_raise("row"))
                 yield _Line(number, decode_json(raw.decode()))
     except (ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
 from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store import schema
@@ -102,6 +102,6 @@ def _read_text(name: str, value: Any) -> str:
 
 def _validate(kind: Any, value: Any) -> Any:
     try:
-        return checked(kind, value)
+        return validate(kind, value)
     except ValidationError as errors:
         raise ValueError(first_problem(errors)) from errors

@@ -263,7 +263,7 @@ def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None,
     require(all(isinstance(text, str) for text in texts), "token_texts gives texts")
     encoder, lookups = HashTokenEncoder(), _Lookups(texts)
     references = [text for sample in SAMPLES for text in sample.references]
-    counted = TokenFrequencies.none().counting(encoder.token_ids(references))
+    counted = TokenFrequencies.none().add(encoder.token_ids(references))
     table = encoder.encode_tokens(texts)
     table.rows.setflags(write=False)
     return replace(table, index=lookups, frequencies=counted if needs.weighs_tokens else None), (lookups,)

@@ -70,20 +70,23 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
 
 
 def _readable(model: EntailmentModel, hypotheses: Sequence[str]) -> NDArray[np.bool_]:
-    found = model.readable(hypotheses)
-    sound = getattr(found, "dtype", None) == np.bool_ and found.shape == (len(hypotheses),)
+    flags = model.readable(hypotheses)
+    sound = getattr(flags, "dtype", None) == np.bool_ and flags.shape == (len(hypotheses),)
     require(sound, f"readable gives an array of {len(hypotheses)} booleans for as many hypotheses")
-    for text, fits in zip(hypotheses, found.tolist(), strict=True):
+    for text, fits in zip(hypotheses, flags.tolist(), strict=True):
         require(fits or len(text) > _SHORT, f"a short hypothesis is readable: {text!r}")
     require(model.readable([]).shape == (0,), "readable gives none for no hypotheses")
-    return found
+    return flags
 
 
 def _check_probabilities(scores: EntailmentScores, n: int) -> None:
-    told = ~np.isnan(scores.contradiction)
+    has_contradiction = ~np.isnan(scores.contradiction)
     require(all(column.shape == (n,) for column in scores), f"{n} pairs have {n} probabilities each")
-    require(bool(told.all() or not told.any()), "contradiction is told of all pairs or of none")
-    for column in (scores.entailment, scores.contradiction[told]):
+    require(
+        bool(has_contradiction.all() or not has_contradiction.any()),
+        "contradiction is told of all pairs or of none",
+    )
+    for column in (scores.entailment, scores.contradiction[has_contradiction]):
         require(bool(((column >= 0) & (column <= 1)).all()), "probabilities lie in [0, 1]")
     require(bool((scores.windows >= 1).all()), "every premise is read in one window at least")
 

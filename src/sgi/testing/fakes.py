@@ -127,7 +127,7 @@ class HashTokenEncoder:
         rows = HashEmbedder(self.dimension).embed(words)
         rows[np.arange(len(rows)), places % self.dimension] += 0.1
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return TokenTable.checked(self.name, unique, self.token_ids(unique), rows / norms, special=(0, 1))
+        return TokenTable.build(self.name, unique, self.token_ids(unique), rows / norms, special=(0, 1))
 
 
 def _word_number(word: str) -> int:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
 
 
-def require(kept: bool, promise: str) -> None:
+def require(condition: bool, promise: str) -> None:
     """Raise an AssertionError that tells the promise, unless it was kept."""
-    if not kept:
+    if not condition:
         raise AssertionError(f"Broken promise: {promise}.")
 
 
@@ -73,15 +73,15 @@ def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judge
     judgements = {id(sample): anyio.run(metric.ask, sample, judge) for sample in samples}
     again = [anyio.run(metric.ask, sample, typical_judge()) for sample in samples]
     require(list(judgements.values()) == again, "asking the same twice gives the same judgement")
-    kinds = {type(found).__name__ for found in again if not isinstance(found, metric.judgement)}
+    kinds = {type(judgement).__name__ for judgement in again if not isinstance(judgement, metric.judgement)}
     require(not kinds, f"ask gives {metric.judgement.__name__}, not {', '.join(kinds)}")
     declared = {prompt.digest for prompt in metric.prompts}
     strange = {inquiry.prompt.name for inquiry in judge.asked if inquiry.prompt.digest not in declared}
     require(not strange, f"prompts names all that ask asks, also {', '.join(sorted(strange))}")
     require(bool(judge.asked), "some sample is asked about; pass samples= where the metric needs its own")
-    made = Judgements(judgements)
-    require(made.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
-    return made
+    result = Judgements(judgements)
+    require(result.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
+    return result
 
 
 class _Said(Verdict):
@@ -134,16 +134,18 @@ def check_judge(judge: Judge) -> None:
     require(before.isprintable(), "a fingerprint is one line")
     budget: Any = judge.budget
     require(type(budget) is int and budget > 0, f"a budget is a whole number above 0, not {budget!r}")
-    replies = anyio.run(_probed, judge)
+    replies = anyio.run(_probe_replies, judge)
     require(judge.fingerprint == before, "a fingerprint stays the same while the judge is asked")
-    told = "; ".join(str(reply) for reply in replies if isinstance(reply, JudgeError))
-    require(any(not isinstance(reply, JudgeError) for reply in replies), f"it replies to something ({told})")
+    problems = "; ".join(str(reply) for reply in replies if isinstance(reply, JudgeError))
+    require(
+        any(not isinstance(reply, JudgeError) for reply in replies), f"it replies to something ({problems})"
+    )
     for items, reply in enumerate(replies, 1):
         if not isinstance(reply, JudgeError):
             _check_reply(reply, items)
 
 
-async def _probed(judge: Judge) -> list[Any]:
+async def _probe_replies(judge: Judge) -> list[Any]:
     """Replies to inquiries with one, two and three items, asked at once."""
     replies: list[Any] = [None] * len(_STATEMENTS)
 
@@ -164,4 +166,6 @@ def _check_reply(reply: Any, items: int) -> None:
     require(isinstance(reply, Verdicts), f"a reply is what the schema says, not a {type(reply).__name__}")
     indices = [verdict.index for verdict in reply.verdicts]
     require(indices == [*range(1, items + 1)], f"{items} items have a verdict each, in order, not {indices}")
-    require(all(isinstance(found, _Said) for found in reply.verdicts), "a verdict is what the schema says")
+    require(
+        all(isinstance(verdict, _Said) for verdict in reply.verdicts), "a verdict is what the schema says"
+    )

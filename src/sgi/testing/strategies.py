@@ -47,9 +47,9 @@ def texts(max_size: int = 60) -> SearchStrategy[str]:
     >>> find(texts(), lambda text: "1" in text)
     '1'
     """
-    text = st.text(st.characters(codec="utf-8"), max_size=max_size)
+    any_text = st.text(st.characters(codec="utf-8"), max_size=max_size)
     words = st.lists(st.sampled_from(("Paris", "is", "the", "capital.", "1889", "Rome?")), max_size=12)
-    return st.one_of(text, words.map(" ".join), st.sampled_from(_ODD))
+    return st.one_of(any_text, words.map(" ".join), st.sampled_from(_ODD))
 
 
 def samples(*, complete: bool = False) -> SearchStrategy[Sample]:

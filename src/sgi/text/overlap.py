@@ -35,18 +35,18 @@ def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
     >>> token_precisions([("Paris", ["In Paris."]), ("Rome", ["In Paris."])])
     [1.0, 0.0]
     """
-    read: dict[str, frozenset[str]] = {}
+    cache: dict[str, frozenset[str]] = {}
 
     def words_of(text: str) -> frozenset[str]:
-        if text not in read:
-            read[text] = frozenset(word_tokens(text))
-        return read[text]
+        if text not in cache:
+            cache[text] = frozenset(word_tokens(text))
+        return cache[text]
 
     shares = []
     for response, passages in rows:
         words = words_of(response)
-        known = frozenset[str]().union(*map(words_of, passages))
-        shares.append(len(words & known) / len(words) if words else 0.0)
+        passage_words = frozenset[str]().union(*map(words_of, passages))
+        shares.append(len(words & passage_words) / len(words) if words else 0.0)
     return shares
 
 

@@ -96,12 +96,12 @@ def is_no_answer(text: str) -> bool:
     >>> [is_no_answer(text) for text in ("I don’t know. The context does not say.", "The unknown soldier")]
     [True, False]
     """
-    seen = " ".join(text.translate(_SAME).casefold().replace("\n", " ; ").split())
-    seen = re.sub(r"\bcan(?:'t| not)\b", "cannot", seen)
-    bare = seen.strip(_DRESS + ".!?")
+    plain = " ".join(text.translate(_SAME).casefold().replace("\n", " ; ").split())
+    plain = re.sub(r"\bcan(?:'t| not)\b", "cannot", plain)
+    bare = plain.strip(_DRESS + ".!?")
     if len(bare) < _SHORT and bare in SHORT_FORMS:
         return True
-    clauses = [stripped for clause in _CLAUSE.split(seen) if (stripped := clause.strip(_DRESS))]
+    clauses = [stripped for clause in _CLAUSE.split(plain) if (stripped := clause.strip(_DRESS))]
     clauses = [
         _CONJUNCTION.sub("", clause, count=1) if _CONJUNCTION.match(clause) else clause for clause in clauses
     ]
@@ -126,6 +126,6 @@ def mentions_uncertainty(text: str) -> bool:
     >>> mentions_uncertainty("The tomb of the Unknown Soldier"), mentions_uncertainty("I don’t know")
     (True, False)
     """
-    seen = text.lower().strip()
-    short = len(seen) < _SHORT and any(word in seen for word in SHORT_FORMS)
-    return short or any(phrase in seen for phrase in PHRASES)
+    plain = text.lower().strip()
+    short = len(plain) < _SHORT and any(word in plain for word in SHORT_FORMS)
+    return short or any(phrase in plain for phrase in PHRASES)

@@ -39,14 +39,14 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """
     import sentencex
 
-    seen = text
+    readable = text
     for pattern, stand_in in _STAND_INS:
-        seen = pattern.sub(stand_in, seen)
-    ends = accumulate(map(len, sentencex.segment("en", seen)), initial=0)
+        readable = pattern.sub(stand_in, readable)
+    ends = accumulate(map(len, sentencex.segment("en", readable)), initial=0)
     spans = []
     for start, end in pairwise(ends):
-        cut = text[start:end]
-        if not cut.isspace():
-            first = start + len(cut) - len(cut.lstrip())
-            spans.append((first, first + len(cut.strip())))
+        part = text[start:end]
+        if not part.isspace():
+            first = start + len(part) - len(part.lstrip())
+            spans.append((first, first + len(part.strip())))
     return tuple(spans)

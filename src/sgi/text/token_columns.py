@@ -102,9 +102,9 @@ class TokenColumn:
         keys, counts = [_keys("", {})], list[int]()
         long: dict[bytes, int] = {}
         for some in _portions(distinct):
-            found, held = _cut(some, words, long)
-            keys.append(found)
-            counts += held
+            part_keys, part_counts = _split(some, words, long)
+            keys.append(part_keys)
+            counts += part_counts
         _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
         lengths = np.array(counts, dtype=np.int64)
         places = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -131,8 +131,8 @@ class TokenColumn:
         """
         from rapidfuzz.distance import LCSseq
 
-        found = map(LCSseq.similarity, self._taken(responses), self._taken(references))
-        return self._match(np.fromiter(found, np.int64, len(responses)), responses, references)
+        common = map(LCSseq.similarity, self._sequences_of(responses), self._sequences_of(references))
+        return self._match(np.fromiter(common, np.int64, len(responses)), responses, references)
 
     def in_bags(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
         """The match by multiset overlap: a token counts as often as both have it, in any order.
@@ -149,8 +149,8 @@ class TokenColumn:
         >>> TokenColumn.of(["a a b", "a c a a"], str.lower).common(np.array([0]), np.array([1])).tolist()
         [2]
         """
-        first, often = np.unique(self._tagged(responses), return_counts=True)
-        second, again = np.unique(self._tagged(references), return_counts=True)
+        first, often = np.unique(self._numbered(responses), return_counts=True)
+        second, again = np.unique(self._numbered(references), return_counts=True)
         both, left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)
         times = np.minimum(often[left], again[right])
         pairs = both // max(self.vocabulary, 1)
@@ -163,7 +163,9 @@ class TokenColumn:
         >>> column.equal(np.array([0, 0]), np.array([1, 2])).tolist()
         [False, True]
         """
-        return np.fromiter(map(eq, self._taken(responses), self._taken(references)), np.bool_, len(responses))
+        return np.fromiter(
+            map(eq, self._sequences_of(responses), self._sequences_of(references)), np.bool_, len(responses)
+        )
 
     def longer(self, single: TokenColumn) -> TokenColumn:
         """Runs one token longer: of the column of n-grams, and that of single tokens, that of (n+1)-grams.
@@ -183,7 +185,7 @@ class TokenColumn:
     ) -> Match:
         return Match.of(common, responses=self.lengths[responses], references=self.lengths[references])
 
-    def _taken(self, texts: NDArray[np.int64]) -> list[Any]:
+    def _sequences_of(self, texts: NDArray[np.int64]) -> list[Any]:
         sequences = self._sequences
         return [sequences[text] for text in texts.tolist()]
 
@@ -196,36 +198,36 @@ class TokenColumn:
         ends = self.starts + self.lengths
         return [flat[start:end] for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True)]
 
-    def _tagged(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _numbered(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers of these texts, one after another, those of each place told from all others."""
         lengths = self.lengths[texts]
         owners = np.repeat(np.arange(len(texts)), lengths)
         before = np.cumsum(lengths) - lengths
         places = np.arange(len(owners)) + np.repeat(self.starts[texts] - before, lengths)
-        tagged: NDArray[np.int64] = owners * self.vocabulary + self.numbers[places]
-        return tagged
+        numbers: NDArray[np.int64] = owners * self.vocabulary + self.numbers[places]
+        return numbers
 
 
 def _portions(texts: Sequence[str]) -> list[Sequence[str]]:
     """The texts in order, cut into parts of bounded size; ASCII, which is quicker to fold, by itself."""
     if not texts:
         return []
-    filled = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))) // _AT_ONCE
+    part_numbers = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))) // _AT_ONCE
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
-    cuts = np.flatnonzero((filled[1:] != filled[:-1]) | (plain[1:] != plain[:-1])) + 1
+    cuts = np.flatnonzero((part_numbers[1:] != part_numbers[:-1]) | (plain[1:] != plain[:-1])) + 1
     return [texts[start:end] for start, end in pairwise([0, *cuts.tolist(), len(texts)])]
 
 
-def _cut(
+def _split(
     texts: Sequence[str], words: Callable[[str], str], long: dict[bytes, int]
 ) -> tuple[NDArray[np.uint64], list[int]]:
     """The keys of the tokens of all texts, and how many each has."""
-    ended = [text.rstrip() for text in texts]
-    keys = _keys(words(_BETWEEN.join(ended)), long)
+    stripped = [text.rstrip() for text in texts]
+    keys = _keys(words(_BETWEEN.join(stripped)), long)
     marks = np.flatnonzero(keys == _MARK_KEY)
     if len(marks) == len(texts) - 1:
         return np.delete(keys, marks), (np.diff(marks, prepend=-1, append=len(keys)) - 1).tolist()
-    each = [_keys(words(text), long) for text in ended]  # one of them holds the very mark
+    each = [_keys(words(text), long) for text in stripped]  # one of them holds the very mark
     return np.concatenate(each), [len(some) for some in each]
 
 
@@ -234,8 +236,8 @@ def _keys(words: str, long: dict[bytes, int]) -> NDArray[np.uint64]:
 
     The bytes of longer ones are numbered in ``long``, after a byte that no text has.
     """
-    written = b" %b%b" % (words.encode("utf-8", "surrogatepass"), b" " * _WIDTH)
-    signs = np.frombuffer(written, dtype=np.uint8)
+    content = b" %b%b" % (words.encode("utf-8", "surrogatepass"), b" " * _WIDTH)
+    signs = np.frombuffer(content, dtype=np.uint8)
     gaps = signs == ord(" ")
     edges = np.flatnonzero(gaps[1:] != gaps[:-1]) + 1
     starts, ends = edges[0::2], edges[1::2]
@@ -244,8 +246,8 @@ def _keys(words: str, long: dict[bytes, int]) -> NDArray[np.uint64]:
     eights = np.ndarray((len(signs) - _WIDTH + 1,), dtype="<u8", buffer=signs, strides=(1,))
     keys: NDArray[np.uint64] = eights[starts] | _PADDING[np.minimum(lengths, _WIDTH)]
     large = np.flatnonzero(lengths > _WIDTH)
-    spelt = map(written.__getitem__, map(slice, starts[large].tolist(), ends[large].tolist()))
-    numbers = [long.setdefault(token, len(long)) for token in spelt]
+    tokens = map(content.__getitem__, map(slice, starts[large].tolist(), ends[large].tolist()))
+    numbers = [long.setdefault(token, len(long)) for token in tokens]
     keys[large] = np.array(numbers, dtype=np.uint64) << _BYTE_BITS | _NO_BYTE
     return keys
 

@@ -57,9 +57,9 @@ def mteval_words(text: str) -> str:
     # Cut and joined, all in C, where a substitution calls back at each match.
     text = " ".join(_PUNCTUATION.split(f" {text} "))
     for marks in (_MARKS_BEHIND, _MARKS_BEFORE):
-        cut = marks.split(text)  # what stands before a mark, the mark, the sign behind it, and so on
-        rests = map(add, cut[2::3], cut[3::3])
-        text = " ".join([cut[0], *chain.from_iterable(zip(cut[1::3], rests, strict=True))])
+        pieces = marks.split(text)  # what stands before a mark, the mark, the sign behind it, and so on
+        rests = map(add, pieces[2::3], pieces[3::3])
+        text = " ".join([pieces[0], *chain.from_iterable(zip(pieces[1::3], rests, strict=True))])
     return " ".join(" ".join(_HYPHENS.split(text)).split())
 
 
@@ -104,5 +104,5 @@ def _any_script() -> Any:
     import regex  # type: ignore[import-untyped]  # ships no types
 
     spaced = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
-    joined = rf"[[\p{{L}}\p{{N}}{_JOINERS}]--[[{_UNSPACED}]--\p{{M}}]]"
-    return regex.compile(rf"{spaced}{joined}*|[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][{_JOINERS}]*", regex.V1)
+    joiners = rf"[[\p{{L}}\p{{N}}{_JOINERS}]--[[{_UNSPACED}]--\p{{M}}]]"
+    return regex.compile(rf"{spaced}{joiners}*|[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][{_JOINERS}]*", regex.V1)

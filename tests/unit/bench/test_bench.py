@@ -231,7 +231,7 @@ def test_a_perturbation_of_ones_own_stands_behind_the_named_ones():
         Kind.HARMLESS,
         RESPONSE,
         "In capitals.",
-        lambda s, _draw, _others: s.answered(s.response.upper()),
+        lambda s, _draw, _others: s.with_response(s.response.upper()),
     )
     made = bench(rows(), [Substring()], [shout, "refusal"], cache=False)
     assert [change.name for change in made.changes] == ["refusal", "shout"]

@@ -11,7 +11,7 @@ from sgi.io.empty_columns import MAX_BYTES, look_ahead
 from sgi.io.jsonl import json_file, stream_rows
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.limits import input_limits, shown_size
+from sgi.kernel.limits import input_limits, size_text
 from sgi.kernel.sample import Sample
 
 
@@ -168,4 +168,4 @@ def test_the_option_of_the_command_sets_the_limit(tmp_path, monkeypatch, capsys)
     assert exit_code("--max-row", "1KB", "score", tmp_path / "a.jsonl", "-m", "rouge_l") == 2
     assert "the row is larger than 1 KB" in capsys.readouterr().err
     assert input_limits().row == 1000
-    assert shown_size(input_limits().row) == "1 KB"
+    assert size_text(input_limits().row) == "1 KB"

@@ -9,7 +9,7 @@ ROWS = np.eye(5, dtype=np.float32)
 
 
 def test_texts_are_cut_out_of_the_table():
-    table = TokenTable.checked("m", ["a", ""], IDS, ROWS, special=(0, 1), windows=[3, 1])
+    table = TokenTable.build("m", ["a", ""], IDS, ROWS, special=(0, 1), windows=[3, 1])
     found = table.of("a")
     assert found.ids.tolist() == [0, 5, 1]
     assert found.rows.tolist() == ROWS[:3].tolist()
@@ -25,25 +25,23 @@ def test_a_row_without_direction_names_its_text(value):
     rows = ROWS.copy()
     rows[3] = value
     with pytest.raises(NonFiniteVectorError, match="1 of 2 texts") as told:
-        TokenTable.checked("m", ["a", "b" * 99], IDS, rows, special=())
+        TokenTable.build("m", ["a", "b" * 99], IDS, rows, special=())
     assert told.value.texts == ("b" * 99,)
 
 
 @pytest.mark.parametrize("rows", [ROWS[:4], np.ones(5, dtype=np.float32)])
 def test_another_number_of_rows_is_refused(rows):
     with pytest.raises(EmbedderError, match="for 5 tokens"):
-        TokenTable.checked("m", ["a", ""], IDS, rows, special=())
+        TokenTable.build("m", ["a", ""], IDS, rows, special=())
 
 
 def test_an_empty_table():
-    assert TokenTable.checked("m", [], [], np.zeros((0, 0), np.float32), special=()).ids.size == 0
+    assert TokenTable.build("m", [], [], np.zeros((0, 0), np.float32), special=()).ids.size == 0
 
 
 def test_frequencies_count_texts_and_not_tokens():
     counted = (
-        TokenFrequencies.none()
-        .counting([np.array([3, 3, 1])])
-        .counting([np.array([1]), np.array([], dtype=np.int64)])
+        TokenFrequencies.none().add([np.array([3, 3, 1])]).add([np.array([1]), np.array([], dtype=np.int64)])
     )
     assert counted.documents == 3
     assert counted.counts.tolist() == [0, 2, 0, 1]
@@ -53,10 +51,10 @@ def test_frequencies_count_texts_and_not_tokens():
 
 def test_frequencies_are_the_same_in_any_parts():
     texts = [np.random.default_rng(seed).integers(0, 50, 20) for seed in range(9)]
-    whole = TokenFrequencies.none().counting(texts)
+    whole = TokenFrequencies.none().add(texts)
     parts = TokenFrequencies.none()
     for text in texts[::-1]:
-        parts = parts.counting([text])
+        parts = parts.add([text])
     assert parts.documents == whole.documents
     assert parts.counts.tolist() == whole.counts.tolist()
 

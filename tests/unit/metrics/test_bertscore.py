@@ -26,7 +26,7 @@ def score(found, *samples, counted=None):
     prepared = chosen.prepare(batch)
     table = encoder.encode_tokens(list(dict.fromkeys(chosen.token_texts(prepared))))
     if counted is not None:
-        table = replace(table, frequencies=TokenFrequencies.none().counting(encoder.token_ids(counted)))
+        table = replace(table, frequencies=TokenFrequencies.none().add(encoder.token_ids(counted)))
     return chosen.score(prepared, Features(token_table=table))
 
 
@@ -34,7 +34,7 @@ def table_of(**texts):
     """A table of texts whose tokens are given by number and direction; 0 is a mark."""
     ids = [np.array([number for number, _ in tokens]) for tokens in texts.values()]
     rows = np.array([row for tokens in texts.values() for _, row in tokens], dtype=np.float32)
-    return TokenTable.checked("demo", [*texts], ids, rows, special=(0,))
+    return TokenTable.build("demo", [*texts], ids, rows, special=(0,))
 
 
 EAST, NORTH, BETWEEN, WEST = (1, 0), (0, 1), (0.6, 0.8), (-1, 0)
@@ -141,8 +141,8 @@ def test_no_rounding_of_weights_lifts_a_value_above_one():
     texts = [str(n) for n in range(200)]
     ids = [draw.integers(0, 500, size=n + 3) for n in range(len(texts))]
     rows = np.tile(np.array(EAST, dtype=np.float32), (sum(map(len, ids)), 1))
-    table = TokenTable.checked("demo", texts, ids, rows, special=())
-    counted = replace(table, frequencies=TokenFrequencies.none().counting(ids))
+    table = TokenTable.build("demo", texts, ids, rows, special=())
+    counted = replace(table, frequencies=TokenFrequencies.none().add(ids))
     for name in ("bertscore", "bertscore_precision", "bertscore_recall"):
         chosen = replace(metric(name), idf=True)
         rows = Batch.of([pair(text, text) for text in texts])

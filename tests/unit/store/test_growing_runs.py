@@ -288,5 +288,5 @@ def test_any_text_comes_back_as_it_was(database, texts):
     score = MetricScore(None, Status.FAILED, reason or "-", {"said": said}, said)
     save(database, EvaluationRow(sample, StoredAnswer(answer), {"bleu": score}))
     read = read_evaluation(database, "nightly", name)
-    assert read.sample == sample.answered(answer)
+    assert read.sample == sample.with_response(answer)
     assert read.scores == {"bleu": score}

@@ -311,7 +311,7 @@ class _ShuffledScoring:
             return "all rows have the same question or the same contexts"
         listener(Started("scoring with contexts shuffled", len(samples)))
         changed = [
-            sample.answered(sample.response, passages)
+            sample.with_response(sample.response, passages)
             for sample, passages in zip(samples, contexts, strict=True)
         ]
         parts = []

@@ -13,7 +13,7 @@ from sgi.io.files import file_rows
 from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
-from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.parsing import parsing
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _predictions(path: Path) -> dict[str, str]:
     with open_bytes(path) as stream, parsing(path, "JSON"):
         read = stream.read(most + 1)
         if len(read) > most:
-            raise DataError(f"is larger than {shown_size(most)}", file=str(path), hint=how_to_raise("file"))
+            raise DataError(f"is larger than {size_text(most)}", file=str(path), hint=how_to_raise("file"))
         found = orjson.loads(read)
     if not isinstance(found, dict):
         hint = "Predictions are one object: {id: answer, …}."

@@ -111,7 +111,7 @@ class WindowedTokenEncoder:
         def compute(batch: NDArray[np.int64]) -> None:
             members = [windows[position] for position in batch]
             hidden = self.network.hidden(np.stack([window.ids for window in members]))
-            with np.errstate(invalid="ignore", over="ignore"):  # TokenTable.checked reports non-finite rows
+            with np.errstate(invalid="ignore", over="ignore"):  # TokenTable.build reports non-finite rows
                 norms = np.sqrt(np.einsum("ijk,ijk->ij", hidden, hidden))
                 unit = hidden / np.maximum(norms, _MIN_NORM)[:, :, None]
             for window, vectors in zip(members, unit, strict=True):
@@ -121,7 +121,7 @@ class WindowedTokenEncoder:
         batches = equal_length_batches([len(window.ids) for window in windows], self.network.tokens_per_batch)
         run_batches(batches, compute, self.network.threads)
         special = self.network.special_tokens.ids if unique else ()
-        return TokenTable.checked(self.network.name, unique, tokens, rows, special=special, windows=counts)
+        return TokenTable.build(self.network.name, unique, tokens, rows, special=special, windows=counts)
 
     def _windows(self, tokens: Sequence[NDArray[np.int64]]) -> tuple[list[_Window], list[int]]:
         """All windows of all texts, and the number of windows of each text."""
