@@ -1,4 +1,4 @@
-"""The base classes of metrics, and what a metric receives and returns."""
+"""Base classes of metrics, and their results."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ if TYPE_CHECKING:
     from sgi.kernel.tokens import TokenModel
 
 COUNT = "count"
-"""The unit of a metric that is 1 or 0 for a row, and whose headline is how many rows have 1."""
+"""Unit of a metric that is 1 or 0 for a row; the summary counts the rows with 1."""
 
 PERCENT = "%"
-"""The unit of a metric from 0 to 100."""
+"""Unit of a metric from 0 to 100."""
 
 SCORE = "score"
-"""The unit of a metric from 0 to 1 that is neither share nor probability; never shown as percent."""
+"""Unit of a metric from 0 to 1 that is not a share or a probability; never displayed as percent."""
 
 RATIO = "ratio"
-"""The unit of a ratio v in [0, ∞) of two like quantities.
-
-The mean of such a metric is taken on the scale v/(1+v) and converted back: one row with a denominator near 0
-would decide the arithmetic mean of v alone. See `sgi.stats.ratios`.
-"""
+"""Unit of a ratio v in [0, ∞). Its mean is computed on the scale v/(1+v), because one row with a denominator
+near 0 would dominate the arithmetic mean. See `sgi.stats.ratios`."""
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -56,21 +53,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class MetricSpec:
-    """The facts of a metric, read by documentation, reports, checks and the command line.
+    """Name, range and needs of a metric.
 
     Attributes:
-        name: the metric's name everywhere.
-        version: raised when the same input gives another number.
+        version: incremented when the same input gives another number.
         needs: the fields without which a row is ``missing``.
-        low: the least possible value.
-        high: the greatest possible value.
-        higher_is_better: the direction.
-        unit: empty for a pure number; ``PERCENT`` for 0–100; ``COUNT`` for what is counted; ``SCORE`` for a
-            number in [0, 1] that must not be read as percent; ``RATIO`` for a ratio in [0, ∞).
-        citation: the paper or document the definition comes from.
-        category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
-            groups count it.
-        classes: the classes or grades, in the order in which tables show them.
+        low: the smallest possible value.
+        high: the largest possible value.
+        unit: ``PERCENT``, ``COUNT``, ``SCORE``, ``RATIO``, or empty for a pure number.
+        citation: the source of the definition.
+        category: the key of ``details`` with the class or grade of a row; summaries count it.
+        classes: the classes or grades, in display order.
     """
 
     name: str
@@ -85,7 +78,7 @@ class MetricSpec:
     classes: tuple[str, ...] = ()
 
     def in_order(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Counts of rows by class, in the order of ``classes``; other names follow, the most frequent first.
+        """Sort counts by ``classes``; other names follow, the most frequent first.
 
         >>> spec = MetricSpec("mark", 1, frozenset(), 0.0, 1.0, category="grade", classes=("A", "B", "C"))
         >>> spec.in_order({"C": 9, "other": 1, "A": 2})
@@ -97,13 +90,13 @@ class MetricSpec:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One value, status, reason and detail for each row; a value is NaN exactly where the status is not ok.
+    """Value, status, reason and details of each row; a value is NaN exactly where the status is not ok.
 
     Attributes:
         values: float64, shape (n,).
-        status: the text of a Status, shape (n,).
+        status: values of `Status`, shape (n,).
         reasons: empty where ok.
-        details: what the value was made of; JSON.
+        details: intermediate results, as JSON.
 
     >>> scores = Scores.of(np.array([0.5, 0.1]), undefined={"the response is blank": np.array([False, True])})
     >>> scores.values.tolist(), scores.status.tolist(), scores.reasons
@@ -134,12 +127,12 @@ class Scores:
         undefined: Mapping[str, NDArray[np.bool_]] = _NOTHING,
         details: Sequence[Mapping[str, JsonValue]] | None = None,
     ) -> Self:
-        """Scores of computed values.
+        """Make scores of computed values.
 
         Args:
-            values: shape (n,); finite wherever no reason below holds.
-            undefined: reason → the rows where the formula has no value; the first reason that holds is kept.
-            details: one mapping a row, or None.
+            values: shape (n,); finite in every row that is not in ``undefined``.
+            undefined: reason → mask of rows where the formula has no value; the first reason applies.
+            details: one mapping per row.
         """
         out = np.array(values, dtype=np.float64)
         status = np.full(len(out), Status.OK.value, dtype="<U9")
@@ -159,7 +152,7 @@ class Scores:
 
     @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
-        """Scores of ``n`` rows from parts, each with its rows; together they cover every row once."""
+        """Join parts, each with its rows, to the scores of ``n`` rows; they must cover every row once."""
         values = np.full(n, np.nan)
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n
@@ -223,20 +216,16 @@ class EntailmentNeeds(Protocol):
 
 
 class AnyMetric(ABC):
-    """What every metric has: its facts, its identity, the features it needs, and a function to scores.
+    """Base class of `Metric` and `JudgedMetric`.
 
-    A subclass is a frozen dataclass whose fields are its parameters. It is a `Metric`, or a `JudgedMetric` of
-    ``sgi.kernel.judged_metric``, which also asks a judge.
+    A subclass is a frozen dataclass whose fields are the metric's parameters.
     """
 
     spec: ClassVar[MetricSpec]
 
     @property
     def canonical(self) -> str:
-        """The metric's identity: its name, with the parameters that differ from their defaults.
-
-        It is the same in the API, the command line, files and reports; `sgi.kernel.registry.metric` reads it.
-        """
+        """The name and changed parameters; `sgi.kernel.registry.metric` parses it."""
         changed = ", ".join(f"{name}={_literal(value)}" for name, value in self.parameters.items())
         return f"{self.spec.name}({changed})" if changed else self.spec.name
 
@@ -269,10 +258,7 @@ class AnyMetric(ABC):
         return configured[:1]
 
     def prepare(self, rows: Any, /) -> Any:
-        """Compute once for these rows what the other methods share; by default the rows as they are.
-
-        The result is passed to ``texts``, ``token_texts``, ``pairs`` and ``score``.
-        """
+        """Compute the argument of the other methods; by default the rows."""
         return rows
 
     @abstractmethod
@@ -281,16 +267,14 @@ class AnyMetric(ABC):
 
 
 class Metric(AnyMetric, Generic[P]):
-    """A metric that asks no judge; pure: no I/O, no state.
+    """A metric without a judge, without I/O and without state.
 
-    A subclass defines ``spec`` and ``score``. One that compares vectors also defines ``texts``; one that
-    compares token vectors, the members of `TokenNeeds`; one that asks an entailment model, those of
-    `EntailmentNeeds`. The rows it receives have all the fields it needs. ``prepare`` turns them into a value
-    that these methods share; without it they receive the batch itself.
+    A subclass defines ``spec`` and ``score``, and the members of `VectorNeeds`, `TokenNeeds` or
+    `EntailmentNeeds` for the models it uses. It receives only rows that have all the fields it needs.
     """
 
     def prepare(self, rows: Batch, /) -> P:
-        """Compute once for these rows what the other methods share; by default the batch itself."""
+        """Compute the argument of the other methods; by default the batch."""
         return cast("P", rows)
 
     @abstractmethod
@@ -303,7 +287,7 @@ def _default(field: DataclassField[Any]) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """A parameter's value as it is written in a canonical string: JSON's words for constants and lists.
+    """Write a parameter's value as JSON.
 
     >>> [_literal(value) for value in (True, None, 0.5, "max", ("a", "b"))]
     ['true', 'null', '0.5', '"max"', '["a", "b"]']

@@ -1,7 +1,7 @@
-"""Prompts of judged metrics: what a judge is asked, and the schema of its reply.
+"""Prompts of judged metrics, and the schemas of replies.
 
-Texts to judge are data: they are placed between markers that they cannot contain, and the judge is told to
-follow no instruction in them.
+Texts to judge are placed between markers that they cannot contain; the judge must not follow instructions in
+them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,16 @@ _DATA = (
 
 
 class ReplyModel(BaseModel):
-    """What a judge replies; the schema it is held to.
+    """Schema of a judge's reply, validated with `Inquiry.context`.
 
-    Keys beside the wanted ones are ignored: models like to add a ``confidence`` or to repeat the text, and
-    that makes what was asked for neither more nor less true. Give the wanted fields no defaults: then no key
-    stands in for one of them. A reply is validated with `Inquiry.context`.
+    Extra keys are ignored, because models add some. Fields must not have defaults.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
-        """A reply of usual length, for estimates before anything is spent."""
+        """A reply of typical length, for cost estimates."""
         del items
         return example
 
@@ -59,10 +57,9 @@ V = TypeVar("V", bound=Verdict)
 
 
 class Verdicts(ReplyModel, Generic[V]):
-    """Exactly one verdict for each entry of the list that was asked about, by its number.
+    """Exactly one verdict for each entry of a list, sorted by index.
 
-    How many there are to be is the validation context's ``items``. The verdicts stand in the order of the
-    list, whatever order they came in.
+    The validation context's ``items`` is the number of entries.
 
     >>> Verdicts[Verdict].model_validate({"verdicts": [{"index": 2}, {"index": 1}]}, context={"items": 2})
     Verdicts[Verdict](verdicts=(Verdict(index=1), Verdict(index=2)))
@@ -104,12 +101,7 @@ def _count_problem(indices: list[int], count: int) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """A case with the reply it should get.
-
-    Attributes:
-        sections: the texts, by name.
-        reply: an instance of the schema.
-    """
+    """Texts by section name, with the correct reply."""
 
     sections: Mapping[str, Section]
     reply: ReplyModel
@@ -117,14 +109,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a judge is told to do, in our own words; data, so that its hash tells when it changes.
+    """Instructions and examples for a judge.
 
     Attributes:
         name: ``metric.step``.
-        instructions: the task.
-        examples: at least one; they also say how long a usual reply is.
-        items: the section that needs one verdict for each entry; empty where none does.
-        version: raised when the way replies are read changes.
+        examples: at least one; cost estimates use its length.
+        items: the section that needs one verdict per entry; may be empty.
+        version: incremented when the parsing of replies changes.
     """
 
     name: str
@@ -144,24 +135,23 @@ class Prompt:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that is asked and of how replies are read, beside the schema."""
+        """Hash of the prompt, without the schema."""
         return digest(canonical_json([self.name, self.system, self.items, self.version]), size=8).hex()
 
     def about(self, **sections: Section) -> Inquiry:
-        """The inquiry about these texts, in this order."""
+        """Make the inquiry about these texts, in this order."""
         lengths = {name: len(section) for name, section in sections.items() if isinstance(section, tuple)}
         return Inquiry(self, _render(sections), len(sections[self.items]) if self.items else None, lengths)
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """One question to a judge.
+    """One request to a judge.
 
     Attributes:
-        prompt: the task.
         text: the texts to judge, between their markers.
-        items: how many verdicts the reply must hold; None where it holds no list of them.
-        lengths: how many entries each section has that is a list, by its name.
+        items: number of verdicts in the reply; None for a reply without a list of verdicts.
+        lengths: number of entries of each list section, by name.
     """
 
     prompt: Prompt
@@ -171,12 +161,12 @@ class Inquiry:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What a reply is validated with, since it can only be right or wrong beside what was asked."""
+        """Validation context of the reply."""
         return {"items": self.items, "lengths": self.lengths}
 
 
 def _render(sections: Mapping[str, Section]) -> str:
-    """The sections between markers that none of their texts contains.
+    """Place the sections between markers that no text contains.
 
     >>> tag = _tag(["Who?", "A.", "B."])
     >>> print(_render({"question": "Who?", "claims": ("A.", "B.")}).replace(tag, "#"))
@@ -206,7 +196,7 @@ def _texts_of(section: Section) -> tuple[str, ...]:
 
 
 def _tag(texts: Sequence[str]) -> str:
-    """A code that stands in none of the texts, and is always the same for them."""
+    """A deterministic code that no text contains."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     salt = 0
     while any((tag := digest(*parts, salt.to_bytes(8, "little"), size=4).hex()) in text for text in texts):
@@ -215,7 +205,7 @@ def _tag(texts: Sequence[str]) -> str:
 
 
 def estimated_tokens(text: str) -> int:
-    """About how many tokens a text is: one for every four bytes, which holds within a third for most scripts.
+    """Estimate the tokens of a text: one for four bytes, right within a third for most scripts.
 
     >>> estimated_tokens("The quick brown fox jumps over the lazy dog.")
     11

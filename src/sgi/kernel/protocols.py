@@ -1,4 +1,4 @@
-"""What the engine asks of the outside world, as protocols."""
+"""Protocols of embedders, judges, caches and RAG systems."""
 
 from __future__ import annotations
 
@@ -29,15 +29,11 @@ class Embedded(NamedTuple):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into unit rows.
-
-    The fingerprint names everything that can change a vector, as ``name@revision,pooling,limit,precision``;
-    the part before ``@`` is the embedder's name.
-    """
+    """Computes one unit vector per text."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a vector."""
+        """Everything that can change a vector: ``name@revision,pooling,limit,precision``."""
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows in the order given, float32, shape (n, d)."""
@@ -45,10 +41,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class TruncatingEmbedder(Embedder, Protocol):
-    """An embedder with a token limit, which says what it cut."""
+    """An embedder with a token limit that reports which texts it truncated."""
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows, and which texts were cut."""
+        """Unit rows, and which texts were truncated."""
 
 
 @runtime_checkable
@@ -65,15 +61,11 @@ class TokenCounter(Protocol):
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Turns texts into unit rows, one for each token in its context.
-
-    The fingerprint names everything that can change a vector, as
-    ``tokens:name[layer]@revision,limit,precision``.
-    """
+    """Computes one contextual unit vector per token."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a vector."""
+        """Everything that can change a vector: ``tokens:name[layer]@revision,limit,precision``."""
 
     @property
     def dimension(self) -> int:
@@ -87,32 +79,28 @@ class TokenEncoder(Protocol):
 
 
 ENTAILMENT = "entailment:"
-"""How the fingerprint of an entailment model begins, and no embedder's."""
+"""Prefix of the fingerprint of an entailment model."""
 
 
 class EntailmentScores(NamedTuple):
-    """How far premises entail and contradict hypotheses, pair by pair."""
+    """Probabilities of entailment and contradiction for each pair."""
 
     entailment: NDArray[np.float64]
     """The probability that the hypothesis follows, in [0, 1], shape (n,)."""
     contradiction: NDArray[np.float64]
-    """The probability that it is contradicted, in [0, 1], shape (n,); NaN from a model that tells only
-    whether a hypothesis follows."""
+    """The probability that it is contradicted, in [0, 1], shape (n,); NaN from a model without
+    that output."""
     windows: NDArray[np.int64]
     """In how many overlapping windows the premise was read, at least 1, shape (n,)."""
 
 
 @runtime_checkable
 class EntailmentModel(Protocol):
-    """Reads a premise and a hypothesis together, and says whether the one entails the other.
-
-    The fingerprint names everything that can change a probability, as
-    ``entailment:name@revision,limit,outputs,precision``.
-    """
+    """Computes the probability that a premise entails a hypothesis."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a probability."""
+        """Everything that can change a probability: ``entailment:name@revision,limit,outputs,precision``."""
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
         """Which hypotheses are short enough to be read beside any premise, shape (n,)."""
@@ -123,21 +111,21 @@ class EntailmentModel(Protocol):
 
 @runtime_checkable
 class Cache(Protocol):
-    """Bytes by key; disposable."""
+    """A key-value store of bytes that may be deleted at any time."""
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
-        """The values there are, by key."""
+        """Return the stored values by key; missing keys are left out."""
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Keep these values."""
+        """Store these values."""
 
 
 class Reply(NamedTuple):
-    """What the RAG system under test answered."""
+    """Response of the RAG system under test."""
 
     response: str
     contexts: tuple[str, ...] | None = None
-    """The passages it answered from; None where it does not say."""
+    """The passages that it used; None if it does not return them."""
 
 
 @runtime_checkable
@@ -146,25 +134,23 @@ class Target(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What was asked, without secrets: ``python:module:function`` or ``http:URL``."""
+        """The address without secrets: ``python:module:function`` or ``http:URL``."""
 
     async def answer(self, question: str, /) -> Reply:
-        """The answer to one question; raises TargetError, with the reason, where there is none."""
+        """Answer one question; raises TargetError if there is no answer."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What was asked of a judge, and what it took.
+    """Requests, tokens and cost of a judge.
 
     Attributes:
-        calls: requests that were answered, repairs among them.
-        cached: requests that needed no call, since their answer was known.
-        retries: calls made once more, after a fault that passes.
-        input_tokens: of the calls.
-        output_tokens: of the calls.
-        cost: of the calls, in US dollars; None where the price is not known.
-        unanswered: requests without an answer: in flight, or lost to a timeout, a broken connection or a
-            killed process. The provider may bill them; ``cost`` does not include them.
+        calls: answered requests, including repair requests.
+        cached: requests answered from the cache.
+        retries: repeated calls after a temporary failure.
+        cost: in US dollars; None if the price is unknown.
+        unanswered: requests without an answer, such as timeouts. The provider may bill them; ``cost`` does
+            not include them.
 
     >>> Usage(calls=1, input_tokens=300, cost=0.01) + Usage(calls=2, cached=1, cost=0.02)
     Usage(calls=3, cached=1, retries=0, input_tokens=300, output_tokens=0, cost=0.03, unanswered=0)
@@ -191,7 +177,7 @@ class Usage:
         )
 
     def since(self, earlier: Usage) -> Usage:
-        """What was added after an earlier count.
+        """The difference to an earlier count.
 
         >>> Usage(calls=3, cost=0.03).since(Usage(calls=1, cost=0.01)).calls
         2
@@ -210,52 +196,49 @@ class Usage:
 
 @runtime_checkable
 class Judge(Protocol):
-    """Reads texts and says what it makes of them; bounds its own concurrency.
-
-    The fingerprint names everything that can change a reply, beside the prompts; it holds no secret.
-    """
+    """Answers inquiries about texts; limits its own concurrency."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a reply: ``openai:NAME,temperature=0,…``."""
+        """Everything that can change a reply, without secrets: ``openai:NAME,temperature=0,…``."""
 
     @property
     def budget(self) -> int:
-        """How many tokens of passages one inquiry may hold; what is longer is asked about in parts."""
+        """Maximum tokens of passages in one inquiry; longer passages are split over several."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The reply, as the schema wants it, a verdict for every item; else a JudgeError says why not."""
+        """Return a reply that is valid for the schema, with a verdict for every item; raises JudgeError."""
 
 
 @runtime_checkable
 class CountingJudge(Judge, Protocol):
-    """A judge that keeps count of what it was asked."""
+    """A judge that counts its requests."""
 
     @property
     def usage(self) -> Usage:
-        """All so far."""
+        """The usage so far."""
 
 
 @runtime_checkable
 class DurableJudge(CountingJudge, Protocol):
-    """A judge whose usage can be stored as it grows, so that a killed process leaves none uncounted."""
+    """A judge whose usage is stored while it grows, so that a killed process loses no count."""
 
     def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
         """Call ``store`` before each request is sent and before a reply is used.
 
         Args:
-            store: stores the present ``usage``; its errors end the request.
-            earlier: what earlier attempts at the same run took; a limit of the cost counts it.
+            store: stores the current ``usage``; its errors abort the request.
+            earlier: usage of earlier attempts at the same run; it counts for the cost limit.
         """
 
 
 def usage_of(judge: Judge | None) -> Usage:
-    """What was asked of a judge so far; one that does not count was asked nothing we know of."""
+    """The judge's usage; zero for a judge that does not count."""
     return judge.usage if isinstance(judge, CountingJudge) else Usage()
 
 
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
-    """The embedder's rows and what it cut; one that has no limit to tell of has cut nothing."""
+    """Embed texts; an embedder without a token limit truncates nothing."""
     if isinstance(embedder, TruncatingEmbedder):
         return embedder.encode(texts)
     return Embedded(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))

@@ -48,14 +48,10 @@ _LISTS = ("contexts", "alternatives")
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
-    """Whether ids are only row numbers, as rows without an id of their own get them.
+    """Whether ids are the row numbers that rows without an id get: rising, from 1.
 
-    These are rising numbers from 1 on, and for a row of two answers ``STEM-NUMBER-right`` and
-    ``STEM-NUMBER-hallucinated``.
-
-    Args:
-        ids: in the order of the rows.
-        stem: the data's name without its suffix.
+    A row with two answers gets ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``, where ``stem`` is the
+    name of the data without its suffix.
 
     >>> are_numbers(["1", "2", "4"]), are_numbers(["q1", "q2"]), are_numbers(["2", "1"])
     (True, False, False)
@@ -71,20 +67,17 @@ def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
 
 
 class Sample(BaseModel):
-    """One question with its passages, its answer and what is known about it.
+    """One question with its passages, response, reference and label.
 
-    A field that was not given, or was null, is *absent*: metrics that need it report ``missing``. A blank
-    text is not absent: an empty response is an answer, and a bad one.
+    A missing or null field is *absent*: metrics that need it report ``missing``. A blank text is not absent.
 
     Attributes:
         id: unique within its data.
-        question: what was asked.
         contexts: the retrieved passages, best first.
-        response: the answer to be judged.
         reference: the expected answer.
-        alternatives: further accepted answers; metrics that compare with a reference take the best.
-        label: known truth, for judging a metric (True = grounded or correct).
-        metadata: anything else; what reports group by.
+        alternatives: more accepted answers; metrics that compare with a reference use the best one.
+        label: True for grounded or correct.
+        metadata: further columns; reports can group by them.
 
     >>> sample = Sample(id="1", question="Who?", response="")
     >>> sample.has(Field.RESPONSE), sample.has(Field.REFERENCE)
@@ -107,7 +100,7 @@ class Sample(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_absent(cls, values: Any) -> Any:
-        """Null means absent; several references are the first one and its alternatives."""
+        """Drop nulls; split a list of references into the first one and its alternatives."""
         if not isinstance(values, dict):
             return values
         present = {key: value for key, value in values.items() if value is not None}
@@ -128,7 +121,7 @@ class Sample(BaseModel):
         return () if self.reference is None else (self.reference, *self.alternatives)
 
     def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
-        """The sample with this response, or with none, in place of its own, and with these passages if given.
+        """Replace the response (None removes it), and the passages if there are any.
 
         >>> Sample(id="1", response="old", contexts=("kept",)).with_response("new")
         Sample(id='1', contexts=('kept',), response='new')
@@ -141,7 +134,7 @@ class Sample(BaseModel):
         return type(self)(**values)
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:
-        """The sample with each of its texts changed; further columns stay as they are.
+        """Apply a function to every text; metadata stays the same.
 
         >>> Sample(id="1", question="who?", contexts=("a",)).with_texts(str.upper)
         Sample(id='1', question='WHO?', contexts=('A',))
@@ -152,7 +145,7 @@ class Sample(BaseModel):
         return self.model_copy(update=changed)
 
     def with_placeholders(self) -> Sample:
-        """The sample as a run without texts keeps it; see `sgi.kernel.placeholders`.
+        """Replace every text by its placeholder; see `sgi.kernel.placeholders`.
 
         >>> Sample(id="1", response=" ", label=True, metadata={"year": 1999}).with_placeholders()
         Sample(id='1', response=' ', label=True, metadata={'year': 1999})
@@ -164,22 +157,13 @@ class Sample(BaseModel):
         return sample.model_copy(update={"metadata": metadata})
 
     def has(self, field: Field) -> bool:
-        """Whether the field was given (a blank text counts as given)."""
+        """Whether the field is present; a blank text is present."""
         return field.value in self.model_fields_set
 
     def cluster(self, position: int, by: str = BY_QUESTION) -> int:
-        """The number that rows share which are not independent, and which statistics resample together.
+        """The number of the row's cluster, a signed 64-bit integer; see `sgi.kernel.clusters` for the rules.
 
-        By default these are rows with the same question, and rows without a question but with the same
-        passages: several answers to one question, several summaries of one text. A row with neither is a
-        cluster of its own.
-
-        Args:
-            position: the row's place in its data.
-            by: the rule; see `sgi.kernel.clusters`.
-
-        Returns:
-            An integer of 64 bits, signed.
+        Rows of one cluster are not independent; statistics resample them together.
 
         >>> one, two = (Sample(id=name, question="Who?", contexts=(name,)) for name in "ab")
         >>> one.cluster(0) == two.cluster(1), Sample(id="c").cluster(2) == Sample(id="d").cluster(3)
@@ -190,7 +174,7 @@ class Sample(BaseModel):
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """Why a metric that needs these fields has no value here, where some were not given.
+        """The reason of the status ``missing``: which of these fields are absent.
 
         >>> Sample(id="1", question="Who?").missing_reason(QUESTION | RESPONSE | REFERENCE)
         'the sample has no reference and no response'
@@ -199,7 +183,6 @@ class Sample(BaseModel):
 
 
 def _as_list(value: Any) -> Any:
-    """A list as it is; anything else as a list of one."""
     return value if isinstance(value, (list, tuple)) else (value,)
 
 
@@ -218,7 +201,7 @@ class Batch:
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> Self:
-        """Make a batch of any sequence of samples."""
+        """Make a batch of samples."""
         return cls(tuple(samples))
 
     def __len__(self) -> int:
@@ -251,7 +234,7 @@ class Batch:
 
     @cached_property
     def metadata(self) -> tuple[Mapping[str, JsonValue], ...]:
-        """What else is known of each row."""
+        """The further columns of each row."""
         return tuple(sample.metadata for sample in self.samples)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Contextual token vectors of distinct texts, and how rare tokens are among the references of the data."""
+"""Token vectors of distinct texts, and token frequencies in the references."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOKENS = "tokens:"
-"""How the fingerprint of a token encoder begins, and no embedder's."""
+"""Prefix of the fingerprint of a token encoder."""
 
 _UNIT_TOLERANCE = 1e-3
 _SHOWN = 60
@@ -24,11 +24,11 @@ _SHOWN = 60
 
 @dataclass(frozen=True, order=True)
 class TokenModel:
-    """A model whose token vectors a metric wants.
+    """Name of a token encoder, and its layer.
 
     Attributes:
-        name: as an embedding model is named: a known model, a folder, or ``torch:`` and a name or folder.
-        layer: the layer whose output is taken, 0 for the embeddings before the first; None for the last.
+        name: a known model, a folder, or ``torch:`` and a name or folder.
+        layer: 0 for the embeddings before the first layer; None for the last layer.
 
     >>> str(TokenModel("minilm")), str(TokenModel("torch:bert-base-uncased", 9))
     ('minilm', 'torch:bert-base-uncased, layer 9')
@@ -39,7 +39,7 @@ class TokenModel:
 
     @property
     def label(self) -> str:
-        """What signatures call it: the part of its encoder's fingerprint before the ``@``.
+        """The part of the encoder's fingerprint before the ``@``.
 
         >>> TokenModel("minilm").label, TokenModel("minilm", 4).label
         ('tokens:minilm[last]', 'tokens:minilm[4]')
@@ -51,25 +51,25 @@ class TokenModel:
 
 
 class TextTokens(NamedTuple):
-    """The tokens of one text, those that the model puts around it among them."""
+    """The tokens of one text, including special tokens."""
 
     ids: NDArray[np.int64]
-    """What the tokens are in the model's vocabulary, shape (t,)."""
+    """Ids in the model's vocabulary, shape (t,)."""
     rows: NDArray[np.float32]
-    """Their unit rows, shape (t, d)."""
+    """Unit rows, shape (t, d)."""
     special: NDArray[np.bool_]
-    """Which are marks such as [CLS] and [SEP]: they weigh nothing, but may be matched; shape (t,)."""
+    """True for tokens such as [CLS]: their weight is 0, but they can be matched; shape (t,)."""
     windows: int
-    """In how many overlapping windows the text was read; 1 for one that the model reads at once."""
+    """Number of overlapping windows; 1 for a text within the model's limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenFrequencies:
-    r"""In how many of ``documents`` texts each token stands.
+    """Document frequency of each token.
 
     Attributes:
-        documents: how many texts were counted, N.
-        counts: by token id, shape (v,); an id beyond stands in none.
+        documents: number of texts, N.
+        counts: texts with each token id, shape (v,); 0 for larger ids.
 
     >>> counted = TokenFrequencies.none().add([np.array([1, 2, 2]), np.array([1])])
     >>> counted.documents, counted.counts.tolist(), counted.weights(np.array([1, 2, 9])).round(4).tolist()
@@ -81,11 +81,11 @@ class TokenFrequencies:
 
     @classmethod
     def none(cls) -> Self:
-        """Those of no texts."""
+        """The frequencies of no texts."""
         return cls(0, np.zeros(0, dtype=np.int64))
 
     def add(self, texts: Sequence[NDArray[np.int64]]) -> Self:
-        """The frequencies with these texts too, each given by the ids of its tokens."""
+        """Add texts, each as the ids of its tokens."""
         present = [np.unique(ids) for ids in texts]
         size = max([len(self.counts), *(int(ids[-1]) + 1 for ids in present if ids.size)])
         counts = np.zeros(size, dtype=np.int64)
@@ -113,13 +113,13 @@ class TokenTable:
 
     Attributes:
         model: the name of the model.
-        index: text → its place n.
+        index: text → n.
         offsets: text n has the tokens ``offsets[n]:offsets[n + 1]``; int64, shape (n + 1,).
-        ids: what each token is in the model's vocabulary; int64, shape (t,).
+        ids: ids in the model's vocabulary; int64, shape (t,).
         rows: unit rows, float32, shape (t, d).
-        special: which tokens the model put around a text, [CLS] and [SEP] for one; shape (t,).
-        windows: in how many windows each text was read, int64, shape (n,).
-        frequencies: how rare tokens are among the references of the whole data, where a metric asked for it.
+        special: True for tokens such as [CLS] and [SEP]; shape (t,).
+        windows: number of windows of each text, int64, shape (n,).
+        frequencies: in the references of the whole data, if a metric needs them.
 
     >>> tokens = [np.array([101, 7, 102]), np.array([101, 102])]
     >>> rows = np.eye(5, dtype=np.float32)
@@ -151,19 +151,18 @@ class TokenTable:
         special: Iterable[int],
         windows: Sequence[int] | None = None,
     ) -> Self:
-        """A table of distinct texts: a finite unit row for every token.
+        """Build the table, and check that every token has a finite unit row.
 
         Args:
             model: its name.
             texts: distinct.
-            tokens: the ids of each text's tokens.
-            rows: one a token, text after text, shape (t, d).
-            special: the ids of the tokens that the model puts around a text.
-            windows: in how many each text was read; one each if not told.
+            tokens: token ids of each text.
+            rows: one per token, text after text, shape (t, d).
+            special: ids of special tokens.
+            windows: number of windows of each text; None for one each.
 
         Raises:
-            EmbedderError: there is not one row for each token.
-            NonFiniteVectorError: a row is not of unit length; names the texts.
+            EmbedderError: the numbers of rows and tokens differ, or a row is not of unit length.
         """
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
