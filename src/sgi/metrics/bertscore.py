@@ -1,4 +1,4 @@
-"""BERTScore: how well the tokens of a response and its reference match."""
+"""BERTScore: how well the tokens of a response match those of its reference."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BLOCK = 1 << 20
 
 
 class Baseline(NamedTuple):
-    """What unrelated texts score, from which rescaled values count."""
+    """Scores of unrelated texts, used to rescale values."""
 
     precision: float
     recall: float
@@ -61,7 +61,7 @@ def _spec(name: str) -> MetricSpec:
 
 
 class _Match(NamedTuple):
-    """How a response and one reference match; NaN where no token of a side weighs anything."""
+    """Match of a response with one reference; NaN if all tokens of a side have weight 0."""
 
     precision: float
     recall: float
@@ -71,7 +71,7 @@ class _Match(NamedTuple):
 
 @dataclass(frozen=True)
 class _BertScore(Metric):
-    """What the three have in common; a subclass says which part is its value."""
+    """Base of the three metrics; subclasses choose the value."""
 
     model: str = "minilm"
     layer: int | None = None
@@ -94,7 +94,7 @@ class _BertScore(Metric):
 
     @property
     def token_model(self) -> TokenModel:
-        """The model, and the layer asked for or recommended."""
+        """The model with the chosen or recommended layer."""
         layer = RECOMMENDED_LAYERS.get(_bare(self.model)) if self.layer is None else self.layer
         return TokenModel(self.model, layer)
 
@@ -104,14 +104,14 @@ class _BertScore(Metric):
         return self.idf
 
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
-        """The references, and the responses that are compared with them; blank texts are not."""
+        """Return the references and responses to compare; blank texts are left out."""
         for response, references in _texts_of_rows(batch):
             yield from references
             if references and response:
                 yield response
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The part against the best reference of each row, with all three in the details."""
+        """Return the value against the best reference of each row, with all three in the details."""
         values, details = np.zeros(len(batch)), []
         blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
         for row, (response, references) in enumerate(_texts_of_rows(batch)):
@@ -123,7 +123,7 @@ class _BertScore(Metric):
         return Scores.of(values, undefined=undefined, details=details)
 
     def _matches(self, table: TokenTable, response: str, references: list[str]) -> list[_Match]:
-        """The response beside each reference that has tokens."""
+        """Match the response with each reference that has tokens."""
         weigh = _weights(table.frequencies, idf=self.idf)
         tokens = table.of(response) if response else None
         reference_tokens = [
@@ -139,7 +139,7 @@ class _BertScore(Metric):
         return BASELINES.get((_bare(token_model.name), token_model.layer))
 
     def _row(self, matches: list[_Match]) -> tuple[float, dict[str, JsonValue]]:
-        """The best of the references, part by part, raw or rescaled; and what it was made of."""
+        """Return the best value of the references, and the details."""
         if not matches:
             return 0.0, {}
         raw = {name: _best([getattr(match, name) for match in matches]) for name in Baseline._fields}
@@ -160,24 +160,23 @@ class BertScore(_BertScore):
 
     .. math:: F = 2 P R / (P + R)
 
-    where P and R are those of ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; if rescaled,
-    (F − b)/(1 − b), which is below 0 for what is less alike than unrelated texts. With several references,
-    the best. A blank response scores 0; where all references are blank, or no token weighs anything, the
-    value is undefined. Details hold precision, recall and F1, raw, and rescaled where a baseline is known.
+    P and R are ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; rescaled values (F − b)/(1 − b)
+    are negative for texts less alike than unrelated ones. The best of several references counts. A blank
+    response scores 0; undefined if all references are blank or no token has weight. Details hold precision,
+    recall and F1, raw, and rescaled if a baseline is known.
 
-    A text longer than the model reads is read in windows that overlap by half, nothing is cut off, and the
-    details say in how many. Limits: raw values of unrelated texts are far above 0, so compare ranks, or
-    rescale; "not" and a wrong number move it little.
+    Long texts are read in windows that overlap by half; the details hold their number. Limits: raw values of
+    unrelated texts are far above 0, so compare ranks, or rescale; "not" or a wrong number changes little.
 
     Attributes:
-        model: whose token vectors are compared. The one that agrees best with people is
-            ``torch:microsoft/deberta-xlarge-mnli`` (3 GB, layer 40).
-        layer: whose output is compared, counted from the embeddings, 0; null for the one recommended for the
-            model, or its last. A model in ONNX form has the last alone.
+        model: model of the token vectors. ``torch:microsoft/deberta-xlarge-mnli`` (3 GB, layer 40) agrees
+            best with people.
+        layer: layer of the vectors, 0 for the embeddings; null for the recommended or last one. ONNX models
+            have only the last.
         idf: whether a token weighs log((N + 1)/(df + 1)), where df of all N references of the data have it.
             Needs the whole data: `sgi run` or `sgi.evaluate`.
-        rescale: whether values count from what unrelated texts score.
-        baseline: precision, recall and F1 of unrelated texts, for a model whose are not known here.
+        rescale: whether to rescale values by the baseline.
+        baseline: precision, recall and F1 of unrelated texts, for a model without a built-in baseline.
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
@@ -202,9 +201,9 @@ class BertScorePrecision(_BertScore):
 
     .. math:: P = \sum_i w_i \max_j \max(0, x_i \cdot y_j) \,/\, \sum_i w_i
 
-    over the unit vectors x of the response's tokens and y of the reference's, with replacement. Marks around
-    a text, such as [CLS], weigh 0 and may be matched; every other token weighs 1, or its idf. Parameters,
-    range and statuses are those of ``bertscore``; with several references, the best precision.
+    x and y are the unit vectors of the tokens of response and reference. Special tokens such as [CLS] have
+    weight 0 but can be matched; other tokens have weight 1, or their idf. Parameters, range and statuses are
+    as for ``bertscore``.
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
@@ -223,9 +222,7 @@ class BertScoreRecall(_BertScore):
 
     .. math:: R = \sum_j w_j \max_i \max(0, x_i \cdot y_j) \,/\, \sum_j w_j
 
-    over the unit vectors x of the response's tokens and y of the reference's, with replacement. Marks around
-    a text, such as [CLS], weigh 0 and may be matched; every other token weighs 1, or its idf. Parameters,
-    range and statuses are those of ``bertscore``; with several references, the best recall.
+    Symbols are as for ``bertscore_precision``; parameters, range and statuses as for ``bertscore``.
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
@@ -241,15 +238,13 @@ class BertScoreRecall(_BertScore):
 def greedy_match(
     left: NDArray[np.float32], right: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """For each row the greatest cosine with a row of the other side, negative ones counted as 0.
+    """Return for each row the greatest cosine with a row of the other side, in [0, 1].
+
+    Negative cosines become 0. At most 4 MB of cosines are in memory at once.
 
     Args:
         left: unit rows, shape (n, d).
         right: unit rows, shape (m, d).
-
-    Returns:
-        The best of each left row, shape (n,), and of each right row, shape (m,); in [0, 1]. Whatever n and m,
-        no more than 4 MB of cosines are held at once.
 
     Source: Zhang et al. (2020), "BERTScore", section 3.
 
@@ -278,7 +273,7 @@ def _match(response: TextTokens | None, reference: TextTokens, weigh: _Weigh) ->
 
 
 def _weights(frequencies: TokenFrequencies | None, *, idf: bool) -> _Weigh:
-    """How much each token of a text weighs: 1 or its inverse document frequency, and marks nothing."""
+    """Return the weight function: 1 or the inverse document frequency, and 0 for special tokens."""
     if not idf:
         return lambda tokens: (~tokens.special).astype(np.float64)
     assert frequencies is not None  # noqa: S101 - the engine counts before it lets such a metric score
@@ -286,7 +281,7 @@ def _weights(frequencies: TokenFrequencies | None, *, idf: bool) -> _Weigh:
 
 
 def _weighted_mean(values: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
-    """In [0, 1]; NaN where nothing weighs anything."""
+    """Return the mean in [0, 1]; NaN if all weights are 0."""
     total = float(weights.sum())
     return min(1.0, float(weights @ values) / total) if total > 0 else math.nan
 
@@ -300,13 +295,13 @@ def _finite_or_none(values: Mapping[str, float]) -> dict[str, JsonValue]:
 
 
 def _texts_of_rows(batch: Batch) -> Iterator[tuple[str, list[str]]]:
-    """Each row's response, empty if blank, and those of its references that are not."""
+    """Return each row's response, empty if blank, and its references that are not blank."""
     for response, references in zip(batch.response, batch.references, strict=True):
         yield response if response.strip() else "", [text for text in references if text.strip()]
 
 
 def _bare(name: str) -> str:
-    """A model's name on the hub, however it is run."""
+    """Return a model's name on the hub, without the prefix."""
     bare = name.removeprefix("torch:")
     return _SAME_WEIGHTS.get(bare, bare)
 

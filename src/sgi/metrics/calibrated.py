@@ -1,4 +1,4 @@
-"""A metric read through a calibration: the probability of being grounded, and a verdict."""
+"""Converts a metric's score to a probability of being grounded and a verdict."""
 
 from __future__ import annotations
 
@@ -34,14 +34,11 @@ SPEC = MetricSpec(
 
 @dataclass(frozen=True)
 class Calibration:
-    """What labelled rows taught about a metric.
-
-    Thresholds and map are for values of which higher is better: those of the metric, negated where its lower
-    values are the better ones.
+    """Thresholds and probabilities of a metric, fitted on labelled rows.
 
     Attributes:
-        digest: tells calibrations apart.
-        higher_is_better: the metric's direction.
+        digest: identifies the calibration.
+        higher_is_better: the metric's direction; if False, thresholds and map expect negated values.
         thresholds: below which a row is flagged, by the length of its response in characters.
         probabilities: from such values to the probability of being grounded.
     """
@@ -52,16 +49,10 @@ class Calibration:
     probabilities: ProbabilityMap
 
     def applied(self, scores: Scores, batch: Batch) -> Scores:
-        """The probability of each row that has a score; a row without one keeps its status and reason.
+        """Convert the scores of the metric to probabilities.
 
-        Args:
-            scores: of the metric that was calibrated.
-            batch: their rows.
-
-        Returns:
-            Scores in [0, 1], whose details hold those of the metric, and ``score``, ``threshold`` (on the
-            metric's own scale; None where nothing can be flagged) and ``verdict``, ``flagged`` or ``passed``;
-            of details of the same name, these.
+        The details add ``score``, ``threshold`` (on the metric's scale; None if nothing can be flagged) and
+        ``verdict``, ``flagged`` or ``passed``. Rows without a score keep status and reason.
         """
         sign = 1.0 if self.higher_is_better else -1.0
         better = sign * scores.values
@@ -88,18 +79,18 @@ def _detail(score: float, threshold: float, *, flagged: bool) -> dict[str, JsonV
 
 @dataclass(frozen=True)
 class Calibrated(MetricWrapper):
-    r"""The probability that a response is grounded, from a metric's score and a calibration of it.
+    r"""The probability that a response is grounded, from a metric's score and its calibration.
 
     .. math:: P(grounded \mid s)
 
-    In [0, 1]. The details are those of the metric within, with the score, the threshold for responses of that
-    length, and the verdict: a score worse than its threshold is ``flagged``, any other ``passed``. Where the
-    metric has no value, nor has this; status and reason are the metric's. The probability is that of rows
-    like those the calibration was fitted on, and with their base rate; elsewhere it can be far off.
+    In [0, 1]. The details add the score, the threshold for the length of the response, and the verdict:
+    ``flagged`` if the score is worse than the threshold, else ``passed``. Rows without a value keep status
+    and reason of the metric. The probability holds for rows like those of the calibration, with their base
+    rate; elsewhere it can be far off.
 
     Attributes:
-        metric: the one within.
-        calibration: what was fitted on labelled rows.
+        metric: the metric to convert.
+        calibration: thresholds and probabilities, fitted on labelled rows.
 
     References: Platt (1999); Zadrozny and Elkan (2002); Vovk (2012).
 
@@ -141,12 +132,7 @@ class Calibrated(MetricWrapper):
 
 @dataclass(frozen=True)
 class CalibratedJudged(Calibrated, JudgedWrapper):
-    """The same for a metric that asks a judge; it asks what that one asks, so one call serves both.
-
-    Attributes:
-        metric: the metric that was calibrated.
-        calibration: what was fitted on labelled rows.
-    """
+    """The same for a judged metric; it shares the call of that metric."""
 
     metric: JudgedMetric[Any]
 
@@ -162,7 +148,7 @@ class CalibratedJudged(Calibrated, JudgedWrapper):
 
 
 def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated:
-    """The metric read through the calibration.
+    """Wrap a metric with a calibration.
 
     >>> from sgi.metrics.lexical import RougeL
     >>> from sgi.stats.conformal import LengthThresholds

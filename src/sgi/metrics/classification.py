@@ -1,4 +1,4 @@
-"""Answers in three classes: correct, wrong, and none given."""
+"""Classifies answers as correct, wrong or "don't know"."""
 
 from __future__ import annotations
 
@@ -44,12 +44,7 @@ class Judgement(ReplyModel):
 
 
 class Classified(BaseModel):
-    """What the judge said of an answer; nothing where it was not asked.
-
-    Attributes:
-        reasoning: why.
-        verdict: CORRECT or WRONG.
-    """
+    """What the judge said about an answer; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -93,7 +88,7 @@ comes first: one or two sentences that compare the two on the point that was ask
 
 @dataclass(frozen=True)
 class _Classification(JudgedMetric[Classified]):
-    """1 for answers of some class, else 0; a subclass says which class."""
+    """1 for answers of one class, else 0; subclasses choose the class."""
 
     phrases: Phrases = "whole"
     judgement: ClassVar = Classified
@@ -104,7 +99,7 @@ class _Classification(JudgedMetric[Classified]):
         check_choice("phrases", self.phrases, Phrases)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Classified:
-        """The judge's verdict, where the response gives an answer."""
+        """Ask for a verdict if the response gives an answer."""
         accepted = reference_section(sample)
         blank = not sample.response.strip()
         if not accepted or blank or _SAYS_SO[self.phrases](sample.response):
@@ -114,7 +109,7 @@ class _Classification(JudgedMetric[Classified]):
         return Classified(reasoning=reply.reasoning, verdict=reply.verdict)
 
     def score(self, judged: Judged[Classified], features: Features, /) -> Scores:
-        """Whether each row is of the class that counts; its class stands in the details."""
+        """Return 1 for rows of the class, with the class in the details."""
         del features
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
@@ -154,20 +149,18 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
 class AnswerClassification(_Classification):
     """Whether the response is correct, wrong, or says that it does not know.
 
-    The value is 1 for a correct answer, else 0, so that its mean is the accuracy; the class, ``correct``,
-    ``wrong`` or ``dont_know``, stands in the details and is counted for each run and group. In [0, 1].
+    The value is 1 for a correct answer, else 0, so its mean is the accuracy. The details hold the class:
+    ``correct``, ``wrong`` or ``dont_know``. Each run and group counts the classes.
 
-    First the response is searched for phrases of uncertainty, without a call. Else one call compares it with
-    all accepted answers: a reasoning, then CORRECT or WRONG and nothing else.
+    The metric first searches the response for phrases of uncertainty, without a call. Otherwise one call
+    compares it with all accepted answers. A blank response is wrong, without a call. If all accepted answers
+    are blank the row is undefined, unless the response says that it does not know.
 
-    A blank response is wrong, without a call: it does not even say that it does not know. If all accepted
-    answers are blank the row is undefined, unless the response says that it does not know.
-
-    Limits: the phrases are English; in other languages the judge decides, and calls a refusal wrong.
+    Limits: the phrases are English; in other languages the judge decides, and rates a refusal as wrong.
 
     Attributes:
-        phrases: ``whole``: a phrase must carry the answer, so that "the unknown soldier" and "I'm not sure,
-            but it was Paris" are answers; ``substring``: it may stand anywhere, as in document 002.
+        phrases: ``whole``: the phrase must be the answer, so "the unknown soldier" and "I'm not sure, but it
+            was Paris" are answers; ``substring``: it may occur anywhere, as in document 002.
 
     References: document 002, sections 9 to 11.
 
@@ -188,13 +181,9 @@ class AnswerClassification(_Classification):
 
 @dataclass(frozen=True)
 class CorrectAnswers(_Classification):
-    """1 where the response is correct, else 0: the share of correct answers.
+    """1 if the response is correct, else 0: the share of correct answers.
 
-    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
-    In {0, 1}.
-
-    Attributes:
-        phrases: as for ``answer_classification``.
+    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``.
 
     References: document 002, section 9.
 
@@ -212,13 +201,9 @@ class CorrectAnswers(_Classification):
 
 @dataclass(frozen=True)
 class WrongAnswers(_Classification):
-    """1 where the response is wrong, else 0: the share of wrong answers.
+    """1 if the response is wrong, else 0: the share of wrong answers; lower is better.
 
-    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
-    In {0, 1}; lower is better.
-
-    Attributes:
-        phrases: as for ``answer_classification``.
+    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``.
 
     References: document 002, section 10.
 
@@ -236,13 +221,10 @@ class WrongAnswers(_Classification):
 
 @dataclass(frozen=True)
 class DontKnowAnswers(_Classification):
-    """1 where the response says that it does not know, else 0: the share of such answers.
+    """1 if the response says that it does not know, else 0: the share of such answers.
 
-    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
-    In {0, 1}; lower is better, though saying so beats being wrong: read it beside ``wrong_answers``.
-
-    Attributes:
-        phrases: as for ``answer_classification``.
+    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``. Lower is better,
+    but "don't know" is better than a wrong answer: compare with ``wrong_answers``.
 
     References: document 002, section 11.
 

@@ -1,4 +1,4 @@
-"""Lexical metrics: how much of its wording a response shares with the reference."""
+"""Lexical metrics: how many words a response shares with the reference."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def _spec(name: str, citation: str) -> MetricSpec:
 
 @dataclass(frozen=True)
 class Bleu(Metric):
-    r"""BLEU of one response: n-gram precision up to four words, with a penalty for brevity.
+    r"""BLEU of one response: n-gram precision up to four words, with a brevity penalty.
 
     .. math:: \mathrm{BLEU} = \min(1, e^{1 - |ref| / |resp|}) \, \Big(\prod_{n \le N} p_n\Big)^{1/N}
 
-    N is 4, or the length of the response where that is shorter (effective order); a precision of zero is
-    smoothed exponentially. Tokens are those of WMT's ``13a``, case counts, and the whole text is compared.
+    N is 4, or the length of a shorter response (effective order). A precision of zero is smoothed
+    exponentially. Tokens are those of WMT's ``13a``; case counts.
 
-    In [0, 1]. With several references, the best. A blank response scores 0; where all references are blank
-    the value is undefined. Limit: ``13a`` splits at spaces and at ASCII punctuation, so that a sentence in
-    Chinese, Japanese or Thai is one or few tokens and a paraphrase there scores near 0.
+    In [0, 1]; the best of several references. A blank response scores 0; undefined if all references are
+    blank. Limit: ``13a`` splits at spaces and ASCII punctuation, so paraphrases in Chinese, Japanese or Thai
+    score near 0.
 
     References: Papineni et al. (2002), "BLEU: a Method for Automatic Evaluation of Machine Translation";
     Post (2018), "A Call for Clarity in Reporting BLEU Scores".
@@ -66,22 +66,22 @@ class Bleu(Metric):
     spec: ClassVar = _spec("bleu", "Papineni et al. (2002); tokens and smoothing of Post (2018)")
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """Sentence BLEU as sacrebleu counts it, against the best reference of each row."""
+        """Return the BLEU against the best reference of each row."""
         del features
         return best_reference(batch, _sentence_bleu(batch), comparable=not_blank(batch))
 
 
 @dataclass(frozen=True)
 class RougeL(Metric):
-    r"""ROUGE-L: the longest common subsequence of tokens, as an F-score.
+    r"""ROUGE-L: F-score of the longest common subsequence of tokens.
 
     .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R),\quad P = LCS/|resp|,\quad R = LCS/|ref|
 
-    In [0, 1]. With several references, the best. A response without tokens scores 0; where no reference has
-    tokens the value is undefined.
+    In [0, 1]; the best of several references. A response without tokens scores 0; undefined if no reference
+    has tokens.
 
     Attributes:
-        beta: how many times recall counts as much as precision; above 0.
+        beta: weight of recall relative to precision; above 0.
         tokenizer: ``rouge``, the letters a–z and digits, without a stemmer; or ``unicode``, any script.
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
@@ -104,7 +104,7 @@ class RougeL(Metric):
         object.__setattr__(self, "beta", float(self.beta))
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The F-score against the best reference of each row."""
+        """Return the F-score against the best reference of each row."""
         del features
         pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
         numbers = pairs.in_order.f_score(self.beta)
@@ -113,7 +113,7 @@ class RougeL(Metric):
 
 @dataclass(frozen=True)
 class _RougeLShare(Metric):
-    """A share of the longest common subsequence; a subclass says of which text."""
+    """The longest common subsequence as a share of one text; subclasses choose the text."""
 
     tokenizer: Tokenizer = "rouge"
     _part: ClassVar[str]
@@ -122,7 +122,7 @@ class _RougeLShare(Metric):
         _check_tokenizer(self.tokenizer)
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The share against the best reference of each row."""
+        """Return the share against the best reference of each row."""
         del features
         pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
         numbers: NDArray[np.float64] = getattr(pairs.in_order, self._part)
@@ -131,13 +131,9 @@ class _RougeLShare(Metric):
 
 @dataclass(frozen=True)
 class RougeLPrecision(_RougeLShare):
-    """ROUGE-L precision: the share of the response's tokens in the longest common subsequence.
+    """ROUGE-L precision: share of the response's tokens in the longest common subsequence.
 
-    In [0, 1]. With several references, the best precision. A response without tokens scores 0; where no
-    reference has tokens the value is undefined.
-
-    Attributes:
-        tokenizer: ``rouge``, the letters a–z and digits; or ``unicode``, any script.
+    In [0, 1]. ``tokenizer``, several references and undefined rows are as for ``rouge_l``.
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
@@ -154,13 +150,9 @@ class RougeLPrecision(_RougeLShare):
 
 @dataclass(frozen=True)
 class RougeLRecall(_RougeLShare):
-    """ROUGE-L recall: the share of the reference's tokens in the longest common subsequence.
+    """ROUGE-L recall: share of the reference's tokens in the longest common subsequence.
 
-    In [0, 1]. With several references, the best recall. A response without tokens scores 0; where no
-    reference has tokens the value is undefined.
-
-    Attributes:
-        tokenizer: ``rouge``, the letters a–z and digits; or ``unicode``, any script.
+    In [0, 1]. ``tokenizer``, several references and undefined rows are as for ``rouge_l``.
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
@@ -177,10 +169,10 @@ class RougeLRecall(_RougeLShare):
 
 @dataclass(frozen=True)
 class SquadExactMatch(Metric):
-    """Whether the response is an accepted answer, after SQuAD's normalisation.
+    """1 if the response equals an accepted answer after SQuAD's normalisation, else 0.
 
-    1 or 0. Case, ASCII punctuation, articles and white space do not count, so that "A" and "the" are the
-    same answer, as in the official script. A blank response scores 0.
+    Case, ASCII punctuation, articles and white space do not count, as in the official script, so "A" equals
+    "the". A blank response scores 0.
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
@@ -194,7 +186,7 @@ class SquadExactMatch(Metric):
     spec: ClassVar = _spec("squad_em", "Rajpurkar et al. (2016), v1.1")
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """1 where the response equals one of the references."""
+        """Return 1 where the response equals one of the references."""
         del features
         # "A" normalises to nothing, and still is an answer: only what was blank before is none.
         pairs = pairs_of(batch, normalise_answer)
@@ -206,10 +198,10 @@ class SquadExactMatch(Metric):
 
 @dataclass(frozen=True)
 class SquadTokenF1(Metric):
-    """F1 of the words that response and accepted answer share, after SQuAD's normalisation.
+    """F1 of the words that response and reference share, after SQuAD's normalisation.
 
-    In [0, 1]; a word counts as often as both have it. With several references, the best. A response of which
-    nothing is left after normalisation scores 0; where that holds of all references the value is undefined.
+    In [0, 1]; the best of several references. A response that is empty after normalisation scores 0;
+    undefined if all references are.
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
@@ -223,7 +215,7 @@ class SquadTokenF1(Metric):
     spec: ClassVar = _spec("squad_token_f1", "Rajpurkar et al. (2016), v1.1")
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The F1 against the best reference of each row."""
+        """Return the F1 against the best reference of each row."""
         del features
         pairs = pairs_of(batch, normalise_answer)
         return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NOTHING_LEFT)
@@ -233,9 +225,9 @@ class SquadTokenF1(Metric):
 class ContentF1(Metric):
     r"""F1 of the content words that response and reference share, in any order.
 
-    Content words are casefolded ``\w+`` of three characters or more that are not all digits; a word counts
-    as often as both have it. In [0, 1]. With several references, the best. A response without content words
-    scores 0; where no reference has any the value is undefined.
+    Content words are casefolded ``\w+`` with at least three characters that are not all digits. In [0, 1];
+    the best of several references. A response without content words scores 0; undefined if no reference has
+    any.
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
@@ -249,7 +241,7 @@ class ContentF1(Metric):
     spec: ClassVar = _spec("content_f1", "multiset F1 over content words")
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The F1 against the best reference of each row."""
+        """Return the F1 against the best reference of each row."""
         del features
         pairs = pairs_of(batch, content_words)
         return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NO_CONTENT)
@@ -261,9 +253,9 @@ class LexicalAggregate(Metric):
 
     .. math:: 0.30\,\mathrm{BLEU} + 0.40\,\mathrm{ROUGE_L} + 0.20\,\mathrm{content\ F1} + 0.10\,\mathrm{EM}
 
-    In [0, 1]. Each part takes its own best reference. A part without a value ("1889" has no content word) is
-    left out and the weights of the others are raised in proportion; the details hold every part, None where
-    it was left out. No value where all references are blank or no part has one. A blank response scores 0.
+    In [0, 1]. Each part uses its own best reference. A part without a value is left out and the other weights
+    are scaled up; the details hold every part. Undefined if all references are blank or no part has a value.
+    A blank response scores 0.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> from sgi.kernel.features import Features
@@ -278,7 +270,7 @@ class LexicalAggregate(Metric):
     )
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The weighted mean of the parts there are; all stand in the details."""
+        """Return the weighted mean of the parts, with all parts in the details."""
         parts = {kind.spec.name: kind().score(batch, features) for kind in _WEIGHTS}
         values = np.array([part.values for part in parts.values()])
         weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
@@ -304,7 +296,7 @@ def _check_tokenizer(tokenizer: str) -> None:
 
 
 def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
-    """BLEU in [0, 1] of each reference's pair, from counts of whole columns; to the bit that of sacrebleu."""
+    """Return the BLEU of each pair in [0, 1], bit-equal to sacrebleu."""
     pairs = pairs_of(batch, mteval_words)
     tokens = grams = pairs.tokens
     common, total = [], []
@@ -319,14 +311,7 @@ def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
 
 
 def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, reference: int) -> float:
-    """BLEU in [0, 1] of one pair; rounding may lift a perfect score above 1 by an ulp.
-
-    Args:
-        common: n-grams that both texts have, by order.
-        total: n-grams of the response, by order.
-        response: its length in tokens.
-        reference: its length in tokens.
-    """
+    """Return the BLEU of one pair from n-gram counts by order and lengths in tokens."""
     if not any(common):
         return 0.0
     smoothing, logs = 1.0, []

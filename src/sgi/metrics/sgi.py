@@ -1,4 +1,4 @@
-"""The semantic grounding index and its angles as metrics of a batch."""
+"""The semantic grounding index and its angles as metrics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VERBATIM_COPY = "verbatim_copy"
 
 @dataclass(frozen=True)
 class _OfPassages(Metric[CompleteRows]):
-    """A value of question, passages and response; a subclass says which."""
+    """Base of metrics of question, passages and response."""
 
     passages: Passages = "max"
     _always: ClassVar[bool] = False  # whether a passage that is the question again has a value too
@@ -63,12 +63,12 @@ class _OfPassages(Metric[CompleteRows]):
 
     @abstractmethod
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
-        """The value of each response with each of its passages."""
+        """Return the value of each response with each of its passages."""
 
     def _details(
         self, rows: CompleteRows, angles: PassageAngles, _vectors: VectorTable
     ) -> list[dict[str, JsonValue]]:
-        """The angles of each row and the passage that counts."""
+        """Return the angles of each row and the passage that counts."""
         theta_rc = self._aggregate(angles, angles.theta_rc).tolist()
         theta_qc = self._aggregate(angles, angles.theta_qc).tolist()
         chosen = rows.positions[angles.passage[angles.nearest]].tolist()
@@ -92,27 +92,23 @@ class SemanticGroundingIndex(_OfPassages):
 
     .. math:: \mathrm{SGI} = \theta(r, q) / (\theta(r, c) + \varepsilon), \quad \varepsilon = 10^{-8}
 
-    SGI > 1 exactly where cos(r,c) > cos(r,q). It measures engagement with the context, not truth. A ratio in
-    [0, ∞), higher = more grounded.
+    A ratio in [0, ∞), higher = more grounded; above 1 exactly if cos(r,c) > cos(r,q). It measures engagement
+    with the context, not truth.
 
-    θ(r,c) is at least 0.01 rad: below that the response is a verbatim copy of its passage. SGI is therefore
-    at most π/0.01 ≈ 314. The mean over rows is that of SGI/(1 + SGI), converted back.
+    θ(r,c) is at least 0.01 rad, so SGI is at most π/0.01 ≈ 314; a smaller angle means that the response is a
+    verbatim copy of a passage. The mean over rows is that of SGI/(1 + SGI), converted back.
 
-    Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. No value where
-    question, response or all passages are blank, or where every passage equals the question.
+    Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. No value if
+    the question, the response or all passages are blank, or if every passage equals the question.
 
-    Details: the angles of the row; ``passage``, the index of the one that counts (None for ``mean`` and
-    ``joined``); ``passages``, the SGI of each passage or None (None as a whole for ``joined``);
-    ``sentences``, text and SGI of each sentence of the response, over the same passages in the same way; and
-    ``verbatim_copy``, true where the response is a copy of a passage that counts, absent elsewhere.
+    Details: the angles; ``passage``, the index of the passage that counts (None for ``mean`` and ``joined``);
+    ``passages``, the SGI of each passage or None; ``sentences``, text and SGI of each sentence of the
+    response; and ``verbatim_copy``, only if the response copies a passage that counts.
 
     Attributes:
-        passages: ``max`` takes the passage with the greatest SGI, which is the one nearest the response;
-            ``mean`` the mean over passages; ``joined`` one text of all passages, a blank line between them.
-        sentences: whether each sentence is scored too, which costs one embedding a sentence.
-
-    Raises:
-        ValueError: a parameter has another value.
+        passages: ``max`` uses the passage with the greatest SGI, the one nearest the response; ``mean`` the
+            mean over passages; ``joined`` one text of all passages, separated by blank lines.
+        sentences: whether to score each sentence too, at the cost of one embedding a sentence.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3.
 
@@ -174,15 +170,8 @@ class BoundedGroundingIndex(_OfPassages):
 
     .. math:: (\theta(r, q) - \theta(r, c)) / \theta(q, c)
 
-    Positive exactly where SGI is above 1. By the triangle inequality it lies in [−1, 1]; a pure number,
-    higher = more grounded. Passages, blanks and rows without value are as for ``sgi``; ``max`` takes the
-    same passage as ``sgi``, the one nearest the response.
-
-    Attributes:
-        passages: ``max``, ``mean`` or ``joined``, as for ``sgi``.
-
-    Raises:
-        ValueError: a parameter has another value.
+    Positive exactly if SGI is above 1; higher = more grounded. The triangle inequality keeps it in [−1, 1].
+    ``passages``, blank texts and rows without value are as for ``sgi``.
 
     Source: the triangle inequality, arXiv:2512.13771, equation 4.
 
@@ -202,15 +191,8 @@ class BoundedGroundingIndex(_OfPassages):
 class ResponseContextAngle(_OfPassages):
     """Angle between response and context, in radians; the denominator of SGI.
 
-    θ(r,c), in [0, π]; smaller is better. It is the angle in the details of ``sgi``, of the same passage, and
-    therefore needs the question too: a passage that equals the question counts only if there is no other. No
-    value where question, response or all passages are blank.
-
-    Attributes:
-        passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
-
-    Raises:
-        ValueError: a parameter has another value.
+    θ(r,c), in [0, π]; smaller is better. It is the angle in the details of ``sgi``, for the same passage, so
+    it needs the question too. ``passages`` and rows without value are as for ``sgi``.
 
     Source: Marín (2025), arXiv:2512.13771, equation 2.
 
@@ -231,15 +213,9 @@ class ResponseContextAngle(_OfPassages):
 class QuestionContextAngle(_OfPassages):
     """Angle between question and context, in radians; it bounds SGI.
 
-    θ(q,c), in [0, π]. It bounds how far SGI can be from 1. It describes the retrieval, not the answer: it is
-    marked higher = better only because a wider angle leaves SGI a wider range. It is the angle in the details
-    of ``sgi``, of the same passage, and therefore needs the response too.
-
-    Attributes:
-        passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
-
-    Raises:
-        ValueError: a parameter has another value.
+    θ(q,c), in [0, π]. It describes the retrieval, not the answer: a wider angle leaves SGI a wider range, so
+    it is marked higher = better. It is the angle in the details of ``sgi``, for the same passage, so it needs
+    the response too. ``passages`` is as for ``sgi``.
 
     Source: Marín (2025), arXiv:2512.13771, equations 2 and 4.
 
@@ -260,8 +236,8 @@ class QuestionContextAngle(_OfPassages):
 class ResponseQuestionAngle(Metric):
     """Angle between response and question, in radians; the numerator of SGI.
 
-    θ(r,q), in [0, π]. It is marked higher = better because SGI grows with it. By itself it is not a verdict,
-    and it depends strongly on the length of the response.
+    θ(r,q), in [0, π]. It is marked higher = better because SGI grows with it. By itself it does not show
+    quality, and it depends strongly on the length of the response.
 
     Source: Marín (2025), arXiv:2512.13771, equation 2.
 
@@ -274,12 +250,12 @@ class ResponseQuestionAngle(Metric):
     )
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Questions and responses of the rows where neither is blank."""
+        """List questions and responses of the rows where neither is blank."""
         rows = question_and_response(batch.question, batch.response)
         return chain((batch.question[row] for row in rows), (batch.response[row] for row in rows))
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """The angle of each row."""
+        """Return the angle of each row."""
         vectors = features.vectors
         rows = question_and_response(batch.question, batch.response)
         values = np.full(len(batch), np.nan)
@@ -290,7 +266,7 @@ class ResponseQuestionAngle(Metric):
 
 
 def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonValue]:
-    """The SGI of each passage of each row where it stood, None for those without."""
+    """Return the SGI of each passage at its index in the row, None for passages without one."""
     numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
     places = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
     for row, at in enumerate(rows.kept):
@@ -301,7 +277,7 @@ def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonV
 
 
 def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
-    """JSON's numbers, None where there is none."""
+    """Convert undefined values to None for JSON."""
     return [
         value if is_defined else None
         for value, is_defined in zip(values.tolist(), defined.tolist(), strict=True)
