@@ -1,4 +1,4 @@
-"""Recognises which column of a table, or key of an object, holds which field of a sample."""
+"""Detect which column of a table, or key of an object, holds which field of a sample."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.io.mapping import Source
 
 Pairs = tuple[tuple[str, str], ...]
-"""A checked mapping: pairs of a field and the text that says where its value is (see `sgi.io.mapping`)."""
+"""A checked mapping: pairs of a field and its source (see `sgi.io.mapping`)."""
 
 _INVERTED = ("hallucination", "is_hallucination", "hallucinated", "is_hallucinated")
 
@@ -76,7 +76,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "label": ("label", "is_grounded", "grounded", "is_correct", *_INVERTED),
     "metadata": ("metadata", "meta"),
 }
-"""Field → the column names that mean it, in order of preference. Case, spaces and hyphens do not matter."""
+"""Field → its accepted column names, in order of preference. Case, spaces and hyphens do not matter."""
 
 _SCORABLE = {"question", "contexts", "response", "reference", "alternatives"}
 _JOINABLE = ("contexts", "reference", "alternatives")
@@ -84,10 +84,10 @@ _PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", 
 _NO_COLUMNS: frozenset[str] = frozenset()
 _SHOWN = 20
 _COMPARED = 1000
-"""So many columns are compared with a misspelt name: each comparison takes long."""
+"""How many columns are compared with a misspelt name; each comparison is slow."""
 _KNOWN = frozenset(known for names in NAMES.values() for known in names)
 UNNAMED = "Unnamed: 0"
-"""What pandas calls a first column without a name when it reads it back: the index of a frame."""
+"""How pandas names the index of a frame when it reads it back."""
 _INDEX = re.compile(rf"{UNNAMED}(\.\d+)?")
 
 
@@ -96,13 +96,13 @@ class Plan:
     """How the columns of a row become the fields of a sample.
 
     Attributes:
-        fields: field → its column, or the text of the mapping where `composed` has the field.
-        inverted: whether the label's column says the reverse, as ``hallucination`` does.
-        pair: the columns of the right and the hallucinated answer, where a row holds both.
-        spare: the columns that go into the metadata.
-        composed: field → the parts of its value, where the mapping joins columns or leads into one.
-        unused: column → the field it could have been; these are spare.
-        index: the columns that hold the index of a pandas frame; they are left out.
+        fields: field → its column, or the text of the mapping if `composed` has the field.
+        inverted: the label's column means the reverse, as ``hallucination`` does.
+        pair: the columns of the right and the hallucinated answer, if a row holds both.
+        spare: columns that go into the metadata.
+        composed: field → the parts of its value, if the mapping joins several.
+        unused: spare column → the field that it could have been.
+        index: columns that hold a pandas index; they are ignored.
     """
 
     fields: Mapping[str, str]
@@ -114,21 +114,17 @@ class Plan:
     index: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns that a field takes as a whole."""
+        """Return the columns that a field uses completely."""
         if name in self.composed:
             return tuple(source.column for source in self.composed[name] if not source.path)
         return (self.fields[name],) if name in self.fields else ()
 
 
 def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
-    """The user's mapping of fields, checked.
+    """Check the user's mapping of fields. Raises UnknownNameError or UsageError.
 
     >>> checked_mapping({"question": "ask"})
     (('question', 'ask'),)
-
-    Raises:
-        UnknownNameError: no such field; says which come near.
-        UsageError: a column's name is not text.
     """
     pairs = tuple((columns or {}).items())
     for name, column in pairs:
@@ -143,22 +139,15 @@ def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
 # Few key sets repeat over a whole file; a small cache keeps hostile files from filling the memory.
 @lru_cache(maxsize=32)
 def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str] = _NO_COLUMNS) -> Plan:
-    """The plan for rows that have these columns.
+    """Plan how rows with these columns are read.
 
-    A mapped field takes what the mapping says and nothing else. For the rest the first name in `NAMES` wins;
-    columns that no field takes are spare.
-
-    Args:
-        columns: the columns of the row.
-        mapping: from `checked_mapping`.
-        null: columns that hold nothing; used only where no other column means the field.
+    A mapped field uses its mapping only. For other fields the first name in `NAMES` wins. Columns in
+    ``null`` hold nothing: they are used only if no other column matches the field. Raises DataError without
+    a place if no column is recognised, or a name is not text.
 
     >>> plan = recognise(("Query", "answer", "source"))
     >>> dict(plan.fields), plan.spare
     ({'question': 'Query', 'response': 'answer'}, ('source',))
-
-    Raises:
-        DataError: no column is recognised, or a name is not text; place unknown.
     """
     for column in columns:
         if not isinstance(column, str):
@@ -193,7 +182,7 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
 
 
 def known_name(column: object) -> str | None:
-    """The name in `NAMES` that a column has but for case, spaces and hyphens; None where it has none.
+    """Return the name in `NAMES` that equals a column's name without case, spaces and hyphens, or None.
 
     >>> known_name("Ground-Truth"), known_name("source")
     ('ground_truth', None)
@@ -204,17 +193,16 @@ def known_name(column: object) -> str | None:
 
 @lru_cache(maxsize=32)
 def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, ...], ...]:
-    """Of each field that several columns could be, these columns in order of preference."""
+    """List, for each field that matches several columns, these columns in order of preference."""
     named = tuple(column for column in columns if isinstance(column, str))
     return tuple(found for found in _candidates(named, mapping).values() if len(found) > 1)
 
 
 def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
-    """Check the columns of a table, which are all known beforehand.
+    """Check the header of a table.
 
-    Raises:
-        DataError: a name is blank or occurs twice, a mapped column is missing, or none is recognised;
-            place unknown.
+    Raises DataError (without a place) if a name is blank or occurs twice, a mapped column is missing, or
+    none is recognised.
     """
     seen: set[str] = set()
     for position, column in enumerate(header, 1):
@@ -234,13 +222,7 @@ def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
 def missing_mapped(
     columns: Sequence[str], missing: Sequence[str], reasons: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Raise a DataError for the first part of a mapping that is missing, if any is.
-
-    Args:
-        columns: the columns there are.
-        missing: parts of the mapping that no row has.
-        reasons: why a path leads to nothing, as far as it is known.
-    """
+    """Raise a DataError for the first missing part of a mapping. ``reasons`` says why a path has no value."""
     for part in missing[:1]:
         if part in reasons:
             raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
@@ -250,7 +232,7 @@ def missing_mapped(
 
 
 def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
-    """The error of a row in which no column is known."""
+    """Build the error of a row without a known column."""
     missing = [
         f"{part!r} (mapped to {name})"
         for name, text in mapping
@@ -265,7 +247,7 @@ def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
 
 
 def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:
-    """Field → the columns that could be it, in order of preference; none for fields that are mapped."""
+    """List, for each field that is not mapped, its possible columns in order of preference."""
     by_name = _by_name(columns)
     wanted = dict(mapping)
     found = (source for text in wanted.values() for source in resolve(text, columns).values())
@@ -279,7 +261,7 @@ def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str
 
 
 def _composed(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source, ...]]:
-    """Field → the parts of a mapping that the row has; fields of which it has none are left out."""
+    """Return field → the parts of its mapping that the row has; fields without any are left out."""
     composed = {}
     for name, text in mapping:
         sources = tuple(source for source in resolve(text, columns).values() if source is not None)
@@ -292,7 +274,7 @@ def _composed(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Sourc
 
 
 def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
-    """Normal name → column; a column written in the normal way goes before its variants."""
+    """Return normal name → column; a column that has the normal name wins over its variants."""
     by_name: dict[str, str] = {}
     for column in sorted(columns, key=lambda column: column != _normal(column)):
         by_name.setdefault(_normal(column), column)
@@ -300,7 +282,7 @@ def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _pair(by_name: Mapping[str, str]) -> tuple[str, str] | None:
-    """The two answers of a row of HaluEval."""
+    """Return the columns of the two answers of a HaluEval row."""
     found = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
     return next(((by_name[right], by_name[wrong]) for right, wrong in found), None)
 
@@ -315,17 +297,11 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = False) -> Mapping[str, Any]:
-    """The row with lists of passages or answers and metadata objects read from the texts that hold them.
+    """Parse the cells of a table row that hold lists or objects as text.
 
-    Tables without lists hold them as JSON, or as Python and NumPy print them (which is what pandas writes).
-
-    Args:
-        values: the row.
-        plan: how its columns become fields.
-        blank_response: whether an absent response is an empty answer, as in CSV, which has no null.
-
-    Raises:
-        DataError: a printed list was cut off or shortened; names field and column.
+    Such cells hold JSON, or what Python and NumPy print (which is what pandas writes). ``blank_response``
+    reads an absent response as an empty answer, for CSV, which has no null. Raises DataError with field and
+    column if a printed list was shortened.
     """
     read: dict[str, Any] = {}
     for name in _JOINABLE:
@@ -341,7 +317,7 @@ def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = F
 
 
 def _list_in(cell: str, name: str, column: str) -> Any:
-    """The list of texts a cell holds, or else its text."""
+    """Parse a list of texts; return other text unchanged."""
     try:
         value = read_list(cell)
     except ValueError as error:
@@ -352,7 +328,7 @@ def _list_in(cell: str, name: str, column: str) -> Any:
 
 
 def _object_in(cell: str) -> Any:
-    """The JSON object a cell holds, or else its text."""
+    """Parse a JSON object; return other text unchanged."""
     try:
         value = json.loads(cell)
     except (ValueError, RecursionError):

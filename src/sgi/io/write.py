@@ -1,4 +1,4 @@
-"""Writes rows of results into a file that is there whole or not at all."""
+"""Write rows of results into a file atomically."""
 
 from __future__ import annotations
 
@@ -29,43 +29,39 @@ if TYPE_CHECKING:
 _FORMULA = frozenset("=+-@\N{MINUS SIGN}")
 _BREAKS = ("\t", "\r", "\n")
 _IGNORED = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-"""Categories of characters that can be removed from the beginning of a cell."""
+"""Unicode categories that spreadsheets can remove from the beginning of a cell."""
 _MARK = "'"
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-"""The kinds of file that can be written."""
+"""The file suffixes that can be written."""
 
 _BATCH = 4096
 _INT64 = 2**63
 
 
 class RowWriter(Protocol):
-    """Takes rows as they come."""
+    """Writes rows one batch after the other."""
 
     def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
-        """Write these rows after the others."""
+        """Append these rows."""
 
 
 @contextmanager
 def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
-    r"""A writer of rows into a file: JSON lines, CSV or Parquet, by its suffix.
+    r"""Open a writer of rows: JSON lines, CSV or Parquet, by the suffix.
 
-    The rows go into a temporary file in the same folder, which takes the place of ``path`` when the block
-    ends well; an exception leaves everything as it was. Numbers that are not finite are written as null. In
-    CSV, lists and objects are JSON, and a text that a spreadsheet would run as a formula is preceded by an
-    apostrophe, which stays when SGI reads the file; see `escape_formula`. In Parquet, a column of
-    objects or of several kinds is JSON text.
+    The rows go into a temporary file in the same folder, which replaces ``path`` when the block ends without
+    an exception. Numbers that are not finite become null. In CSV, lists and objects are JSON, and
+    `escape_formula` protects texts. In Parquet, a column of objects or of several types is JSON text.
+
+    Raises UsageError for a path that cannot be written or an unknown suffix, MissingExtraError for Parquet
+    without pyarrow, DataError if writing fails (the disk is full).
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with open_writer(Path(folder, "out.jsonl")) as out:
     ...         out.write([{"id": "1", "sgi": 1.25}])
     ...     Path(folder, "out.jsonl").read_text()
     '{"id":"1","sgi":1.25}\n'
-
-    Raises:
-        UsageError: the folder is missing, the path cannot be a file, or the suffix is not known.
-        MissingExtraError: Parquet without pyarrow.
-        DataError: the file cannot be written, as when the disk is full.
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
@@ -83,21 +79,17 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """See that rows can be written there, before there are any; raises what `open_writer` would."""
+    """Check that rows can be written there; raises what `open_writer` would raise."""
     _checked_suffix(Path(path))
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file that is there whole or not at all; one that is there is replaced.
+    """Write or replace a file atomically. Raises UsageError or DataError as `open_writer` does.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder, "page.md"), b"# Run")
     ...     Path(folder, "page.md").read_bytes()
     b'# Run'
-
-    Raises:
-        UsageError: the folder is missing, or the path cannot be a file.
-        DataError: the file cannot be written, as when the disk is full.
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
@@ -107,12 +99,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write a file from its parts, as they come; it is there whole or not at all.
-
-    Raises:
-        UsageError: the folder is missing, or the path cannot be a file.
-        DataError: the file cannot be written, as when the disk is full.
-    """
+    """Write a file atomically from a stream of chunks. Raises as `write_whole` does."""
     name = os.fspath(path)
     check_place(path)
     with replacing_file(Path(os.path.realpath(name)), errors=partial(_translate_errors, name)) as stream:
@@ -122,11 +109,7 @@ def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """See that a file can stand there, before there is anything to write.
-
-    Raises:
-        UsageError: the folder is missing, or the path cannot be a file.
-    """
+    """Raise a UsageError if the folder is missing or the path cannot be a file."""
     target = Path(os.path.realpath(path))
     with _translate_errors(os.fspath(path)):
         if not target.parent.is_dir():
@@ -136,12 +119,11 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def escape_formula(text: str) -> str:
-    r"""The text, with an apostrophe before it if a spreadsheet could run it.
+    r"""Prefix a text with an apostrophe if a spreadsheet could run it as a formula.
 
-    A spreadsheet takes a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``. Some first remove
-    white space and characters without a width, and some take full-width forms of these signs for the signs.
-    A text that begins with apostrophes and then with such a formula gets one more, so that no two texts are
-    written alike: the text is what is left without the first apostrophe.
+    A formula begins with ``=``, ``+``, ``-`` or ``@``, perhaps in full-width form, perhaps after white space
+    or zero-width characters. A text of apostrophes and then a formula gets one more, so that removing one
+    apostrophe restores every text.
 
     >>> [escape_formula(text) for text in ("=1+1", "1+1", " \u200b＝1", "'=1", "'tis")]
     ["'=1+1", '1+1', "' \u200b＝1", "''=1", "'tis"]
@@ -161,7 +143,7 @@ def _is_formula(text: str) -> bool:
 
 
 def json_line(row: Mapping[str, JsonValue]) -> bytes:
-    r"""A row as a line of JSON, also where it holds whole numbers beyond 64 bits.
+    r"""Encode a row as a line of JSON; integers may exceed 64 bits.
 
     >>> json_line({"n": 2**70})
     b'{"n":1180591620717411303424}\n'
@@ -173,7 +155,7 @@ def json_line(row: Mapping[str, JsonValue]) -> bytes:
 
 
 def csv_lines(rows: Iterable[Iterable[JsonValue]]) -> bytes:
-    r"""Rows as lines of CSV, with the cells that `open_writer` writes.
+    r"""Encode rows as lines of CSV, with the cells that `open_writer` writes.
 
     >>> csv_lines([["id", "sgi"], ["=1", 0.5], [None, [1]]])
     b"id,sgi\r\n'=1,0.5\r\n,[1]\r\n"
@@ -184,7 +166,7 @@ def csv_lines(rows: Iterable[Iterable[JsonValue]]) -> bytes:
 
 
 class _Lines:
-    """JSON lines, written as they come."""
+    """Writes JSON lines at once."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self.stream = stream
@@ -206,7 +188,7 @@ class _Lines:
 
 
 class _Table:
-    """Rows that wait on disk until all columns, and what they hold, are known."""
+    """Keeps rows on disk until all columns and their types are known."""
 
     def __init__(self, lines: _Lines) -> None:
         self.lines = lines
@@ -216,7 +198,7 @@ class _Table:
         self.lines.write(self._noted(rows))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """All rows again."""
+        """Read all rows again."""
         self.lines.stream.seek(0)
         return map(orjson.loads if self.lines.plain else json.loads, self.lines.stream)
 
@@ -228,7 +210,7 @@ class _Table:
 
 
 def _kind(value: JsonValue) -> str:
-    """What a Parquet column must hold for this value."""
+    """Return the Parquet column type of a value."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "null"
     if isinstance(value, bool):
@@ -298,7 +280,7 @@ def _encodable(text: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The value with null for every number that is not finite."""
+    """Replace numbers that are not finite with None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -307,7 +289,7 @@ def _finite(value: Any) -> Any:
 
 
 def _checked_suffix(path: Path) -> str:
-    """The suffix, once it is known that a file can stand there."""
+    """Check the path and return its suffix."""
     suffix = path.suffix.casefold()
     if suffix not in SUFFIXES:
         hint = f"It can be {', '.join(SUFFIXES)}."
@@ -320,7 +302,7 @@ def _checked_suffix(path: Path) -> str:
 
 @contextmanager
 def _close_quietly(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Close at the end; a failure to flush what is thrown away hides no other error."""
+    """Close at the end; ignore a failed flush, so that it does not hide another error."""
     try:
         yield stream
     finally:
@@ -330,7 +312,6 @@ def _close_quietly(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Turn the system's errors into ours."""
     try:
         yield
     except OSError as error:

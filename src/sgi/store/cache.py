@@ -1,4 +1,4 @@
-"""Caches of bytes by key: one in a SQLite file that processes share, one in memory, one in bounded memory."""
+"""Caches of bytes by key: in a SQLite file that processes share, in memory, and in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB N
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
 _FORK_SECONDS = 5.0
-"""How long a fork waits for threads that use a cache; a longer one is left behind in the child."""
+"""How long a fork waits for threads that use a cache. After that, the child leaves the connection open."""
 _ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
 _DISK_TROUBLE = ("disk is full", "No space left", "disk I/O error", "Input/output error")
 _DISK = "Check the disk and its free space; what the cache held before is kept."
@@ -33,7 +33,7 @@ _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cach
 
 
 class CacheStats(NamedTuple):
-    """How much a cache holds."""
+    """The size of a cache."""
 
     path: Path
     entries: int
@@ -41,7 +41,7 @@ class CacheStats(NamedTuple):
 
 
 def default_cache_path(name: str = "vectors.db") -> Path:
-    """The path of a cache file: in ``SGI_CACHE_DIR``, else in the user's cache folder.
+    """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder.
 
     >>> default_cache_path("replies.db").name
     'replies.db'
@@ -53,7 +53,7 @@ def default_cache_path(name: str = "vectors.db") -> Path:
 
 
 class MemoryCache:
-    """A cache that ends with the process.
+    """A cache that lives as long as the process.
 
     >>> cache = MemoryCache()
     >>> cache.put_many({b"key": b"value"})
@@ -65,24 +65,16 @@ class MemoryCache:
         self._values: dict[bytes, bytes] = {}
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
-        """The values there are, by key."""
+        """Return the known values by key."""
         return {key: self._values[key] for key in keys if key in self._values}
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Keep these values."""
+        """Store these values."""
         self._values.update(items)
 
 
 class BoundedCache:
-    """A cache that ends with the process and never outgrows its bound: what was used longest ago goes first.
-
-    Threads may share it.
-
-    Args:
-        most: bytes it may take, those of keys, values and the objects around them.
-
-    Raises:
-        ValueError: the bound is not above 0.
+    """A thread-safe LRU cache in memory of at most ``most`` bytes, with keys and object overhead.
 
     >>> cache = BoundedCache(most=600)
     >>> for key in (b"a", b"b", b"c"):
@@ -100,7 +92,7 @@ class BoundedCache:
         self._lock = Lock()
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
-        """The values there are, by key; they count as just used."""
+        """Return the known values by key; they count as just used."""
         with self._lock:
             found = {key: self._values[key] for key in keys if key in self._values}
             for key in found:
@@ -108,7 +100,7 @@ class BoundedCache:
             return found
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Keep these values, as far as the bound allows."""
+        """Store these values, as far as the bound allows."""
         with self._lock:
             for key, value in items.items():
                 self._drop(key)
@@ -127,17 +119,11 @@ def _size(key: bytes, value: bytes) -> int:
 
 
 class SqliteCache:
-    """A cache in one file, used by several threads and processes at once.
+    """A cache in one file that threads and processes share.
 
-    A write that fails is an error and never passes in silence: a full disk is worth knowing.
-
-    Args:
-        path: the file; it is made, with its folder, if it isn't there. Only the user may read them.
-        durable: whether what was put is on the disk when `put_many` returns, so that a power loss does not
-            take it. Otherwise a power loss can take the last writes.
-
-    Raises:
-        StoreError: the place cannot be written, or the file is something else.
+    The file and its folder are created if missing; only the user can read them. With ``durable``, values are
+    on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError
+    if the file cannot be written or is not a cache, also when a write fails later.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
@@ -157,39 +143,39 @@ class SqliteCache:
         close_at_fork(self)
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
-        """The values there are, by key."""
+        """Return the known values by key."""
         return self._guard(lambda: dict(self._select(keys)))
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Keep these values, all or none; a key's earlier value gives way."""
+        """Store or replace these values, all or none."""
         if items:
             self._guard(lambda: self._insert(items))
 
     def stats(self) -> CacheStats:
-        """How many values there are, and how many bytes the files take."""
+        """Return the number of values and the bytes of the files."""
         (entries,) = self._guard(lambda: self._connection.execute("SELECT count(*) FROM entries").fetchone())
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return CacheStats(self.path, entries, sum(file.stat().st_size for file in files if file.exists()))
 
     def clear(self) -> None:
-        """Forget everything and give the space back."""
+        """Delete all values and free the disk space."""
         self._guard(lambda: self._connection.executescript("DELETE FROM entries; VACUUM;"))
         self._guard(lambda: self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def close(self) -> None:
-        """Close the file; closing twice does no harm."""
+        """Close the file. You can call it twice."""
         with self._lock:
             self._closed = True
             self._disconnect()
 
     def before_fork(self) -> None:
-        """Close the connection, as soon as no other thread uses it."""
+        """Close the connection when no other thread uses it."""
         self._locked_for_fork = self._lock.acquire(timeout=_FORK_SECONDS)
         if self._locked_for_fork:
             self._disconnect()
 
     def after_fork(self, *, child: bool) -> None:
-        """Let parent and child open a connection at the next use; the child gets a lock of its own."""
+        """Let parent and child reconnect at the next use; the child gets its own lock."""
         if child:
             self._lock = RLock()
             self._finalizer.detach()  # a connection that a thread of the parent used is not for us to close
@@ -203,7 +189,7 @@ class SqliteCache:
         self._connected = True
 
     def _disconnect(self) -> None:
-        """Close the connection, if one is open; this undoes an open transaction."""
+        """Close an open connection; this rolls back an open transaction."""
         if self._connected:
             self._connected = False
             self._finalizer()
@@ -217,7 +203,7 @@ class SqliteCache:
         self.close()
 
     def _guard(self, work: Callable[[], T]) -> T:
-        """Do it alone, with an open connection; report every problem with the file as a StoreError."""
+        """Run ``work`` under the lock with an open connection; raise file errors as StoreError."""
         import sqlite3
 
         with self._lock:
@@ -272,7 +258,7 @@ def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    """A database that someone else made is not ours to write into."""
+    """Raise for a database that another program made."""
     from sgi.store.sqlite_file import owner_and_names
 
     owner, names = owner_and_names(connection)

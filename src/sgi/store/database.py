@@ -1,4 +1,4 @@
-"""Opens the database of runs, SQLite or PostgreSQL, and brings it to the current schema."""
+"""Open a SQLite or PostgreSQL database of runs and migrate it to the current schema."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 APPLICATION_ID = 0x53474944
-"""The letters SGID, in a SQLite file's header: tells our files from anyone else's."""
+"""The letters SGID in the header of a SQLite file: they identify our files."""
 
 
 MAX_CHECKED_BYTES = 512 << 20
-"""The largest file that is checked as a whole when a run ends."""
+"""The largest file that is checked completely when a run ends."""
 
 _WRITE: dict[str, Any] = {
     "sqlite_begin": "BEGIN IMMEDIATE"
@@ -48,14 +48,13 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """The place, the schema and the content of a database.
+    """The location, schema and content of a database.
 
     Attributes:
-        shown: its place, without a password.
-        dialect: ``sqlite`` or ``postgresql``.
+        shown: location without a password.
         revision: its schema; None if it has none yet.
-        head: the schema this version of the package knows.
-        rows: how many rows each of its tables holds.
+        head: the schema that this version of the package uses.
+        rows: number of rows by table.
     """
 
     shown: str
@@ -68,9 +67,7 @@ class DatabaseStatus:
 class Database:
     """An open database. Threads may share it; other processes open their own.
 
-    Attributes:
-        shown: its place, as messages name it: never with a password.
-        dialect: ``sqlite`` or ``postgresql``.
+    ``shown`` is its location for messages, without a password. ``dialect`` is ``sqlite`` or ``postgresql``.
     """
 
     def __init__(self, url: sa.URL) -> None:
@@ -83,24 +80,22 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection that sees the database as it is at its first query, until the block ends.
+        """Connect for reading. The connection sees one snapshot, taken at its first query.
 
-        Raises:
-            StoreError: the database cannot be reached or read.
+        Raises StoreError if the database cannot be reached or read.
         """
         with self._connect(_READ[self.dialect]) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A connection whose work is committed to the disk when the block ends, or undone when it raises.
+        """Connect for writing. The block is committed when it ends, or rolled back when it raises.
 
-        SQLite has one writer at a time: the block waits up to 30 s for its turn. A broken constraint is
-        SQLAlchemy's ``IntegrityError`` inside the block, and the ``__cause__`` of the StoreError outside. To
-        continue after one, put the statement into ``connection.begin_nested()``.
+        SQLite has one writer at a time: the block waits up to 30 s. A violated constraint is SQLAlchemy's
+        ``IntegrityError`` inside the block, and the ``__cause__`` of the StoreError outside. To continue
+        after one, use ``connection.begin_nested()``.
 
-        Raises:
-            StoreError: the database cannot be reached or written; nothing of the block is kept.
+        Raises StoreError if the database cannot be reached or written.
         """
         with self._connect(_WRITE) as connection, connection.begin():
             if self.dialect == "sqlite":
@@ -124,10 +119,9 @@ class Database:
             )
 
     def verify(self) -> None:
-        """Check the file as other processes see it; of a file above 512 MiB only the list of runs is read.
+        """Check the file as other processes see it. Above 512 MiB, only the list of runs is read.
 
-        Raises:
-            StoreDamagedError: it is malformed, or gone.
+        Raises StoreDamagedError if the file is malformed or missing.
         """
         if self.dialect != "sqlite":
             return
@@ -139,19 +133,17 @@ class Database:
             connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
 
     def revision(self) -> str | None:
-        """Which schema it has; None while it has none.
+        """Return the schema; None if there is none.
 
-        Raises:
-            StoreError: tables of someone else stand where ours would.
+        Raises StoreError if tables of another program use our names.
         """
         with self.reading() as connection:
             return _revision(connection, self.shown)
 
     def migrate(self) -> str | None:
-        """Bring the schema to ``HEAD`` in one transaction, and return the schema before.
+        """Migrate the schema to ``HEAD`` in one transaction, and return the schema before.
 
-        Raises:
-            SchemaTooNewError: a newer version made it.
+        Raises SchemaTooNewError if a newer version created it.
         """
         with self._connect(_WRITE) as connection:
             connection.detach()  # closed at the end, because of the next line
@@ -171,11 +163,11 @@ class Database:
                 return before
 
     def close(self) -> None:
-        """Close all connections; closing twice does no harm."""
+        """Close all connections. You can call it twice."""
         self._engine.dispose()
 
     def before_fork(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the connections that are not in use."""
         self._engine.dispose()
 
     def after_fork(self, *, child: bool) -> None:
@@ -193,7 +185,7 @@ class Database:
 
     @contextmanager
     def _connect(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
-        """A connection whose errors are raised as a StoreError."""
+        """Connect, and translate errors to StoreError."""
         with self._translate_errors(), self._engine.connect() as connection:
             yield connection.execution_options(**options)
 
@@ -214,17 +206,13 @@ class Database:
             raise
 
     def _is_damaged(self) -> bool:
-        """Whether the file is malformed, by SQLite's own check.
-
-        Raises:
-            StoreError: the check cannot be done.
-        """
+        """Return whether SQLite's own check finds the file malformed."""
         with self._translate_errors():
             return is_damaged(Path(self.shown))
 
 
 class OneTransaction(Database):
-    """A database whose reads and writes go through one open transaction, so that they see its changes."""
+    """Send all reads and writes through one open transaction, so that they see its changes."""
 
     def __init__(self, database: Database, connection: sa.Connection) -> None:
         self.__dict__.update(vars(database))
@@ -232,29 +220,28 @@ class OneTransaction(Database):
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """The connection."""
+        """Return the connection."""
         yield self._connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """The connection; its transaction goes on when the block ends."""
+        """Return the connection. The transaction stays open when the block ends."""
         yield self._connection
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:
-    """Open a database; a new one gets its tables.
+    """Open a database. A new one gets its tables.
 
     Args:
-        where: the path of a SQLite file, or a URL that begins with ``sqlite:///`` or ``postgresql://``. None
-            stands for ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder.
-        create: whether to create the file and the tables where they are missing.
+        where: path of a SQLite file, or a URL that begins with ``sqlite:///`` or ``postgresql://``. The
+            default is ``SGI_DATABASE_URL``, then ``sgi.db`` in the working folder.
+        create: create the file and the tables if they are missing.
 
     Raises:
         StoreError: it is missing and ``create`` is false, it cannot be opened, or another program owns it.
-        SchemaTooOldError: an older version made it.
-        SchemaTooNewError: a newer version made it.
-        UsageError: ``where`` names no kind of database we know.
-        MissingExtraError: PostgreSQL without its driver.
+        SchemaTooOldError, SchemaTooNewError: another version created it.
+        UsageError: ``where`` is not a supported kind of database.
+        MissingExtraError: the driver of PostgreSQL is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open_database(Path(folder) / "sgi.db") as database:
@@ -275,23 +262,18 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
 
 
 def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
-    """Bring an existing database to the current schema.
+    """Migrate an existing database. Returns the schema before (None if it had none) and after.
 
-    Returns:
-        The schema it had, None where it had none, and the one it has.
-
-    Raises:
-        StoreError: as `open_database` does; SchemaTooNewError if a newer version made it.
+    Raises StoreError as `open_database` does, and SchemaTooNewError if a newer version created it.
     """
     with Database(database_url(where, create=False)) as database:
         return database.migrate(), HEAD
 
 
 def status(where: str | Path | None = None) -> DatabaseStatus:
-    """The status of a database of any schema.
+    """Return the status of a database with any schema.
 
-    Raises:
-        StoreError: it isn't there, cannot be read, or belongs to another program.
+    Raises StoreError if it is missing, cannot be read, or belongs to another program.
     """
     with Database(database_url(where, create=False)) as database:
         revision = database.revision()
@@ -345,7 +327,6 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
 
 
 def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise for a file that another program made."""
     owner, names = owner_and_names(connection)
     if owner == APPLICATION_ID:
         return

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 Sort = Literal["position", "lowest", "highest"]
 
 LARGEST_PAGE = 10_000
-"""Rows."""
 _LONGEST_TEXT = 1000
 _ANGLE_ROWS = 100
-"""How many rows of a metric are read to know whether its details hold the two angles."""
+"""How many rows of a metric are read to find out whether its details hold the two angles."""
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"
 _NO_GROUP = "(none)"
@@ -37,26 +36,22 @@ _LABEL = "label"
 
 @dataclass(frozen=True)
 class RowQuery:
-    """Which rows are wanted, in which order, and which page of them. All that is said has to hold for a row.
+    """Selects, sorts and pages rows. A row must meet all conditions.
 
     Attributes:
-        text: stands in the id, the question or the response, in any case.
-        metric: whose values ``status``, ``low``, ``high`` and ``sort`` mean, by its canonical string or its
-            bare name.
+        text: part of the id, the question or the response; case does not matter.
+        metric: canonical string or bare name, for ``status``, ``low``, ``high`` and ``sort``.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        low: the least value, inclusive.
-        high: the greatest value, inclusive.
+        low, high: bounds of the value, inclusive.
         label: known truth.
-        plane: the least and the greatest θ(r,c), then the least and the greatest θ(r,q), radians, inclusive.
-        group: a column of the metadata, or ``label`` (known truth, unless the metadata of a row has a
-            column of that name), and its value as text: other values as JSON, and ``(none)`` for those
-            without.
-        sort: by the place in the data, or by the metric's value; rows without one come last.
+        plane: bounds (low, high) of θ(r,c), then of θ(r,q), in radians, inclusive.
+        group: a metadata column, or ``label`` (known truth, unless the metadata has that column), and its
+            value as text: values that are not text as JSON, ``(none)`` for rows without one.
+        sort: by position in the data, or by the metric's value; rows without one come last.
         page: from 1.
         size: rows on a page, up to 10,000.
 
-    Raises:
-        UsageError: something cannot be asked like this; says which.
+    Raises UsageError, which names the invalid part.
     """
 
     text: str = ""
@@ -104,7 +99,7 @@ def _require_range(one: str, low: float | None, other: str, high: float | None) 
 def row_conditions(
     connection: Connection, record: RunRecord, query: RowQuery, numbers: Mapping[str, int]
 ) -> list[sa.ColumnElement[bool]]:
-    """What has to hold for a row, but for its group."""
+    """Build all conditions except the group."""
     samples, scores = schema.samples, schema.scores
     wanted = []
     if query.text:
@@ -123,7 +118,7 @@ def row_conditions(
 
 
 def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
-    """Whether the text stands in what is shown of a row, in any case."""
+    """Match text in what is shown of a row; case does not matter."""
     samples, answers = schema.samples, schema.answers
     fold = sa.func.lower
     if connection.dialect.name == "sqlite" and not text.isascii():  # whose lower() knows ASCII alone
@@ -150,7 +145,7 @@ def _in_plane(
     numbers: Mapping[str, int],
     record: RunRecord,
 ) -> sa.ColumnElement[bool]:
-    """Whether a row lies in this part of the plane."""
+    """Match rows in this part of the plane."""
     found = plane_metric(connection, numbers)
     if found is None:
         message = f"No metric of {record.label} has kept the two angles of its rows."
@@ -168,13 +163,9 @@ def _in_plane(
 def group_positions(
     connection: Connection, found: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
 ) -> list[int]:
-    """The positions of the rows of a group: what a value is called is known here, and to no database.
+    """Return the positions of the rows of a group; Python names the values, because databases differ.
 
-    Args:
-        connection: to the database.
-        found: the positions that are looked through, of the samples.
-        every: those of all committed rows, also those that are not looked through.
-        group: a column and what one of its values is called.
+    ``found`` selects the positions to search, ``every`` those of all committed rows.
     """
     column, wanted = group
     samples = schema.samples
@@ -190,7 +181,7 @@ def group_positions(
 
 
 def _metadata_with_label(connection: Connection, every: sa.Select[Any]) -> Iterable[Mapping[str, Any] | None]:
-    """The metadata of those rows that can have a column named label."""
+    """Read the metadata of the rows that can have a column ``label``."""
     body = schema.samples.c.metadata
     mentions = sa.cast(body, sa.Text).contains(f'"{_LABEL}"', autoescape=True)
     return connection.execute(every.with_only_columns(body).where(mentions)).scalars()
@@ -214,17 +205,10 @@ def _display_name(value: Any) -> str:
 def column_reader(
     by: str, metadata: Iterable[Mapping[str, Any] | None]
 ) -> Callable[[Mapping[str, Any] | None, bool | None], Any]:
-    """How a column of the data is read off the metadata and the label of a row.
+    """Return a function that reads a column from the metadata and the label of a row, or gives None.
 
-    ``label`` is known truth, 1 or 0; but where the metadata of any row has a column of that name, it is that
-    column for all of them.
-
-    Args:
-        by: the column.
-        metadata: of all committed rows of the run.
-
-    Returns:
-        A function of a row's metadata and label; it gives None where the row has nothing there.
+    ``label`` is known truth, 1 or 0. But if the metadata of any committed row has a column ``label``, that
+    column is used for all rows.
 
     >>> column_reader("label", [{"kind": "x"}, None])({"kind": "x"}, True)
     1
@@ -237,7 +221,7 @@ def column_reader(
 
 
 def group_name(value: Any) -> str | None:
-    """What a group is called by: a text as it is, anything else as JSON; None stays.
+    """Name a group: text as it is, anything else as JSON; None stays.
 
     >>> group_name("easy"), group_name(True), group_name(None)
     ('easy', 'true', None)
@@ -248,7 +232,7 @@ def group_name(value: Any) -> str | None:
 
 
 def plane_metric(connection: Connection, numbers: Mapping[str, int]) -> tuple[str, int] | None:
-    """The first metric whose details hold the two angles, and its number."""
+    """Return the first metric whose details hold the two angles, and its number."""
     details = schema.details
     for metric, number in numbers.items():
         first = sa.select(details.c.body).where(details.c.metric == number)
@@ -260,7 +244,7 @@ def plane_metric(connection: Connection, numbers: Mapping[str, int]) -> tuple[st
 
 
 def angles_in(connection: Connection, body: sa.ColumnElement[Any]) -> tuple[sa.ColumnElement[float], ...]:
-    """θ(r,c) and θ(r,q) in the details of a row; NULL where they are not numbers."""
+    """Select θ(r,c) and θ(r,q) from the details of a row; NULL if they are not numbers."""
     return tuple(_json_number(connection, body, name) for name in ("theta_rc", "theta_rq"))
 
 

@@ -1,4 +1,4 @@
-"""Lists and finds runs, without their rows."""
+"""List and find runs, without their rows."""
 
 from __future__ import annotations
 
@@ -27,36 +27,30 @@ if TYPE_CHECKING:
 
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
 _AT_ONCE = 500
-"""How many runs a statement names; databases take so many thousand values in one."""
+"""The maximum number of runs in one SQL statement; databases limit the values in one."""
 _COUNTS = tuple(field.name for field in fields(Usage))
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the store knows of a run, without its rows.
+    """A stored run, without its rows. All times are ISO 8601, UTC.
 
     Attributes:
         id: sorts by time.
-        name: the user's name for it.
-        dataset: the hash of its samples.
-        dataset_name: what messages call the data.
-        rows: how many samples the data has.
-        scored: how many of them are committed.
-        metrics: canonical strings, in the order asked.
-        spec: how it was asked for.
-        spec_hash: tells specs apart that can give other numbers.
+        dataset: hash of its samples.
+        dataset_name: name of the data for messages.
+        rows: number of samples in the data; ``scored`` of them are committed.
+        metrics: canonical strings, in the order of the request.
+        spec: the request.
+        spec_hash: differs for specs that can give other numbers.
         signature: everything that can change a number.
-        versions: of the packages that made the numbers.
-        created_at: ISO 8601, UTC.
-        finished_at: likewise; None while there are rows to do.
-        stopped: why it ended before its time.
+        versions: of the packages that computed the numbers.
+        finished_at: None until all rows are done.
+        stopped: why it ended early.
         rejected: rows that could not be read.
-        summary: the headline, once it is finished.
-        tags: the user's, sorted.
         cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
         changes: how often its rows have changed.
-        damage: what of its settings, versions or summary cannot be read; empty where all can. What cannot be
-            read is empty.
+        damage: which of its settings, versions or summary cannot be read; these are empty.
     """
 
     id: str
@@ -81,17 +75,17 @@ class RunRecord:
     damage: str = ""
 
     def clustered(self, by: str | None) -> RunRecord:
-        """The run with another cluster rule, for all that is computed from its rows; None keeps its own."""
+        """Return the run with another cluster rule; None keeps its own."""
         return self if by is None else replace(self, cluster=by)
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """The name for messages."""
         return self.name or self.id
 
     @property
     def no_texts(self) -> bool:
-        """Whether placeholders are stored in place of its texts."""
+        """Whether placeholders are stored instead of its texts."""
         return self.spec.get("no_texts") is True
 
     @property
@@ -102,14 +96,10 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class PageOfRuns:
-    """Some runs, the newest first.
+    """One page of runs, the newest first.
 
-    Attributes:
-        records: of this page.
-        total: how many the search leaves.
-        page: which page this is, from 1.
-        pages: how many there are, at least 1.
-        tags: every tag there is, sorted, and how many runs have it.
+    ``total`` counts all matches, ``page`` starts at 1, ``pages`` is at least 1. ``tags`` holds every tag,
+    sorted, with its number of runs.
     """
 
     records: tuple[RunRecord, ...]
@@ -122,14 +112,14 @@ class PageOfRuns:
 def list_runs(
     database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None, offset: int = 0
 ) -> list[RunRecord]:
-    """The runs, the newest first; or those of them that are looked for.
+    """List runs, the newest first.
 
     Args:
-        database: where they are.
-        search: a text that stands in the run's id, its name, its data's name or a tag, in any case.
-        tag: a tag they have.
-        limit: how many at most; None for all.
-        offset: how many of the newest to leave out.
+        database: to read from.
+        search: text in the run's id, name, data name or a tag; case does not matter.
+        tag: a tag that the runs have.
+        limit: the maximum number; None for all.
+        offset: how many of the newest to skip.
     """
     with database.reading() as connection:
         liststr = _matching_runs(connection, search, tag)
@@ -138,7 +128,7 @@ def list_runs(
 
 
 def count_runs(database: Database, *, search: str = "", tag: str | None = None) -> int:
-    """How many runs `list_runs` would find, without a limit."""
+    """Count the runs that `list_runs` finds without a limit."""
     with database.reading() as connection:
         return len(_matching_runs(connection, search, tag))
 
@@ -146,14 +136,9 @@ def count_runs(database: Database, *, search: str = "", tag: str | None = None) 
 def page_of_runs(
     database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
 ) -> PageOfRuns:
-    """A page of the runs that `list_runs` finds, all of one moment; the last one for any beyond it.
+    """Return one page (from 1) of the runs that `list_runs` finds, in one snapshot.
 
-    Args:
-        database: where they are.
-        search: a text that stands in the run's id, its name, its data's name or a tag, in any case.
-        tag: a tag they have.
-        page: from 1.
-        size: runs on a page, 1 or more.
+    A page after the last one gives the last one.
     """
     with database.reading() as connection:
         liststr = _matching_runs(connection, search, tag)
@@ -170,11 +155,10 @@ def _tag_counts(connection: Connection) -> dict[str, int]:
 
 
 def find_run(database: Database, wanted: str) -> RunRecord:
-    """The run with this id, this name, or this unique beginning of an id; or ``last``, ``last~1`` before it.
+    """Find a run by id, name, or unique prefix of an id; ``last`` and ``last~1`` count from the newest.
 
-    Raises:
-        UnknownNameError: there is none; says which come near.
-        UsageError: several ids begin so, or there is no run at all.
+    Raises UnknownNameError (with similar names), or UsageError if the prefix is ambiguous or there are no
+    runs.
     """
     with database.reading() as connection:
         ids = _ids(connection)
@@ -184,7 +168,7 @@ def find_run(database: Database, wanted: str) -> RunRecord:
 
 
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
-    """What judges took for the run with this id in all attempts, by their fingerprints."""
+    """Return what the judges of a run used in all attempts, by fingerprint."""
     table = schema.usage
     columns = [table.c[name] for name in _COUNTS]
     query = sa.select(table.c.judge, *columns).where(table.c.run == run).order_by(table.c.judge)
@@ -196,7 +180,7 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:
-    """Id and name of all runs, the newest first."""
+    """Return id and name of all runs, the newest first."""
     runs = schema.runs
     query = sa.select(runs.c.id, runs.c.name).order_by(runs.c.created_at.desc(), runs.c.id.desc())
     return [(row.id, row.name) for row in connection.execute(query)]
@@ -226,10 +210,9 @@ def _close_names(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[st
 
 
 def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:
-    """The ids of the runs that are looked for, the newest first.
+    """Return the ids of the matching runs, the newest first.
 
-    What is looked for is compared here and not by the database, which knows upper case beyond ASCII only
-    in some of its locales.
+    Python compares the text: databases know upper case beyond ASCII only in some locales.
     """
     runs, datasets, tags = schema.runs, schema.datasets, schema.run_tags
     query = sa.select(runs.c.id, runs.c.name, datasets.c.name.label("data")).join(datasets)
@@ -246,7 +229,7 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
 
 
 def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """The tags of these runs, or of all, sorted."""
+    """Return the sorted tags of these runs, or of all."""
     table = schema.run_tags
     query = sa.select(table)
     if runs is not None:
@@ -258,7 +241,6 @@ def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str
 
 
 def _records(connection: Connection, runs: Sequence[str]) -> list[RunRecord]:
-    """The runs with these ids, in this order."""
     return [record for some in chunks(runs, _AT_ONCE) for record in _some_records(connection, some)]
 
 
@@ -280,7 +262,7 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
 
 
 def _select_runs() -> sa.Select[Any]:
-    """A run's own columns; its JSON as text, so that damage is found here and not by the driver."""
+    """Select a run's own columns; its JSON as text, so that we find damage and not the driver."""
     runs, datasets, batches = schema.runs, schema.datasets, schema.batches
     scored = (
         sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0))
@@ -313,7 +295,7 @@ def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]
 
 
 def select_committed(record: RunRecord, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Columns of the samples that are in a committed batch, in order."""
+    """Select columns of the samples in committed batches, in order."""
     samples, batches = schema.samples, schema.batches
     query = sa.select(*columns).where(samples.c.dataset == record.dataset)
     if record.scored < record.rows:
@@ -324,11 +306,11 @@ def select_committed(record: RunRecord, *columns: sa.ColumnElement[Any]) -> sa.S
 
 
 def run_metrics(run: str) -> sa.Select[Any]:
-    """The rows of a run's metrics, in the order asked."""
+    """Select the metrics of a run, in the order of the request."""
     table = schema.run_metrics
     return sa.select(table).where(table.c.run == run).order_by(table.c.position)
 
 
 def metric_ids(connection: Connection, run: str) -> dict[str, int]:
-    """The number of each metric of a run, by canonical string."""
+    """Return the number of each metric of a run, by canonical string."""
     return {row.metric: row.id for row in connection.execute(run_metrics(run))}

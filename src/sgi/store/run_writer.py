@@ -1,4 +1,4 @@
-"""Writes a run batch by batch.
+"""Write a run batch by batch.
 
 Each batch is one transaction with its samples, scores, details, judgements and the judge's usage. A committed
 batch is never written again.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["RunRecorder", "RunStart", "create_run", "open_recorder"]
 
 Judgements = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
-"""Judgements as JSON by the metric's canonical string: one entry a row, None where there is none."""
+"""Judgements as JSON by the metric's canonical string: one entry per row, None if there is none."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -63,13 +63,11 @@ class RunRecorder:
     """Writes one run.
 
     Attributes:
-        database: where.
-        run: the run's id.
-        dataset: the hash of its samples.
-        metric_ids: the number of each metric, by canonical string.
-        done: the first positions of the batches that are committed.
-        samples_are_there: whether the samples of the data are all kept already, so that none is written.
-        lease: the right to write the run; taken by `create_run` and `open_recorder`.
+        dataset: hash of its samples.
+        metric_ids: number of each metric, by canonical string.
+        done: first positions of the committed batches.
+        samples_are_there: all samples of the data are stored already, so none is written.
+        lease: the right to write the run; `create_run` and `open_recorder` take it.
     """
 
     database: Database
@@ -94,18 +92,13 @@ class RunRecorder:
     ) -> None:
         """Commit a batch whose first sample has the position ``start``.
 
-        Args:
-            start: its place.
-            samples: its rows.
-            scores: by the metric's canonical string.
-            truncated: rows by the field that was longer than a model reads.
-            failures: models that gave no vectors, with the reason.
-            judgements: what the judge found, for judged metrics among the scores.
-            usage: totals of this attempt by the judge's fingerprint; they replace those stored before.
+        ``scores`` and ``judgements`` have the metric's canonical string as key. ``truncated`` counts rows by
+        the field that exceeded a model's limit. ``failures`` gives the reason for each model without
+        vectors. ``usage`` holds totals of this attempt by the judge's fingerprint and replaces earlier ones.
 
         Raises:
             RunBusyError: another process took the run over.
-            StoreError: the database cannot be written, the batch is there already, or the run was deleted.
+            StoreError: the database cannot be written, the batch exists already, or the run was deleted.
         """
         if unknown := judgements.keys() - scores.keys():
             raise ValueError(f"judgements of metrics without scores: {sorted(unknown)}")
@@ -131,10 +124,9 @@ class RunRecorder:
         self._reopened.discard(start)
 
     def save_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the totals of this attempt, by the judge's fingerprint; they replace those stored before.
+        """Store the totals of this attempt by the judge's fingerprint; they replace earlier ones.
 
-        Raises:
-            RunBusyError: another process took the run over; what was paid is stored all the same at `stop`.
+        Raises RunBusyError if another process took the run over; `stop` still stores the usage.
         """
         with self.database.writing() as connection:
             self.lease.renew(connection)
@@ -170,10 +162,7 @@ class RunRecorder:
                 raise self._concurrent_write_error() from error
 
     def reopen_failed(self) -> int:
-        """Let the batches with a failed row be committed again; returns their number.
-
-        The stored scores stay until the new ones replace them.
-        """
+        """Reopen the batches with a failed row; return their number. Old scores stay until replaced."""
         scores, batches = schema.scores, schema.batches
         inside = schema.in_batch(scores.c.position) & scores.c.metric.in_(list(self.metric_ids.values()))
         failed = sa.exists().where(inside, scores.c.status == Status.FAILED.value)
@@ -194,11 +183,10 @@ class RunRecorder:
         _update(connection, self.run, finished_at=None, summary=None)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Mark the run as finished, store its summary, and give the lease back.
+        """Mark the run as finished, store its summary, and release the lease.
 
-        Raises:
-            RunBusyError: another process took the run over.
-            StoreError: some of its rows are not there, or the run was deleted.
+        Raises RunBusyError if another process took the run over, StoreError if rows are missing or the run
+        was deleted.
         """
         with self.database.writing() as connection:
             self.lease.renew(connection)
@@ -209,9 +197,9 @@ class RunRecorder:
             self.lease.release(connection)
 
     def stop(self, reason: str, usage: Mapping[str, Usage] = _NOTHING) -> None:
-        """Store why the run ends before its time, and what it took; give the lease back.
+        """Store why the run ends early and its usage, and release the lease.
 
-        Where another process took the run over, only the usage is stored.
+        If another process took the run over, only the usage is stored.
         """
         with self.database.writing() as connection:
             if self.lease.release(connection):
@@ -226,12 +214,7 @@ class RunRecorder:
 
 
 def create_run(database: Database, start: RunStart) -> RunRecorder:
-    """A new run, without rows yet.
-
-    Raises:
-        UsageError: the name is taken, or is one that stands for something else.
-        StoreError: the database cannot be written.
-    """
+    """Create a run without rows. Raises UsageError if the name is taken or reserved."""
     run, moment = new_run_id(), now()
     with database.writing() as connection:
         if start.name is not None:
@@ -249,16 +232,9 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
 
 
 def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
-    """The writer of an existing run; it takes the lease, so that no other process writes the run.
+    """Open the writer of an existing run and take its lease, so that no other process writes it.
 
-    Args:
-        database: where it is.
-        record: the run.
-        take_over: take the run from a process that writes it.
-
-    Raises:
-        RunBusyError: another process writes it.
-        StoreError: it was deleted.
+    Raises RunBusyError if another process writes it and ``take_over`` is false; StoreError if it was deleted.
     """
     batches, lease = schema.batches, Lease(record.id)
     with database.writing() as connection:
@@ -285,7 +261,7 @@ def _run_exists(connection: Connection, run: str) -> bool:
 
 
 def _is_complete(connection: Connection, run: str) -> bool:
-    """Whether the committed batches hold every row of the data."""
+    """Return whether the committed batches hold every row of the data."""
     batches, runs, datasets = schema.batches, schema.runs, schema.datasets
     there = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
     wanted = sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)
@@ -293,6 +269,6 @@ def _is_complete(connection: Connection, run: str) -> bool:
 
 
 def has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:
-    """Whether the samples of the data are all kept already, by a run before."""
+    """Return whether an earlier run stored all samples of the data."""
     count = sa.select(sa.func.count()).select_from(schema.samples).where(schema.samples.c.dataset == dataset)
     return bool(connection.execute(count).scalar_one() == rows)

@@ -1,8 +1,8 @@
-r"""A whole database as JSON lines, and back: between SQLite and PostgreSQL, or into an archive.
+"""Export a database as JSON lines and import it: between SQLite and PostgreSQL, or as an archive.
 
-The first line says what the file is: ``{"sgi_database": 1, "schema": "0006"}``. Each further line is a row,
-as a list of its table's name and its values in the order of the columns. The last line, ``{"rows": N}``,
-tells a whole file from one that was cut.
+The first line is the header: ``{"sgi_database": 1, "schema": "0006"}``. Each further line is a row: a list
+of the table's name and the values in column order. The last line, ``{"rows": N}``, shows that the file is
+complete.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 FORMAT = 1
-"""Raised when files change so that older versions cannot read them."""
+"""Format version. Raise it when older versions cannot read the files."""
 
 _TABLES = (  # each after those it refers to
     schema.datasets,
@@ -54,11 +54,11 @@ _TABLES = (  # each after those it refers to
     schema.usage,
 )
 _SHARED = {schema.datasets, schema.samples, schema.gates}
-"""Tables of which a row may be there already."""
+"""Tables that may hold a row of the file already."""
 _Reader = tuple[str, "Callable[[Any], Any]"]
-"""A column's name, and what checks a value and makes of it what a driver takes."""
+"""A column's name, and a function that checks a value and converts it for the driver."""
 _REFUSED = (IntegrityError, DataError, ProgrammingError, InterfaceError, UnicodeError, ArithmeticError)
-"""How databases and their drivers refuse a value."""
+"""The errors that databases and drivers raise for a bad value."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _ANOTHER_COPY = "Nothing was changed. Take another copy of the file, or export it again."
 
@@ -72,13 +72,7 @@ def _no_summary(database: Database, record: RunRecord) -> None:
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import brought.
-
-    Attributes:
-        runs: how many runs are new.
-        skipped: how many were there already.
-        renamed: names that other runs had, and those given instead.
-    """
+    """Result of an import: the number of new and of skipped runs, and ``renamed``: old name → new name."""
 
     runs: int
     skipped: int
@@ -93,20 +87,20 @@ class _Line:
 
 @dataclass
 class _Runs:
-    """Which runs of the file are new, and the numbers their metrics have here."""
+    """The new runs of the file, and the numbers of their metrics in this database."""
 
     connection: sa.Connection
     there: set[str]
     names: set[str]
     new: dict[str, int] = field(default_factory=dict)
-    """The runs that are new, with the lines of the file that hold them."""
+    """New runs, and the line of the file that holds each."""
     skipped: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
     metrics: dict[int, int | None] = field(default_factory=dict)
-    """Number in the file → number here; None where the run was left out."""
+    """Number in the file → number here; None if the run is skipped."""
 
     def convert(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
-        """The row as it belongs here; None if its run is left out, KeyError if the file has no such run."""
+        """Convert a row: None if its run is skipped, KeyError if the file has no such run."""
         if table is schema.runs:
             return self._run(row, line)
         if table is schema.run_metrics:
@@ -122,7 +116,7 @@ class _Runs:
         return row
 
     def _data(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """Rows of the same content complete each other; data that grows belongs to one run alone."""
+        """Merge rows of equal content; growing data belongs to one run only."""
         data: str = row["hash"] if "hash" in row else row["dataset"]
         if not data.startswith(GROWING):
             return row
@@ -155,7 +149,7 @@ class _Runs:
         return row | {"name": name}
 
     def _add_metric(self, row: dict[str, Any]) -> None:
-        """The database gives metrics their numbers, so each is written by itself."""
+        """Write a metric alone, because the database assigns its number."""
         number, told = row.pop("id"), row["provenance"]
         row["provenance"] = None if told is None else decode_json(told)
         self.metrics[number] = None
@@ -165,19 +159,11 @@ class _Runs:
 
 
 def export(database: Database, path: str | Path) -> int:
-    """Write the whole database into a file, which is there whole or not at all, for the user's eyes alone.
+    """Export the whole database into ``path``, and return the number of rows.
 
-    Equal databases give equal bytes.
-
-    Args:
-        database: it is read as it stands at one moment; runs may go on meanwhile.
-        path: a name that ends in ``.jsonl`` or ``.jsonl.gz``.
-
-    Returns:
-        How many rows were written.
-
-    Raises:
-        StoreError: the file cannot be written, or the database not be read.
+    The path ends in ``.jsonl`` or ``.jsonl.gz``. Only the user can read the file. The export is one snapshot
+    and is written atomically; equal databases give equal bytes. Raises StoreError if reading or writing
+    fails.
     """
     file = Path(path)
     _check_suffix(file)
@@ -191,20 +177,15 @@ def export(database: Database, path: str | Path) -> int:
 
 
 def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> Imported:
-    """Bring the runs of an exported file into a database, empty or not, in one transaction.
+    """Import the runs of an exported file in one transaction.
 
-    Runs whose id is there already are left out, and data that grows with them stays as it is. A run whose
-    name another run has gets a number after it. Summaries in the file are not believed.
-
-    Args:
-        database: where to.
-        path: the file.
-        recompute: computes the summary of a new run from its rows, None for none; what it raises is damage of
-            the file.
+    Runs whose id exists are skipped with their growing data. If another run has the same name, the new run
+    gets a number after its name. Summaries are not imported: ``recompute`` computes the summary of a new run
+    from its rows (None for none); an error in it means that the file is damaged.
 
     Raises:
-        StoreError: the file is damaged, cut short or not an export (it says in which line), or the database
-            cannot be written; nothing is changed.
+        StoreError: the file is damaged (with the line), incomplete or not an export, or the database cannot
+            be written; nothing is changed.
         SchemaTooNewError: a newer version wrote the file.
     """
     file = Path(path)
@@ -230,12 +211,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
 
 
 def require_export(path: str | Path) -> None:
-    """Raise unless the file begins as an export of this version.
-
-    Raises:
-        StoreError: it cannot be read, or is not an export.
-        SchemaTooNewError: a newer version wrote it.
-    """
+    """Check that the file begins as an export of this version. Raises StoreError or SchemaTooNewError."""
     file = Path(path)
     _check_suffix(file)
     with closing(_read(file)) as lines:
@@ -272,7 +248,7 @@ def _check_suffix(file: Path) -> None:
 
 @contextmanager
 def _open_export(file: Path) -> Iterator[IO[bytes]]:
-    """A new file, packed if its name says so, that replaces ``file`` if all goes well."""
+    """Open a new file, compressed if its name says so, that replaces ``file`` on success."""
     try:
         with replacing_file(file, 0o600) as raw:
             if file.name.endswith(".gz"):
@@ -286,7 +262,6 @@ def _open_export(file: Path) -> Iterator[IO[bytes]]:
 
 
 def _read(file: Path) -> Generator[_Line]:
-    """The lines of the file as values."""
     number, most = 0, input_limits().row
     try:
         with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
@@ -305,7 +280,7 @@ def _read(file: Path) -> Generator[_Line]:
 
 @contextmanager
 def _damage_at(file: Path, line: int) -> Iterator[None]:
-    """Turns whatever goes wrong over the rows of a run into an error that names the run's line."""
+    """Turn any error in the rows of a run into one that names the run's line."""
     try:
         yield
     except SgiError as error:
@@ -322,7 +297,7 @@ def _damaged_error(file: Path, line: int, reason: str) -> StoreError:
 
 
 def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
-    """The lines between the first and the last, once these are what they should be."""
+    """Yield the rows after checking the first and the last line."""
     line = next(lines, _Line(1, None))
     _check_head(line.value, file)
     for line in lines:
