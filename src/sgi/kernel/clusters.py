@@ -1,4 +1,4 @@
-"""Which rows are not independent: the rule by which statistics put them into one cluster, and its notes."""
+"""Cluster rules: which rows are not independent."""
 
 from __future__ import annotations
 
@@ -44,20 +44,11 @@ def cluster_number(
     contexts: Sequence[str] = (),
     metadata: Mapping[str, Any] = _NO_COLUMNS,
 ) -> int:
-    """The number that a row shares with the other rows of its cluster.
+    """The number of a row's cluster, a signed 64-bit integer.
 
-    A row that lacks what the rule asks for is a cluster of its own. The amount of white space in a text does
-    not count. A placeholder (`sgi.kernel.placeholders`) gives the same number as its text.
-
-    Args:
-        by: the rule: one of ``WORDS``, or the name of a metadata column.
-        position: the row's place in its data.
-        question: of the row.
-        contexts: its passages.
-        metadata: its further columns.
-
-    Returns:
-        A signed integer of 64 bits.
+    A row without the fields of the rule is a cluster of its own. The amount of white space is ignored, and a
+    placeholder (`sgi.kernel.placeholders`) gives the same number as its text. ``by`` is one of ``WORDS``, or
+    the name of a metadata column; ``position`` is the index of the row.
 
     >>> cluster_number("doc", 0, metadata={"doc": 7}) == cluster_number("doc", 1, metadata={"doc": 7})
     True
@@ -93,7 +84,7 @@ def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[s
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
-    """The error for a column that no row of the data has; it lists those there are.
+    """The error for a column that does not exist, with the existing ones.
 
     >>> str(unknown_column("rows.csv", "docs", ["doc", "kind"])).partition("?")[0]
     "Unknown column of rows.csv 'docs'. Did you mean 'doc'"
@@ -107,13 +98,7 @@ def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNam
 
 @dataclass(frozen=True)
 class DominantQuestion:
-    """A question text that more than half of the rows share, with different passages.
-
-    Attributes:
-        text: of the question.
-        rows: how many rows have it.
-        contexts: how many different lists of passages these rows have, at least 2.
-    """
+    """A question that more than half of the rows share, with at least 2 different lists of passages."""
 
     text: str
     rows: int
@@ -122,23 +107,14 @@ class DominantQuestion:
 
 @dataclass(frozen=True)
 class Clustering:
-    """How the rows of a run were put into clusters.
-
-    Attributes:
-        by: the rule: ``question``, ``contexts``, ``row``, or the name of a metadata column.
-        without_value: rows without a value in that column; each is a cluster of its own.
-        dominant: the question that more than half of the rows share, where the rule is ``question``.
-    """
+    """The cluster rule of a run, and the number of rows without a value in its metadata column."""
 
     by: str = BY_QUESTION
     without_value: int = 0
     dominant: DominantQuestion | None = None
 
     def notes(self, rows: int) -> Iterator[str]:
-        r"""What a reader of intervals has to know.
-
-        Args:
-            rows: how many rows there are.
+        r"""Notes for readers of intervals; ``rows`` is the number of all rows.
 
         >>> print(*Clustering("doc", without_value=2).notes(9), sep="\n")
         Intervals and tests treat rows with the same 'doc' as one cluster.

@@ -24,11 +24,7 @@ _UNSUPPORTED = {
 
 
 def sync_file(descriptor: int) -> None:
-    """Return when all that was written to an open file is on the disk.
-
-    Raises:
-        OSError: the disk could not take it.
-    """
+    """Flush an open file to the disk."""
     if sys.platform == "darwin":  # where fsync alone leaves the data in the cache of the drive
         import fcntl
 
@@ -38,14 +34,7 @@ def sync_file(descriptor: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the entries of a folder are on the disk: new files, new names, removed ones.
-
-    Does nothing where the system cannot sync a folder (Windows, some network file systems), or where the
-    folder may not be read.
-
-    Raises:
-        OSError: the disk could not take them.
-    """
+    """Flush the entries of a folder to the disk, if the system can (Windows cannot)."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -58,15 +47,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and the missing ones above it, with their entries on the disk.
-
-    Args:
-        folder: its path; one that is there is left as it is.
-        mode: the permissions of the last one.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Create a folder with its parents, and flush their entries; ``mode`` is for the folder itself."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for one in missing:

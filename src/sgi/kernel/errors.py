@@ -1,4 +1,4 @@
-"""The error tree: everything here is for the user's eyes, and says the way out."""
+"""Error classes; each error has a message and a hint for the user."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from sgi.kernel.install_hint import install_target
 
 
 class SgiError(Exception):
-    """Something the user can fix; printed without a traceback, exit code 2.
-
-    Args:
-        message: what is wrong, in one sentence.
-        hint: the way out, in one sentence.
+    """An error that the user can fix; printed without a traceback, exit code 2.
 
     >>> str(SgiError("No such model.", hint="Run `sgi models`."))
     'No such model. Run `sgi models`.'
@@ -43,7 +39,7 @@ class UsageError(SgiError):
 
 
 class UnknownNameError(UsageError):
-    """A name that nothing answers to; carries the nearest known ones."""
+    """An unknown name; has the closest known names."""
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
         near = f" Did you mean {' or '.join(repr(s) for s in suggestions)}?" if suggestions else ""
@@ -54,7 +50,7 @@ class UnknownNameError(UsageError):
 
 
 class MissingExtraError(UsageError):
-    """An optional dependency is not installed; names the pip line that brings it."""
+    """An optional dependency is not installed; the hint has the pip command."""
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(
@@ -104,11 +100,11 @@ class TruncationWarning(UserWarning):
 
 
 class EmbedderError(SgiError):
-    """An embedder gave no usable vectors; its rows become ``failed``, never a number."""
+    """An embedder returned no usable vectors; the rows become ``failed``."""
 
 
 class ModelMissingError(EmbedderError):
-    """The model's files are not where they should be."""
+    """The model's files are missing."""
 
 
 class ModelCorruptError(EmbedderError):
@@ -124,11 +120,11 @@ class NonFiniteVectorError(EmbedderError):
 
 
 class TargetError(SgiError):
-    """The RAG system under test gave no answer; its row becomes ``failed``, never a number."""
+    """The RAG system under test returned no answer; the row becomes ``failed``."""
 
 
 class JudgeError(SgiError):
-    """A judge gave no usable reply; the row becomes ``failed``, never a number.
+    """A judge returned no usable reply; the row becomes ``failed``.
 
     ``text`` is the last reply, empty where there was none; ``cached`` says that all replies were cached ones;
     ``answered`` says that the service answered the request with an error, which it does not bill.
@@ -142,9 +138,9 @@ class JudgeError(SgiError):
 
 
 class JudgeUnavailableError(JudgeError):
-    """The judge could not be reached or was too busy; asking again later may help.
+    """The judge is unreachable or too busy; a later request may succeed.
 
-    ``retry_after`` is how many seconds its service asks to wait; ``throttled`` says it was asked too fast.
+    ``retry_after`` is the wait in seconds that its service requests; ``throttled`` marks a rate limit.
     """
 
     def __init__(
@@ -156,19 +152,19 @@ class JudgeUnavailableError(JudgeError):
 
 
 class JudgeRejectedError(JudgeError):
-    """The judge's service takes no request of ours: key, model or quota; asking again cannot help."""
+    """The judge's service rejects all requests (key, model or quota); a retry cannot help."""
 
 
 class JudgeRefusedError(JudgeError):
-    """The judge declined this request, or a content filter did; asking again cannot help."""
+    """The judge or a content filter declined this request; a retry cannot help."""
 
 
 class JudgeMalformedError(JudgeError):
-    """The judge's reply cannot be read as what was asked for."""
+    """The judge's reply does not match the schema."""
 
 
 class BudgetExceededError(SgiError):
-    """The run has spent what it may; it stops, and can go on with a greater limit."""
+    """The run reached its cost limit; resume it with a higher limit."""
 
 
 class StoreError(SgiError):
@@ -180,7 +176,7 @@ class SchemaTooOldError(StoreError):
 
 
 class SchemaTooNewError(StoreError):
-    """The database was made by a newer version; nothing of it is touched."""
+    """The database was made by a newer version; it is not changed."""
 
 
 class StoreDamagedError(StoreError):
@@ -192,4 +188,4 @@ class RunBusyError(StoreError):
 
 
 class RunMismatchError(StoreError):
-    """A run cannot go on, because its data or what makes its numbers is no longer the same."""
+    """A run cannot be resumed, because its data, models or settings changed."""

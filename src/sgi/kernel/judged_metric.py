@@ -35,11 +35,9 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class UnusableReply(BaseModel):
-    """The last reply about a row that failed.
+    """The last reply about a failed row, shortened.
 
-    Attributes:
-        text: the reply; a very long one is cut.
-        cached: whether every reply about the row came from the cache, so that asking again may help.
+    ``cached`` says that all replies about the row came from the cache, so that a new request may help.
 
     >>> UnusableReply(text="Well, …", cached=True).details()
     {'judge_reply': 'Well, …', 'reply_from_cache': True}
@@ -63,12 +61,7 @@ class UnusableReply(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Judged(Generic[E]):
-    """Rows of a batch with the judgement of each; what a judged metric scores.
-
-    Attributes:
-        batch: the rows.
-        judgements: what `JudgedMetric.ask` returned for each row.
-    """
+    """Rows of a batch with their judgements."""
 
     batch: Batch
     judgements: Sequence[E]
@@ -82,11 +75,7 @@ class Judged(Generic[E]):
 
 
 class JudgedMetric(AnyMetric, Generic[E]):
-    """A metric that asks a judge about each row and computes its scores from the judgements.
-
-    Judgements are stored with the run, so that another formula needs no new call. A subclass that compares
-    vectors also defines ``texts``, as for `Metric`.
-    """
+    """A metric that asks a judge about each row and computes scores from the stored judgements."""
 
     judgement: ClassVar[type[BaseModel]]
     """The class of a judgement: what ``ask`` returns."""
@@ -107,7 +96,7 @@ class JudgedMetric(AnyMetric, Generic[E]):
 
 
 def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
-    """A hash of everything these metrics may ask; empty where none asks.
+    """Hash of the prompts of these metrics; empty without judged metrics.
 
     >>> prompts_digest([])
     ''

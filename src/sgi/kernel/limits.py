@@ -1,4 +1,4 @@
-"""Limits on what is read: a small hostile file must not fill the memory."""
+"""Size limits of input files, so that a hostile file cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ _PREFIX: Final = "SGI_MAX_"
 
 @dataclass(frozen=True)
 class InputLimits:
-    """The largest data that is read.
-
-    Each limit has a variable of the environment and an option of ``sgi``: ``row`` has ``SGI_MAX_ROW`` and
-    ``sgi --max-row``. The option sets the variable, so that worker processes get the same limit.
+    """Maximum sizes. ``row`` is set by ``SGI_MAX_ROW`` or ``sgi --max-row``, and so on.
 
     Attributes:
         cell: bytes of one value of a row, which may be a list of texts.
@@ -37,11 +34,7 @@ NAMES: Final = tuple(field.name for field in fields(InputLimits))
 
 
 def input_limits() -> InputLimits:
-    """The limits that hold now: the defaults, unless the environment says otherwise.
-
-    Raises:
-        UsageError: a variable is not a size.
-    """
+    """The limits from the environment, otherwise the defaults."""
     return _limits(tuple(os.environ.get(variable(name)) for name in NAMES))
 
 
@@ -71,7 +64,7 @@ def how_to_raise(name: str) -> str:
 
 
 def size_text(size: int) -> str:
-    """A size for people.
+    """Format a size.
 
     >>> size_text(8_000_000), size_text(1500), size_text(20)
     ('8 MB', '1.5 KB', '20 bytes')
@@ -83,10 +76,7 @@ def size_text(size: int) -> str:
 
 
 def size_in_bytes(text: str) -> int:
-    """A size as people write it.
-
-    Raises:
-        UsageError: this is not a size.
+    """Parse a size.
 
     >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
     (100000000, 1500, 512)

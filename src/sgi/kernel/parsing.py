@@ -1,4 +1,4 @@
-"""The edge of every loader: what a parser raises becomes an error that names the file and the place."""
+"""Reads files, and converts parser errors to errors with the file and line."""
 
 from __future__ import annotations
 
@@ -43,16 +43,14 @@ def parsing(
     error: type[SgiError] = DataError,
     hint: str = "",
 ) -> Iterator[None]:
-    """Turn what a parser raises into an error that names the file.
-
-    It belongs around the call of a parser and nothing else: a bug elsewhere must stay a traceback.
+    """Convert parser errors. Put only the call of a parser inside, so that bugs stay visible.
 
     Args:
         file: the name for messages.
-        what: what the text should be, such as ``TOML``.
-        line: where the parser began, if that is known.
-        error: the kind of error that is raised.
-        hint: the way out.
+        what: the expected format, such as ``TOML``.
+        line: where the parser began, if known.
+        error: the class to raise.
+        hint: how to fix it.
 
     >>> import json
     >>> with parsing("a.json", "JSON", line=3):
@@ -92,11 +90,7 @@ def reason(error: BaseException) -> str:
 
 
 def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "") -> bytes:
-    """The bytes of a file that is small enough to be read as a whole.
-
-    Raises:
-        SgiError: of the given kind; the file cannot be opened, or is larger than the limit.
-    """
+    """Read a file; raises ``error`` if it cannot be read or is larger than the limit."""
     most = input_limits().file
     with parsing(path, error=error, hint=hint), path.open("rb") as stream:
         content = stream.read(most + 1)
@@ -106,12 +100,7 @@ def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "")
 
 
 def read_toml(path: Path, *, error: type[SgiError], hint: str = "") -> dict[str, Any]:
-    """The values of a TOML file.
-
-    Raises:
-        SgiError: of the given kind; it cannot be read, is not TOML, holds a whole number beyond 64 bits,
-            which TOML does not have, or is nested deeper than 100 levels.
-    """
+    """Read a TOML file; raises ``error`` for bad syntax, integers beyond 64 bits, or more than 100 levels."""
     import tomllib
 
     raw = read_whole(path, error=error, hint=hint)
@@ -122,12 +111,7 @@ def read_toml(path: Path, *, error: type[SgiError], hint: str = "") -> dict[str,
 
 
 def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
-    """The value of a JSON file, read strictly: no NaN, no lone surrogate.
-
-    Raises:
-        SgiError: of the given kind; it cannot be read, is not JSON, holds a number that is out of range, or
-            is nested deeper than 100 levels.
-    """
+    """Read a strict JSON file; raises ``error`` as `read_toml` does, also for NaN and lone surrogates."""
     import orjson
 
     raw = read_whole(path, error=error, hint=hint)

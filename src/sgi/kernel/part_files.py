@@ -20,19 +20,9 @@ _MIN_AGE = 60.0
 
 
 def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
-    """Make a temporary file in a folder, ``.sgi-….part``, that is locked as long as it is open.
+    """Create a temporary file ``.sgi-….part`` in an existing folder; it is locked while it is open.
 
-    Removes the temporary files there whose process was killed.
-
-    Args:
-        folder: must exist.
-        mode: permissions, as far as the user's umask allows.
-
-    Returns:
-        Its path, and the file open for writing.
-
-    Raises:
-        OSError: the file cannot be made.
+    Removes temporary files of killed processes.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -55,17 +45,12 @@ def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 def replacing_file(
     target: Path, mode: int = 0o666, *, errors: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Iterator[BinaryIO]:
-    """Write a file that replaces ``target`` when the block ends, and vanishes when it raises.
-
-    The content is on the disk before the file is replaced, so a power loss leaves one of the two whole.
+    """Write a temporary file that atomically replaces ``target`` when the block ends without an error.
 
     Args:
         target: the file; its folder must exist.
-        mode: permissions of a new file, as far as the user's umask allows.
-        errors: makes a context for each operation on the file, to word its errors; the block is not in it.
-
-    Raises:
-        OSError: the file cannot be written.
+        mode: permissions of a new file.
+        errors: makes a context that converts the errors of file operations; the block is not in it.
     """
     with errors():
         part, file = open_part(target.parent, mode)

@@ -1,8 +1,7 @@
-"""Placeholders: what a run that keeps no texts stores in their place, and how it is shown.
+"""Placeholders: digests that replace texts in a run without texts.
 
-A placeholder is made of a digest of its text, so that equal texts have equal placeholders, in every run and
-database. The placeholder of a placeholder is itself: keys that are made of placeholders are therefore the
-same for a row with its texts and for a row without them.
+Equal texts have equal placeholders. The placeholder of a placeholder is itself, so keys made of placeholders
+are the same with and without texts.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 TEXT_NOT_KEPT = "(text not kept)"
-"""What people see in place of a placeholder."""
+"""Displayed instead of a placeholder."""
 
 _PLACEHOLDER = re.compile("text:[0-9a-f]{32}")
 _SALT = b"without texts"
@@ -25,7 +24,7 @@ T = TypeVar("T", bound="str | None")
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text stands for another one.
+    """Whether a text is a placeholder.
 
     >>> is_placeholder(placeholder("Who?")), is_placeholder("Who?")
     (True, False)
@@ -34,7 +33,7 @@ def is_placeholder(text: str) -> bool:
 
 
 def placeholder(text: str) -> str:
-    """What stands for a text; a blank text stays as it is. The amount of white space does not count.
+    """The placeholder of a text, ignoring the amount of white space; a blank text stays the same.
 
     >>> placeholder("Who?"), placeholder(" ")
     ('text:3ddbff031d55c6ff70eba93dde63b982', ' ')
@@ -48,7 +47,7 @@ def placeholder(text: str) -> str:
 
 
 def display_text(text: T) -> T | str:
-    """A text as people see it.
+    """A text for display.
 
     >>> display_text(placeholder("Who?")), display_text("Who?")
     ('(text not kept)', 'Who?')
@@ -57,7 +56,7 @@ def display_text(text: T) -> T | str:
 
 
 def with_placeholders(value: JsonValue) -> JsonValue:
-    """A JSON value with a placeholder for each text in it, keys of objects included.
+    """Replace each text in a JSON value, including keys.
 
     >>> with_placeholders([7, True, None, {"": " "}])
     [7, True, None, {'': ' '}]
@@ -72,7 +71,7 @@ def with_placeholders(value: JsonValue) -> JsonValue:
 
 
 def without_texts(value: JsonValue) -> JsonValue:
-    """A JSON value without the texts in it: those of lists and the entries of objects are left out.
+    """Remove the texts from lists and objects of a JSON value.
 
     >>> without_texts({"models": {"minilm": 0.5}, "warning": "blank", "parts": ["a", 1, {"text": "b"}]})
     {'models': {'minilm': 0.5}, 'parts': [1, {}]}
@@ -85,7 +84,7 @@ def without_texts(value: JsonValue) -> JsonValue:
 
 
 def dataset_without_texts(dataset: str) -> str:
-    """The hash of data that is kept without its texts, from the hash of the data.
+    """Hash of the data without texts, from the hash of the data.
 
     >>> dataset_without_texts("00ff")
     '6192c08ce1341bfb1a0840077642bead'
@@ -94,7 +93,7 @@ def dataset_without_texts(dataset: str) -> str:
 
 
 def is_same_data(one: str, other: str) -> bool:
-    """Whether two hashes are of the same data, each with its texts or without.
+    """Whether two hashes are of the same data, each with or without texts.
 
     >>> is_same_data("00ff", dataset_without_texts("00ff")), is_same_data("00ff", "00aa")
     (True, False)

@@ -1,4 +1,4 @@
-"""What made the numbers of a run: a record that is stored with the run and compared field by field."""
+"""Provenance of a run: the models, judge and prompts that produced its numbers."""
 
 from __future__ import annotations
 
@@ -29,17 +29,14 @@ class FieldDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricProvenance:
-    """What computed the scores of a metric, beside the data.
+    """Models, judge and parameters of a metric.
 
     Attributes:
-        models: fingerprints (name, digest, settings) of the embedders, token encoders and entailment models
-            that the metric uses.
-        judge: fingerprint of the judge with its parameters; empty without a judge.
-        budget: the most tokens of passages in one inquiry; None without a judge, or where not recorded.
-        prompts: a hash of the prompts; empty without a judge.
-        name: of the metric; empty where not recorded.
-        parameters: of the metric, those that differ from their defaults.
-        version: of the metric's definition; 0 where not recorded.
+        models: fingerprints of embedders, token encoders and entailment models.
+        judge: fingerprint of the judge; empty without a judge.
+        budget: maximum tokens of passages in one inquiry; None if not recorded.
+        prompts: a hash of the prompts.
+        version: of the metric's definition; 0 if not recorded.
     """
 
     models: tuple[AnyText, ...] = ()
@@ -77,13 +74,7 @@ class MetricProvenance:
 
 @dataclass(frozen=True)
 class RunProvenance:
-    """What made the numbers of a run.
-
-    Attributes:
-        dataset: a hash of the samples.
-        package: the version of this package; empty where not recorded.
-        metrics: by canonical string; None where not recorded.
-    """
+    """Data, package version and metrics of a run."""
 
     dataset: str
     package: str

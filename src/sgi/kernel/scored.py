@@ -1,4 +1,4 @@
-"""The scores of a run as columns: what tables, comparisons and gates read, wherever the run was kept."""
+"""Scores of a run as columns, for tables, comparisons and gates."""
 
 from __future__ import annotations
 
@@ -34,14 +34,11 @@ class MetricColumn:
 
     Attributes:
         metric: its canonical string.
-        values: float64, NaN exactly where there is no value, shape (n,).
-        codes: the place of each row's status in ``STATUSES``, int8, shape (n,).
-        low: the least possible value; None where that is not known.
-        high: the greatest possible value; None where that is not known.
-        higher_is_better: the direction.
-        version: of its definition; 0 where that is not known.
-        unit: as its MetricSpec has it.
-        provenance: what computed the values; None where that was not recorded.
+        values: float64, NaN where there is no value, shape (n,).
+        codes: index of each status in ``STATUSES``, int8, shape (n,).
+        low: the smallest possible value; None if unknown.
+        high: the largest possible value; None if unknown.
+        version: 0 if unknown.
     """
 
     metric: str
@@ -68,7 +65,7 @@ class MetricColumn:
 
     @property
     def width(self) -> float | None:
-        """How far the ends of the metric's scale lie apart; None where it does not have two known ends."""
+        """``high - low``; None for an unbounded scale."""
         width = math.inf if self.low is None or self.high is None else self.high - self.low
         return width if math.isfinite(width) else None
 
@@ -114,19 +111,14 @@ class ScoredRun:
     """A run's scores. Row ``i`` of every column belongs to the sample ``ids[i]``.
 
     Attributes:
-        name: what messages call the run: its name, or its id.
-        rows: how many rows its data has; more than n where the run has not come to its end.
-        ids: the samples' ids, unique, shape (n,).
-        clusters: rows that are not independent share a number, int64, shape (n,).
-        metrics: by canonical string, in the order asked.
-        signature: everything that can change a number.
-        rejected: rows of the data that could not be read, and so stand in none of these columns.
-        finished: whether every row of the data is done.
-        dataset: a hash of the samples; empty where it is not known.
-        numbered: whether the ids are only row numbers, because the data has none of its own.
-        samples: reads the samples of these rows, with the response that was scored; None where the texts are
-            not available.
-        clustering: the rule by which rows share a number.
+        name: the run's name or id, for messages.
+        rows: number of rows of the data; more than n for an unfinished run.
+        clusters: cluster number of each row, int64, shape (n,).
+        metrics: by canonical string.
+        rejected: rows of the data that could not be read.
+        dataset: a hash of the samples; may be empty.
+        numbered: whether the ids are only row numbers.
+        samples: reads the samples of some rows; None without texts.
     """
 
     name: str
@@ -158,7 +150,7 @@ class ScoredRun:
         raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
 
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
-        """These rows alone, as a run of their own."""
+        """Select rows."""
         metrics = {
             name: replace(column, values=column.values[rows], codes=column.codes[rows])
             for name, column in self.metrics.items()

@@ -63,12 +63,7 @@ class VectorTable:
 
 @dataclass(frozen=True, eq=False)
 class EntailmentTable:
-    """Distinct (premise, hypothesis) pairs, and what an entailment model makes of each.
-
-    Attributes:
-        model: the model's name.
-        index: pair → place in the columns of ``scores``.
-        scores: of all pairs.
+    """Entailment scores of distinct (premise, hypothesis) pairs; ``index`` maps a pair to its row.
 
     >>> made = EntailmentScores(np.array([0.9, 0.2]), np.array([0.0, 0.7]), np.array([1, 1]))
     >>> table = EntailmentTable.of("demo", [("It's red.", "It's red."), ("It's red.", "It's blue.")], made)
@@ -84,10 +79,10 @@ class EntailmentTable:
 
     @classmethod
     def of(cls, model: str, pairs: Sequence[tuple[str, str]], scores: EntailmentScores) -> Self:
-        """A table of distinct pairs, checked: probabilities for each; contradiction may be untold (NaN).
+        """Build the table, and check the probabilities; contradiction may be NaN.
 
         Raises:
-            ValueError: a pair stands there twice.
+            ValueError: a pair occurs twice.
             EmbedderError: the number of probabilities differs from the number of pairs.
             NonFiniteVectorError: a probability is outside [0, 1]; ``texts`` holds its hypotheses.
         """
@@ -110,7 +105,7 @@ class EntailmentTable:
         return cls(model, index, scores)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> EntailmentScores:
-        """What the model makes of these pairs, in their order; KeyError for one it was not asked about."""
+        """Return the scores of these pairs; KeyError for an unknown pair."""
         index = self.index
         places = np.fromiter((index[pair] for pair in pairs), dtype=np.int64, count=len(pairs))
         scores = self.scores
@@ -124,9 +119,7 @@ def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows as finite float32 rows of unit length; an error where that is impossible.
-
-    Rows that are unit already (to 1e-6) come back bit for bit, whatever stands beside them.
+    """Scale rows to float32 rows of unit length; rows of unit length (to 1e-6) stay bit for bit the same.
 
     >>> unit_rows("demo", ["a"], np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929]]
@@ -148,7 +141,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
 
 
 def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which rows are zero, NaN or infinite, shape (n,); an error if there isn't one row for each text.
+    """Mask of rows that are zero, NaN or infinite, shape (n,); raises EmbedderError for a wrong shape.
 
     >>> unusable_rows("demo", ["a", "b"], np.array([[1.0], [np.nan]])).tolist()
     [False, True]
