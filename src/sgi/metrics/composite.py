@@ -1,4 +1,4 @@
-"""Metrics made of others: one number from the parts that have a value."""
+"""Combines metrics: one number from the parts that have a value."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ _WORST_FIRST = (Status.FAILED, Status.UNDEFINED, Status.MISSING)
 def weighted_mean_of_parts(
     parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail", high: float = 1.0
 ) -> Scores:
-    r"""The weighted mean over the parts that have a value, their weights renormalised.
+    r"""Weighted mean over the parts that have a value, with renormalised weights.
 
     .. math:: \sum_{i \in ok} w_i v_i \,/\, \sum_{i \in ok} w_i
 
-    A part that is undefined or missing is left out. A part that failed makes the row ``failed``, since a
-    broken judge must never raise a score; with ``leave_out`` it is left out too. Parts of weight 0 do not
-    count at all. A row without any part takes the status of the worst: failed, undefined, missing.
+    An undefined or missing part is left out. A failed part makes the row ``failed``, because a broken judge
+    must never raise a score; with ``leave_out`` it is left out too. Parts of weight 0 do not count. A row
+    without any part takes the worst status: failed, undefined, missing.
 
     Args:
-        parts: by name; all of the same rows, with values in [0, high].
-        weights: one for each part, from 0 on, at least one above 0.
-        failed: what becomes of a row one of whose parts failed.
-        high: the upper end of the scale of the parts; rounding never lifts the mean above it.
+        parts: scores by name, of the same rows, in [0, high].
+        weights: one for each part, from 0, at least one above 0.
+        failed: ``fail`` or ``leave_out``.
+        high: the upper end of the scale of the parts; the mean never exceeds it.
 
     Returns:
-        Scores whose details hold ``parts``, each part's value or None, and ``reasons`` of those without one.
+        Scores with the details ``parts``, each part's value or None, and ``reasons`` of those without one.
 
     Source: document 002, section 5.
 
@@ -118,15 +118,11 @@ def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
 
 
 class RagasParts(BaseModel):
-    """The judgements of the four parts; None where the sample lacks what a part needs, or its judge failed.
+    """Judgements of the four parts; None if the sample lacks a field or the judge failed.
 
     Attributes:
-        faithfulness: the response's claims.
-        context_precision: the passages' relevance.
-        context_recall: the reference's statements.
-        answer_relevance: the questions the response answers.
         failed: why the judge gave no usable reply, by part.
-        replies: the last reply to such a part, where there was one.
+        replies: the last reply to such a part, if there is one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -160,22 +156,21 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     .. math:: 0.30\,F + 0.20\,CP + 0.20\,CR + 0.30\,AR
 
-    with faithfulness F, context precision CP, context recall CR and answer relevance AR in percent, over the
-    parts that have a value; their weights are renormalised. The details hold the value of each part, from 0
-    to 100, and the reason where a part has none. Rows with different parts are not comparable: read the
-    details. The calls are those of the parts: at most six a row for texts that fit into one request. They are
-    shared with the parts where those are asked too.
+    F is faithfulness, CP context precision, CR context recall, AR answer relevance, in percent; the weights
+    are renormalised over the parts that have a value. The details hold the value of each part, from 0 to 100,
+    or the reason why it has none. Do not compare rows with different parts. The calls are those of the parts
+    and shared with them: at most six a row for texts that fit into one request.
 
-    A part that is undefined, or whose fields the sample lacks, is left out. A part whose judge failed makes
-    the row ``failed``, unless ``failed`` says otherwise. If no part has a value, the row is undefined, or
-    missing where the sample has the fields of no part.
+    A part that is undefined, or whose fields the sample lacks, is left out. A failed part makes the row
+    ``failed``, unless ``failed`` says otherwise. If no part has a value, the row is undefined, or missing if
+    the sample has the fields of no part.
 
     Limits: under ``safe``, a response without claims is scored by its other parts alone.
 
     Attributes:
-        weights: of F, CP, CR and AR; they are scaled to a sum of one.
+        weights: of F, CP, CR and AR; scaled to a sum of one.
         conventions: ``document``, the parts are ``ragas_faithfulness`` and the other ``ragas_`` metrics of
-            document 002; or ``safe``, they are the plain metrics, such as ``faithfulness``.
+            document 002; or ``safe``, the plain metrics, such as ``faithfulness``.
         failed: ``fail``; or ``leave_out``, which scores the other parts.
 
     References: document 002, section 5.
@@ -214,7 +209,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         check_choice("failed", self.failed, Failed)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
-        """The judgements of the parts whose fields the sample has, asked at once."""
+        """Ask for the judgements of all possible parts concurrently."""
         parts = [part for part in self._parts if _has_fields(part, sample)]
         judgements = await _at_once([_ask_job(part, sample, judge) for part in parts])
         by_name = {part.spec.name: answer for part, answer in zip(parts, judgements, strict=True)}
@@ -227,14 +222,14 @@ class RagasScore(JudgedMetric[RagasParts]):
         )
 
     def texts(self, judged: Judged[RagasParts], /) -> Iterator[str]:
-        """What the parts compare."""
+        """List the texts that the parts compare."""
         for part in self._parts:
             if part.vector_needs is not None:
                 judgements = [getattr(one, part.spec.name) for one in judged.judgements]
                 yield from part.vector_needs.texts(_judged_rows(judged.batch, judgements)[1])
 
     def score(self, judged: Judged[RagasParts], features: Features, /) -> Scores:
-        """The weighted mean of each row's parts."""
+        """Return the weighted mean of each row's parts."""
         parts = {}
         for part in self._parts:
             name = part.spec.name
@@ -255,7 +250,7 @@ class RagasScore(JudgedMetric[RagasParts]):
 
 
 def _reply_details(judgements: RagasParts) -> dict[str, JsonValue]:
-    """The first unusable reply, as the details of a row that failed for it."""
+    """Return the first unusable reply, for the details of a failed row."""
     return next((reply.details() for reply in judgements.replies.values()), {})
 
 
@@ -264,7 +259,7 @@ def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
 
 
 def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], Judged[Any]]:
-    """The rows that have a judgement: their positions, and the rows."""
+    """Return the rows that have a judgement, with their positions."""
     rows = [row for row, judgement in enumerate(judgements) if judgement is not None]
     return rows, Judged(batch, judgements).take(rows)
 
@@ -305,7 +300,7 @@ def _ask_job(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
 
 
 async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
-    """What the jobs return, in their order; the first error of any of them ends the others and is raised."""
+    """Run the jobs concurrently; the first error cancels the others."""
     import anyio
 
     results: list[Any] = [None] * len(jobs)
@@ -328,12 +323,12 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
 
     .. math:: \frac{1}{|ok|} \sum_{i \in ok} rating_i / 3
 
-    In [0, 1]; computed here and never taken from the judge. One call a row, the very call of its parts. A
-    part that is undefined, or whose fields the sample lacks, is left out; the parts' values stand in the
-    details. Where the judge failed so has the row. If no part has a value the row is undefined, or missing
-    where the sample has the fields of none.
+    In [0, 1]; computed here, never taken from the judge. One call a row, shared with the parts. A part that
+    is undefined, or whose fields the sample lacks, is left out; the details hold the parts. If the judge
+    fails, the row fails. If no part has a value the row is undefined, or missing if the sample has the fields
+    of none.
 
-    Limits: those of its parts; rows with different parts compare badly.
+    Limits: those of its parts; do not compare rows with different parts.
 
     References: document 003, its rated columns.
 
@@ -358,11 +353,11 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Ratings:
-        """Every rating that the sample's texts allow."""
+        """Ask for every rating that the sample's texts allow."""
         return await ratings_of(sample, judge)
 
     def score(self, judged: Judged[Ratings], features: Features, /) -> Scores:
-        """The mean of each row's ratings."""
+        """Return the mean of each row's ratings."""
         parts = {}
         for part, rating in _RATED.items():
             judgements = [

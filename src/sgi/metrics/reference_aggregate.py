@@ -1,4 +1,4 @@
-"""Meaning and wording against the reference in one number."""
+"""Combines meaning and wording against the reference in one number."""
 
 from __future__ import annotations
 

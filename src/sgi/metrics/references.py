@@ -1,4 +1,4 @@
-"""A response against several accepted answers: the best comparison counts."""
+"""Compares a response with several accepted answers; the best comparison counts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ BLANK = "the reference is blank"
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Every reference of a batch beside the response of its row, as tokens.
+    """Each reference of a batch with the response of its row, as tokens.
 
     Attributes:
-        tokens: of the responses, row by row, and behind them of all references.
+        tokens: of the responses in row order, followed by those of all references.
         responses: the text of each pair's response, shape (pairs,).
         references: the text of each pair's reference, shape (pairs,).
     """
@@ -55,11 +55,9 @@ class Pairs:
 
 
 def pairs_of(batch: Batch, words: Words) -> Pairs:
-    """The references of a batch beside its responses; the same object for the same batch and tokens.
+    """Return the pairs of a batch; cached for the same batch and tokens.
 
-    Args:
-        batch: rows with responses and references.
-        words: gives a text as its tokens, spaces between them.
+    ``words`` returns the tokens of a text, separated by spaces.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> batch = Batch.of([Sample(id="1", response="b", reference=["a", "b"])])
@@ -79,16 +77,15 @@ def _pairs(batch: Batch, words: Words) -> Pairs:
 def best_reference(
     batch: Batch, numbers: NDArray[np.float64], *, comparable: NDArray[np.bool_], empty: str = BLANK
 ) -> Scores:
-    """The best of the numbers over the references of each row.
+    """Return the best number over the references of each row.
 
-    A reference of which nothing is left to compare is passed over; a row where that holds of all of them has
-    no value.
+    References that are not comparable do not count. A row without a comparable one has no value.
 
     Args:
         batch: rows with responses and references.
-        numbers: from 0 to 1, one for each reference; 0 where nothing of the response is left.
-        comparable: which references have something left.
-        empty: why a row has no value whose references are not blank, but not comparable either.
+        numbers: from 0 to 1, one for each reference.
+        comparable: which references are not empty after normalisation.
+        empty: reason for rows whose references are not blank but not comparable.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> rows = Batch.of(

@@ -41,11 +41,8 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     .. math:: \max(0, u \cdot v / (\lVert u \rVert \, \lVert v \rVert))
 
     Args:
-        vec1: a vector that is not zero, shape (d,); a list or an array. It need not be of unit length.
+        vec1: a vector that is not zero, of any length, shape (d,); a list or an array.
         vec2: the same.
-
-    Returns:
-        A similarity in [0, 1].
 
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
@@ -67,22 +64,22 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     .. math:: \max(0, \cos\theta(r, g)), \quad g \text{ the best of the accepted answers}
 
-    In [0, 1]. On the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial, below
-    that different. A blank response or reference scores 0, with a warning in the details, which also hold the
-    value by each model. A model that failed is left out and named there; where all failed so has the row.
-    Where a model cut the response or a reference at its token limit, the details name them. Where it cut
-    both, the value compares only their beginnings: a warning says so, and the band is ``both truncated``.
+    In [0, 1]. Bands of the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial,
+    below that different. A blank response or reference scores 0 with a warning. The details hold the value of
+    each model. A model that fails is left out and named there; if all fail, the row fails. The details name
+    texts that a model truncated at its token limit; if both are truncated, the value compares only their
+    beginnings: a warning says so and the band is ``both truncated``.
 
-    Limits: a contradiction scores high, since it speaks of the same things; texts of very different length
-    score lower than their meaning deserves; both must be in one language unless the model aligns several.
+    Limits: a contradiction scores high, because it is about the same things; texts of very different length
+    score too low; both must be in one language unless the model aligns several.
 
     Attributes:
-        models: the embedding models by name; none means every model configured for the run.
-        threshold: in [0, 1]; a model's value becomes 1 where it reaches the threshold, else 0.
-        aggregate: how several models' values become one: mean, median, min, max, or majority, which is 1
-            where more than half of the models reach the threshold.
+        models: names of embedding models; empty for every model configured for the run.
+        threshold: in [0, 1]; the value of a model becomes 1 if it reaches the threshold, else 0.
+        aggregate: mean, median, min, max of several models, or majority: 1 if more than half of the models
+            reach the threshold.
         scale: cosine; angular, 1 − θ/π; euclidean, 1 − ‖r−g‖₂/2; or manhattan, 1 − ‖r−g‖₁/(2√d). All are 1
-            for equal directions; the last three are 0 only for opposite ones, as far as vectors can be.
+            for equal directions; the last three are 0 only for opposite ones.
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
@@ -127,7 +124,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
             object.__setattr__(self, "threshold", float(self.threshold))
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """The models named, or all that are configured."""
+        """The chosen models, or all that are configured."""
         return self.models or configured
 
     def prepare(self, rows: Batch, /) -> ComparedTexts:
@@ -171,7 +168,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         return Scores.of(values, details=details)
 
     def _reading(self, value: float, cut: Sequence[str]) -> dict[str, JsonValue]:
-        """The band of a cosine, which shares of votes and other scales have not; and what a model cut."""
+        """Return the band of a cosine and the truncated texts."""
         details: dict[str, JsonValue] = {}
         both = len(cut) > 1
         if self.threshold is None and self.scale == "cosine":
@@ -182,7 +179,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
 
 class ComparedTexts(NamedTuple):
-    """Each response of a batch with each of its references, blank texts left out."""
+    """Each response of a batch with each of its references, without blank texts."""
 
     batch: Batch
 
@@ -203,7 +200,7 @@ class ComparedTexts(NamedTuple):
         return cls(batch, rows, tuple(r for _, r, _ in complete), tuple(t for _, _, t in complete))
 
     def nearest(self, table: VectorTable, scale: Scale) -> NDArray[np.float64]:
-        """The similarity to the nearest reference by one model, shape (n,); 0 where nothing is compared."""
+        """Return the similarity to the nearest reference by one model, shape (n,); 0 for blank rows."""
         u = table.rows(self.responses).astype(np.float64)
         v = table.rows(self.references).astype(np.float64)
         nearest = np.zeros(len(self.batch))  # a negative cosine stays at this 0
@@ -211,7 +208,7 @@ class ComparedTexts(NamedTuple):
         return nearest
 
     def truncated(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
-        """The rows with a text that one of the models cut: response, reference or both."""
+        """Return the rows with a text that a model truncated: response, reference or both."""
         texts = frozenset().union(*(table.truncated for table in tables))
         names_by_row: dict[int, dict[str, None]] = {}
         for row, *pair in zip(self.rows.tolist(), self.responses, self.references, strict=True):
@@ -247,7 +244,7 @@ _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
 
 
 def _of_blank(batch: Batch, rows: NDArray[np.int64]) -> Scores:
-    """0 for rows where there is nothing to compare, with the reason as a warning."""
+    """Return 0 for rows without texts to compare, with a warning."""
     details = []
     for row in rows.tolist():
         texts = {"response": batch.response[row], "reference": "".join(batch.references[row])}
@@ -257,7 +254,7 @@ def _of_blank(batch: Batch, rows: NDArray[np.int64]) -> Scores:
 
 
 def _names(names: object) -> tuple[str, ...]:
-    """A list or tuple of names as a tuple; one string would be read letter by letter."""
+    """Return names as a tuple; reject a single string."""
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"models is a list of model names, not {names!r}")
     if len(set(names)) < len(names):

@@ -1,4 +1,4 @@
-"""Answer relevance: how near the questions that a response answers lie to the one that was asked."""
+"""Answer relevance: similarity of the question and the questions that a response answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Questions(ReplyModel):
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
-        """The example with as many questions as are asked for."""
+        """Return the example with the requested number of questions."""
         if not isinstance(example, Questions) or items is None:
             return example
         return example.model_copy(update={"questions": (example.questions * items)[:items]})
@@ -74,13 +74,12 @@ class DirectRating(ReplyModel):
 
 
 class Answered(BaseModel):
-    """What a response was found to answer.
+    """The questions that a response answers.
 
     Attributes:
-        questions: the questions it would be the answer to.
         reason: why it evades or does not.
         noncommittal: whether all of it evades the question.
-        rating: the direct rating, where it answers no question.
+        rating: the direct rating, if there are no questions.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -159,21 +158,21 @@ class AnswerRelevance(JudgedMetric[Answered]):
 
     .. math:: \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 
-    with q the question and q_i the questions that a judge writes for the response, compared by an embedding
-    model. In [0, 1]. One call a row: n questions, and whether the response evades the question. If the judge
-    writes no question, a second call rates the response directly in quarters: 0, 0.25, 0.5, 0.75 or 1. A
-    response that is too long for one request is sent in parts, with n questions for each.
+    q is the question and q_i the questions that a judge writes for the response, compared by an embedding
+    model. In [0, 1]. One call a row. If the judge writes no question, a second call rates the response
+    directly in quarters. A response that is too long for one request is sent in parts, with n questions for
+    each.
 
-    A blank response is 0, without a call. A response that evades the question is 0. A blank question makes
-    the row undefined, without a call.
+    A blank response is 0, and so is one that evades the question. A blank question makes the row undefined.
+    Blank rows need no call.
 
-    Limits: it does not measure truth; the values depend on the embedding model, so compare only runs with the
+    Limits: it does not measure truth; values depend on the embedding model, so compare only runs with the
     same one; a correct short answer fits many questions and scores below 1.
 
     Attributes:
         questions: how many, from 1 to 10.
         scale: ``cosine``; or ``affine``, the mean of (1 + cos) / 2, which is higher for every response.
-        noncommittal: ``zero``; or ``ignore``, which scores an evading response by its questions, like any.
+        noncommittal: ``zero``; or ``ignore``, which scores an evading response by its questions.
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
@@ -208,7 +207,7 @@ class AnswerRelevance(JudgedMetric[Answered]):
             )
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Answered:
-        """The questions the response answers, or its direct rating where there are none."""
+        """Ask for the questions the response answers, or for its direct rating if there are none."""
         if not sample.question.strip() or not sample.response.strip():
             return Answered()
         replies = [
@@ -229,14 +228,14 @@ class AnswerRelevance(JudgedMetric[Answered]):
         return GENERATE.about(response=response, places=places)
 
     def texts(self, judged: Judged[Answered], /) -> Iterator[str]:
-        """The question and those found, where they are compared."""
+        """List the questions to compare."""
         for sample, answered in zip(judged.batch.samples, judged.judgements, strict=True):
             if self._compares(sample, answered):
                 yield sample.question
                 yield from answered.questions
 
     def score(self, judged: Judged[Answered], features: Features, /) -> Scores:
-        """The relevance of each row."""
+        """Return the relevance of each row."""
         rows = [
             self._of_row(*row, features.vectors)
             for row in zip(judged.batch.samples, judged.judgements, strict=True)

@@ -1,6 +1,6 @@
-"""Texts taken apart into claims, and claims held against passages: the calls of faithfulness and recall.
+"""Extracts claims from texts and verifies them against passages, for faithfulness and context recall.
 
-Both metrics ask in the same words, so that a text or a claim they share is paid for once.
+Both metrics use the same prompts, so they share calls for the same text or claim.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Support(Verdict):
 
 
 class Claim(BaseModel):
-    """A claim with what the judge made of it.
+    """A claim with its verdict.
 
     Attributes:
-        claim: a sentence that stands alone.
-        reason: why it is supported or not; where several portions of passages were asked, all that was said.
-        supported: 1 where some passage states or implies it, else 0.
-        passage: the number of that passage, from 1; None where it takes several, or none does.
+        claim: a sentence that is clear without context.
+        reason: why it is supported or not, joined over several portions of passages.
+        supported: 1 if a passage states or implies it, else 0.
+        passage: number of that passage, from 1; None if there are several, or none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -72,7 +72,7 @@ class Claim(BaseModel):
 
 
 class Claims(BaseModel):
-    """The claims of a text, each with its verdict; none where the text states nothing."""
+    """The claims of a text, each with its verdict."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -175,11 +175,7 @@ only several together do.
 
 
 async def claims_of(text: str, sample: Sample, judge: Judge) -> tuple[str, ...]:
-    """The distinct claims of a text about the sample's question.
-
-    A text longer than the judge reads is taken apart in pieces. A blank one has no claims, and nothing is
-    asked.
-    """
+    """Extract the distinct claims of a text; a long text is sent in pieces, a blank one is not sent."""
     claims: dict[str, None] = {}
     for piece in pieces(text, judge.budget):
         reply = await judge.ask(EXTRACT.about(**question_section(sample), text=piece), ClaimList)
@@ -188,13 +184,12 @@ async def claims_of(text: str, sample: Sample, judge: Judge) -> tuple[str, ...]:
 
 
 async def verify_claims(claims: Sequence[str], passages: Sequence[str], judge: Judge) -> Claims:
-    """Each claim with its verdict: supported where any portion of the passages supports it.
+    """Verify each claim: it is supported if any portion of the passages supports it.
 
-    Portions are asked one after another, each only about the claims that none before it supports. Without
-    passages nothing is asked, and nothing is supported.
+    Portions are sent one after another, each only with the claims that are still unsupported.
 
     Raises:
-        JudgeMalformedError: a claim is said to rest on a passage that was not shown.
+        JudgeMalformedError: the judge names a passage that is not in the portion.
     """
     verdicts: dict[str, Claim] = {}
     for portion in portions(passages, judge.budget):
@@ -228,8 +223,8 @@ def supported_share(
     """Supported claims / claims, in [0, 1].
 
     Args:
-        evidence: a row each.
-        undefined: why a row has no claims, first reason first; together they cover all that have none.
+        evidence: one entry for each row.
+        undefined: why a row has no claims, first reason first; must cover all rows without claims.
         full: whether such rows are 1 instead of undefined.
 
     >>> one = Claims(claims=(Claim(claim="A.", reason="It says so.", supported=1),))

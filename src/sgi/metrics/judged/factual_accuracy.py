@@ -1,4 +1,4 @@
-"""Factual accuracy: how correct, complete and consistent a response is beside the accepted answer."""
+"""Factual accuracy: how correct, complete and consistent a response is, compared with the accepted answer."""
 
 from __future__ import annotations
 
@@ -55,11 +55,7 @@ class Criteria(ReplyModel):
 
 
 class Accuracy(BaseModel):
-    """What the judge made of a response; nothing where it was not asked.
-
-    Attributes:
-        criteria: the ratings and their reasons.
-    """
+    """The ratings of a response with their reasons; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -115,19 +111,19 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
     .. math:: (0.5\,\text{correctness} + 0.3\,\text{completeness} + 0.2\,\text{consistency}) \,/\, 100
 
-    In [0, 1]. One call a row: each criterion gets its reasoning and a whole number from 0 to 100. The
-    weighted mean is computed here and never taken from the judge. The details hold the criteria and the
-    grade: A from 0.8, B from 0.6, C from 0.4, D from 0.2, else E. The question is shown where there is one;
-    all accepted answers are shown, and the one that suits best counts.
+    In [0, 1]. One call a row, with the question (if any) and all accepted answers; the best match counts.
+    Each criterion gets its reasoning and a whole number from 0 to 100. The weighted mean is computed here,
+    never taken from the judge. The details hold the criteria and the grade: A from 0.8, B from 0.6, C from
+    0.4, D from 0.2, else E.
 
-    A blank response is 0, grade E, without a call: an empty answer tells nothing. If all accepted answers are
-    blank the row is undefined, without a call.
+    A blank response is 0, grade E, without a call. If all accepted answers are blank the row is undefined,
+    without a call.
 
-    Limits: judges rate in coarse steps and are mild; read the grade as a class and compare runs made with the
-    same judge. It sees no error that the accepted answer says nothing about.
+    Limits: judges rate in coarse steps and are mild; read the grade as a class and compare only runs with the
+    same judge. It cannot detect errors about things that the accepted answer does not mention.
 
     Attributes:
-        weights: of correctness, completeness and consistency; they are scaled to a sum of one.
+        weights: of correctness, completeness and consistency; scaled to a sum of one.
 
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
@@ -160,7 +156,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         object.__setattr__(self, "weights", checked_weights(self.weights, CRITERIA))
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Accuracy:
-        """The three criteria."""
+        """Ask for the three criteria."""
         accepted = reference_section(sample)
         if not accepted or not sample.response.strip():
             return Accuracy()
@@ -168,7 +164,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         return Accuracy(criteria=await judge.ask(inquiry, Criteria))
 
     def score(self, judged: Judged[Accuracy], features: Features, /) -> Scores:
-        """The weighted mean of each row, with its grade."""
+        """Return the weighted mean of each row, with its grade."""
         del features
         rows = [self._of_row(accuracy) for accuracy in judged.judgements]
         values = np.array([value for value, _ in rows], dtype=np.float64)
@@ -188,11 +184,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ wᵢvᵢ / Σ wᵢ, rounded to nine digits, so that rounding moves no value over the edge of a grade.
-
-    Args:
-        values: finite numbers.
-        weights: numbers from 0 on, at least one above 0.
+    """Σ wᵢvᵢ / Σ wᵢ, rounded to nine digits, so that rounding errors do not change a grade.
 
     >>> weighted_mean([90, 70, 70], [0.5, 0.3, 0.2])
     80.0

@@ -1,7 +1,6 @@
-"""Ratings of answer relevance, context relevance and groundedness, from 0 to 3, all by one call.
+"""Rates answer relevance, context relevance and groundedness from 0 to 3, all in one call.
 
-Each metric asks for every rating that the sample's texts allow, in the same words; so together, and with
-their mean, they cost one call a row.
+Each metric asks for every rating that the sample's texts allow, so together they cost one call a row.
 """
 
 from __future__ import annotations
@@ -106,12 +105,7 @@ _SINGLE = {"answer_relevance": ANSWER, "context_relevance": CONTEXT, "groundedne
 
 
 class Rated(BaseModel):
-    """One rating, as kept; nothing where it was not asked for.
-
-    Attributes:
-        reasoning: what decided it.
-        rating: from 0 to 3.
-    """
+    """One stored rating, from 0 to 3; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -130,11 +124,10 @@ class Ratings(BaseModel):
 
 
 async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
-    """Every rating that the sample's texts allow: those of which neither text is blank.
+    """Ask for every rating that the sample's texts allow.
 
-    Passages longer than the judge reads are shown in portions. Of the ratings that are about passages the
-    best portion's counts; the answer's relevance has nothing to do with them, so the first reply's counts:
-    more passages are no more chances.
+    Passages longer than the judge's limit are sent in portions. For ratings of passages the best portion
+    counts; for answer relevance the first reply, so that more passages do not mean more chances.
     """
     sections = _sections(sample)
     contexts = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
@@ -145,7 +138,7 @@ async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
 
 
 def _sections(sample: Sample) -> dict[str, Section]:
-    """The sample's texts that are not blank."""
+    """Return the sample's texts that are not blank."""
     passages = tuple(passage for passage in sample.contexts if passage.strip())
     texts = {"question": sample.question, "response": sample.response}
     sections: dict[str, Section] = {name: text for name, text in texts.items() if text.strip()}
@@ -166,7 +159,7 @@ async def _ask_ratings(sections: Mapping[str, Section], judge: Judge) -> Ratings
 
 
 def _better(first: Ratings, second: Ratings) -> Ratings:
-    """The better of each rating that is about passages, the first of equals; else the first there is."""
+    """Combine replies: the best of each rating about passages, else the first."""
 
     def worth(rated: Rated) -> int:
         return -1 if rated.rating is None else rated.rating
@@ -185,20 +178,20 @@ _NO_PASSAGES = "there is no passage, or only blank ones"
 
 @dataclass(frozen=True)
 class _RatedMetric(JudgedMetric[Rated]):
-    """A rating as a share of the best; a subclass says which, and what holds where it was not asked for."""
+    """A rating divided by 3; subclasses choose the rating and the value of unrated rows."""
 
     judgement: ClassVar = Rated
     _rating: ClassVar[str]
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Rated:
-        """The rating and its reasoning; nothing is asked where the sample's texts do not allow it."""
+        """Ask for the rating, if the sample's texts allow it."""
         if not _SINGLE[self._rating].examples[0].sections.keys() <= _sections(sample).keys():
             return Rated()
         rated: Rated = getattr(await ratings_of(sample, judge), self._rating)
         return rated
 
     def score(self, judged: Judged[Rated], features: Features, /) -> Scores:
-        """The rating of each row, divided by 3."""
+        """Return the rating of each row, divided by 3."""
         del features
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
@@ -210,7 +203,7 @@ class _RatedMetric(JudgedMetric[Rated]):
 
     @abstractmethod
     def _unrated(self, sample: Sample) -> Scores:
-        """The score of a row that was not asked about."""
+        """Return the score of a row without a rating."""
 
 
 def _value(value: float, **detail: JsonValue) -> Scores:
@@ -225,13 +218,11 @@ def _spec(name: str, needs: Fields) -> MetricSpec:
 class AnswerRelevanceRated(_RatedMetric):
     """How well the response answers the question, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives context relevance and
-    groundedness where the sample has passages. The reasoning is kept as evidence.
+    The rating, 0 to 3, divided by 3. The call also gives context relevance and groundedness if the sample has
+    passages. The reasoning is stored as evidence. A blank response is 0 and a blank question undefined,
+    without a request for this rating. If passages are sent in portions, the first reply counts.
 
-    A blank response is 0 and a blank question undefined, without this rating being asked for. Where long
-    passages are shown in portions, the rating of the first reply counts.
-
-    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+    Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
@@ -258,14 +249,12 @@ class AnswerRelevanceRated(_RatedMetric):
 class ContextRelevance(_RatedMetric):
     """How much of what the question needs is in the passages, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
-    relevance and groundedness where the sample has a response. The reasoning is kept as evidence.
+    The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and groundedness if the
+    sample has a response. The reasoning is stored as evidence. A row without passages, or with blank ones
+    only, is ``missing``; a blank question is undefined. Long passages are sent in portions and the best
+    rating counts, so information spread over two portions is rated too low.
 
-    A row without passages, or with blank ones only, is ``missing``; a blank question is undefined. Long
-    passages are shown in portions; the best portion's rating counts, so that what only two portions together
-    hold is rated too low.
-
-    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+    Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
@@ -292,16 +281,13 @@ class ContextRelevance(_RatedMetric):
 class Groundedness(_RatedMetric):
     """How much of the response the passages support, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
-    relevance and context relevance where the sample has a question. The reasoning is kept as evidence.
+    The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and context relevance if
+    the sample has a question. The reasoning is stored as evidence. A blank response is undefined; a response
+    without any passage, or one that states nothing, such as a refusal, is 0.
 
-    A blank response is undefined, since nothing is to be borne out; a response without any passage is 0, and
-    so is one that states nothing, such as a refusal.
-    Long passages are shown in portions; the best portion's rating counts, so that a response resting on two
-    portions is rated too low, and one that another portion contradicts too high: ``faithfulness`` has no such
-    limits.
-
-    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+    Limits: long passages are sent in portions and the best rating counts, so a response that needs two
+    portions is rated too low, and one that another portion contradicts too high; ``faithfulness`` has no such
+    limits. Four steps are coarse, and judges are mild: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
