@@ -357,15 +357,17 @@ def read_calibration(value: object) -> CalibrationFile:
 
 def _of_content(content: Any, place: str) -> CalibrationFile:
     if not isinstance(content, dict) or "format" not in content:
-        raise UsageError(f"{place}: is no calibration.", hint="`sgi calibrate` makes one.")
+        raise UsageError(f"{place}: is not a calibration.", hint="`sgi calibrate` makes one.")
     if content["format"] != FORMAT:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
-        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate anew, or use the version that made it.")
+        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate again, or use the version that made it.")
     try:
         made = CalibrationFile.model_validate({key: content[key] for key in content if key != "digest"})
     except ValidationError as errors:
         told = "; ".join(_faults(errors))
-        raise UsageError(f"{place}: is no calibration: {told}.", hint="Calibrate anew.") from None
+        raise UsageError(
+            f"{place}: is not a calibration: {told.rstrip('.')}.", hint="Calibrate again."
+        ) from None
     if "digest" not in content:
         raise UsageError(f"{place}: holds no digest of its content.", hint=_ANEW)
     if content["digest"] != made.digest:

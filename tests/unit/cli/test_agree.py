@@ -94,7 +94,7 @@ def test_numbers_on_their_own_scale(sgi, made_run):
     made_run(labelled(stars=lambda k: 1 if k < 12 else 4 + k % 2))
     silent = sgi("agree", "nightly", "--label", "stars")
     assert silent.code == 0
-    assert silent.out.count("not compared: labels go from 1 to 5, beyond 0 to 1") == 2
+    assert silent.out.count("not compared: labels range from 1 to 5, outside 0 to 1") == 2
     assert "kappa" not in silent.out
     made = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
     assert "values (quadratic, interval)" in made.out

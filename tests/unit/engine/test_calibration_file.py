@@ -80,10 +80,12 @@ def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
     stored = json.loads(json.dumps(resolved.stored()))
     again = RunSpec.of(stored)
     assert again == resolved
-    assert again.beside == spec.extra_metrics
+    assert again.extra_metrics == spec.extra_metrics
     assert again.identity(metrics) == spec.identity(metrics)
     other = RunSpec.of({"data": "rows.jsonl", "calibration": fitted(run="another")})
-    assert other.identity((metric("sgi"), *other.beside)) != again.identity((metric("sgi"), *again.beside))
+    assert other.identity((metric("sgi"), *other.extra_metrics)) != again.identity(
+        (metric("sgi"), *again.extra_metrics)
+    )
 
 
 def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
@@ -104,8 +106,8 @@ def test_no_calibration_scores_nothing_beside():
     [
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("[1]", "is no calibration"),
-        ("{}", "is no calibration"),
+        ("[1]", "is not a calibration"),
+        ("{}", "is not a calibration"),
         (content(format=2), "is of format 2; this version reads format 1"),
         (content(format="1" * 100), "is of format '111111111111"),
         (content(metric=3), "metric: "),
@@ -114,11 +116,11 @@ def test_no_calibration_scores_nothing_beside():
         (content(bins=content()["bins"][:2]), "the bins leave out lengths"),
         (content(bins=content()["bins"][::-1]), "the bins leave out lengths"),
         (content(bins=content()["bins"][:1] + content()["bins"][2:]), "the bins leave out lengths"),
-        (content(map={"map": "spline"}), "map: A map is of the kind platt or isotonic"),
-        (content(map={"map": ["platt"]}), "of the kind"),
+        (content(map={"map": "spline"}), "map: The kind of a map is platt or isotonic"),
+        (content(map={"map": ["platt"]}), "The kind of a map"),
         (content(map="platt"), "map: a map is an object"),
-        (content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}), "rising"),
-        (content(map={"map": "platt", "slope": "steep", "intercept": 0}), "made of numbers"),
+        (content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}), "increasing scores"),
+        (content(map={"map": "platt", "slope": "steep", "intercept": 0}), "a list of numbers"),
         (content(threshold=math.nan), "is not JSON"),
         (content(threshold=math.inf), "is not JSON"),
         (

@@ -12,7 +12,7 @@ from sgi.engine.summarise import metric_summary, summarise
 from sgi.kernel.metric import COUNT, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.report.formatting import interval_of, mean_of
+from sgi.report.formatting import format_interval, format_mean
 from support.scored_runs import column
 
 
@@ -81,6 +81,6 @@ def test_a_count_of_which_every_row_failed_has_no_value():
     counted = replace(column("correct_answers_count", [np.nan] * 6), unit=COUNT)
     made = metric_summary(counted, np.arange(6))
     assert (made.total, made.mean, made.to_dict()["total"]) == (None, None, None)
-    assert (mean_of(made), interval_of(made)) == ("–", "–")
+    assert (format_mean(made), format_interval(made)) == ("–", "–")
     kept = metric_summary(replace(column("correct_answers_count", [0.0, np.nan]), unit=COUNT), np.arange(2))
-    assert mean_of(kept) == "0"
+    assert format_mean(kept) == "0"

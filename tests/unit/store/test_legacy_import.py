@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
-from sgi.report.formatting import mean_of
+from sgi.report.formatting import format_mean
 from sgi.report.views.groups import group_table
 from sgi.report.views.headline import headline
 from sgi.store import schema
@@ -139,7 +139,7 @@ def test_ratings_from_1_to_5_are_never_percent(database, tmp_path):
     shown = {}
     for name in ("low", "high"):
         for made in headline(database, find_run(database, name)).metrics:
-            shown[name, made.metric] = mean_of(made)
+            shown[name, made.metric] = format_mean(made)
     assert (shown["low", "groundedness"], shown["high", "groundedness"]) == ("1.0000", "4.0000")
     assert shown["low", "bleu"] == "50.00 %"
     (group,) = group_table(database, find_run(database, "low"), "latency_ms").groups
