@@ -1,4 +1,4 @@
-"""The matrix of metrics and perturbations: rows as they are beside what they were changed to."""
+"""Matrix of metrics and perturbations: compares the scores of original and changed rows."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Change(_Model):
     """A perturbation or judge fault of a bench.
 
     Attributes:
-        name: what it is called.
-        kind: what is demanded of a metric of groundedness.
-        says: what it does.
-        applied: how many rows it applied to.
+        name: its name.
+        kind: the reaction that a metric of groundedness should show.
+        says: description.
+        applied: number of rows it applied to.
     """
 
     name: str
@@ -60,33 +60,33 @@ class Change(_Model):
 
 
 class Cell(_Model):
-    """What one metric makes of one perturbation.
+    """Reaction of one metric to one perturbation.
 
     Attributes:
-        metric: its canonical string.
-        perturbation: its name.
-        kind: what is demanded.
-        pairs: rows that have a value before and after; for judge faults, a value before.
+        metric: canonical string of the metric.
+        perturbation: name of the perturbation.
+        kind: the required reaction.
+        pairs: rows with a value before and after; for judge faults, with a value before.
         not_applicable: rows that the perturbation does not apply to.
-        lost: rows without one of the two values; for judge faults, without the one before. Of errors, what
-            had a value before counts as half in the share, and as not seen; all else counts for nothing.
-        reasons: why, with how many rows each, the most frequent first.
-        share: of pairs that did what is demanded, and of errors lost (see `sgi.bench.measures.moved`);
-            None where nothing counts.
-        low: the lower end of the share's interval; None of too few pairs. The intervals of all cells of one
-            kind hold together with 95 % (`sgi.bench.measures.simultaneous_level`).
-        high: the upper end.
-        unchanged: the share of pairs whose values are equal; None without pairs, as all changes are.
-        median_change: negative is worse; in interquartile ranges of the metric's values on the rows as they
-            are. Of errors lost it is 0.
-        seen: of errors, the share of pairs, and of errors lost, that fall by more than correct paraphrases do
-            (see `Alarm`); None of other changes, and without enough paraphrases.
-        seen_low: the lower end of its interval, of the same level; None of too few pairs.
-        seen_high: the upper end.
-        mean_change: of the absolute changes, as a share of the metric's range.
-        most_change: what 98 of 100 of them do not exceed.
-        worst_change: the greatest of them.
-        verdict: the cell in a word.
+        lost: rows without one of the two values; for judge faults, without the one before. For errors, a row
+            that had a value before counts half in the share, and as not detected; other rows are left out.
+        reasons: reasons for lost rows, with counts, most frequent first.
+        share: share of pairs, and of lost errors, with the required reaction (see
+            `sgi.bench.measures.moved`); None without rows.
+        low: lower end of the share's interval; None for too few pairs. The intervals of all cells of one kind
+            hold jointly at 95 % (`sgi.bench.measures.simultaneous_level`).
+        high: upper end.
+        unchanged: share of pairs with equal values; None without pairs.
+        median_change: in interquartile ranges of the original values; negative is worse. Lost errors count as
+            0.
+        seen: for errors, the share that falls by more than correct paraphrases do (see `Alarm`); None for
+            other changes, and without enough paraphrases.
+        seen_low: lower end of its interval, at the same level; None for too few pairs.
+        seen_high: upper end.
+        mean_change: mean absolute change, as a share of the metric's range.
+        most_change: 98 % quantile of the absolute changes.
+        worst_change: maximum absolute change.
+        verdict: the verdict of the cell.
     """
 
     metric: str
@@ -111,17 +111,16 @@ class Cell(_Model):
 
 
 class Alarm(_Model):
-    """The fall above which a row counts as seen, and how many false alarms it gives.
+    """Detection threshold of a metric, and its rate of false alarms.
 
     Attributes:
-        metric: its canonical string.
-        fall: as a share of its range; at most 2 % of the paraphrases that set it exceed it.
-        alarms: the share of correct paraphrases that exceed a threshold set on other questions; None of too
-            few.
-        alarms_low: the lower end of its 95 % interval.
-        alarms_high: the upper end.
-        paraphrases: pairs of a row and the same answer in other words that set the fall.
-        inert: pairs left out, of paraphrases that change this metric's value in no row.
+        metric: canonical string of the metric.
+        fall: threshold as a share of the range; at most 2 % of the paraphrases that define it exceed it.
+        alarms: cross-validated share of correct paraphrases above a threshold; None for too few.
+        alarms_low: lower end of its 95 % interval.
+        alarms_high: upper end.
+        paraphrases: number of paraphrased rows that define the threshold.
+        inert: pairs left out, from paraphrases that never change this metric's value.
     """
 
     metric: str
@@ -134,17 +133,17 @@ class Alarm(_Model):
 
 
 class Bench(_Model):
-    """What metrics see of what was done to grounded rows.
+    """Result of a bench: how metrics react to changes of grounded rows.
 
     Attributes:
-        data: what the rows were read from.
-        rows: how many rows were perturbed.
-        seed: of all that was drawn.
-        metrics: their canonical strings, in the order asked.
-        changes: what was done, in the order of the matrix.
-        cells: one for each metric and change, change by change.
-        alarms: one for each metric that has enough correct paraphrases.
-        notes: what a reader has to know of how it was made.
+        data: source of the rows.
+        rows: number of perturbed rows.
+        seed: random seed.
+        metrics: canonical strings, in the given order.
+        changes: the changes, in the order of the matrix.
+        cells: one per metric and change, ordered by change.
+        alarms: one per metric with enough correct paraphrases.
+        notes: remarks about the data and the method.
         signature: everything that can change a number.
     """
 
@@ -159,19 +158,19 @@ class Bench(_Model):
     signature: str
 
     def cell(self, metric: str, perturbation: str) -> Cell | None:
-        """The cell of a metric and a perturbation; None where that was not asked."""
+        """The cell of a metric and a perturbation, or None."""
         found = (cell for cell in self.cells if (cell.metric, cell.perturbation) == (metric, perturbation))
         return next(found, None)
 
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """The rows as they are, and what each perturbation made of some of them.
+    """Original rows and their perturbed versions.
 
     Attributes:
-        samples: the rows as they are, shape (n,).
-        changed: by the perturbation's name, which rows it applied to and what they became.
-        cluster: the rule by which rows form clusters.
+        samples: the original rows, shape (n,).
+        changed: for each perturbation, the row numbers it applied to and the new rows.
+        cluster: rule that assigns rows to clusters.
     """
 
     samples: tuple[Sample, ...]
@@ -179,7 +178,7 @@ class Paired:
     cluster: str = BY_QUESTION
 
     def all_rows(self) -> list[Sample]:
-        """Every row to be scored, under ids of their own: first those as they are, then change by change."""
+        """All rows to score, with unique ids: the original rows, then those of each change."""
         rows = [
             sample.model_copy(update={"id": f"{row}:{sample.id}"}) for row, sample in enumerate(self.samples)
         ]
@@ -190,18 +189,18 @@ class Paired:
 
     @property
     def clusters(self) -> NDArray[np.int64]:
-        """Which rows form a cluster, shape (n,)."""
+        """Cluster of each row, shape (n,)."""
         found = (sample.cluster(row, self.cluster) for row, sample in enumerate(self.samples))
         return np.fromiter(found, np.int64, len(self.samples))
 
 
 def levels(paired: Paired, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
-    """The level of each cell's interval, by kind, such that those of a kind hold together with 95 %.
+    """Confidence level of each cell's interval, so that the cells of a kind hold jointly at 95 %.
 
     Args:
-        paired: the rows, and what became of them.
+        paired: original and changed rows.
         changes: the perturbations.
-        metrics: how many metrics are benched.
+        metrics: number of metrics.
     """
     enough = Counter(one.kind for one in changes if len(paired.changed[one.name][0]) >= FEWEST_PAIRS)
     return {kind: simultaneous_level(max(1, enough[kind] * metrics)) for kind in Kind}
@@ -215,18 +214,18 @@ def row_cells(
     seed: int,
     level: Mapping[Kind, float],
 ) -> tuple[list[Cell], Alarm | None]:
-    """A metric's cells, one for each perturbation of rows, and the fall above which a row counts as seen.
+    """Compute a metric's cells, one per perturbation of rows, and its detection threshold.
 
     Args:
-        paired: what was scored.
-        changes: the perturbations, in the order in which their rows were scored.
+        paired: the scored rows.
+        changes: the perturbations, in the order of scoring.
         metric: the metric.
-        scores: of `Paired.all_rows`, in that order.
-        seed: of the folds in which false alarms are counted.
-        level: of the intervals of each kind.
+        scores: scores of `Paired.all_rows`, in that order.
+        seed: random seed of the folds that estimate false alarms.
+        level: confidence level per kind.
 
     Returns:
-        No alarm where there are too few correct paraphrases, or the metric reads no response.
+        The cells; no alarm if correct paraphrases are too few or the metric reads no response.
     """
     n = len(paired.samples)
     scale, clusters = Scale.of(metric.spec, scores.values[:n]), paired.clusters
@@ -265,7 +264,7 @@ def _alarm(metric: str, least: Threshold) -> Alarm:
 
 
 def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
-    """Each perturbation, and where the rows that it made begin among all."""
+    """Each perturbation, with the index of its first row among all rows."""
     start = len(paired.samples)
     for one in changes:
         yield one, start
@@ -274,10 +273,10 @@ def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[P
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The rows of one perturbation: which they are, where they became others, and which have both values.
+    """Rows of one perturbation: row numbers, positions after the change, and which rows count.
 
-    What counts are those with both, and of errors those that had one before: ``rows``, with the values
-    ``before`` and ``then``, which is NaN where it was lost.
+    Rows with both values count, and for errors those with a value before: ``rows``, with the values
+    ``before`` and ``then``, which is NaN if lost.
     """
 
     change: Perturbation
@@ -298,11 +297,11 @@ class _Pairs:
         return cls(change, places, after, both, rows, scores.values[rows], scores.values[after[counts]])
 
     def falls(self, scale: Scale, clusters: NDArray[np.int64]) -> Falls:
-        """By how much each value gets worse, in ranges of the metric; negative is better, NaN is lost."""
+        """Decrease of each value in ranges of the metric; negative is better, NaN is lost."""
         return Falls((self.before - self.then) * scale.sign / scale.span, clusters[self.rows])
 
     def counted(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
-        """What a cell says before any value is looked at."""
+        """Fields of a cell that do not depend on values."""
         lost = ~self.both
         return {
             "metric": metric.canonical,
@@ -324,16 +323,15 @@ def fault_cell(
     clusters: NDArray[np.int64],
     level: float = 0.95,
 ) -> Cell:
-    """A judged metric's cell for a judge fault.
+    """Compute a judged metric's cell for a judge fault.
 
     Args:
         metric: the metric.
-        fault: what happened to the judge's replies.
-        before: the scores of the rows with the judge as it is, shape (n,).
-        spoiled: the scores with its replies spoiled, and how many replies that were; without any, the fault
-            does not apply.
-        clusters: which rows share a question, shape (n,).
-        level: of the interval.
+        fault: the fault in the judge's replies.
+        before: scores with the unchanged judge, shape (n,).
+        spoiled: scores with faulty replies, and the number of faulty replies; 0 means not applicable.
+        clusters: rows with the same value share a question, shape (n,).
+        level: confidence level.
     """
     after, replies = spoiled
     known = before.ok
@@ -371,7 +369,7 @@ def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
 
 
 def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[str, int]:
-    """Why pairs were lost: what stood against the changed row, or else against the row as it was."""
+    """Count why pairs were lost: the reason of the changed row, else that of the original row."""
     told: Counter[str] = Counter()
     for place, row in enumerate(before.tolist()):
         late = after[place] if place < len(after) and not scores.ok[after[place]] else None

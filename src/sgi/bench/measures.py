@@ -1,4 +1,4 @@
-"""Measures of a metric from pairs of values, before and after a change: shares, intervals and a verdict."""
+"""Measures of a metric from values before and after a change: shares, intervals and a verdict."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LEAST_SPREAD = 0.01
 
 
 class Verdict(StrEnum):
-    """What a cell of the matrix says, in a word."""
+    """Verdict of a cell of the matrix."""
 
     SEES = "sees"
     """Nearly always worse after the error, and noticeably so."""
@@ -79,13 +79,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Scale:
-    """In what units a metric's values move.
+    """Units of a metric's changes.
 
     Attributes:
-        span: its range; of an open one 4 interquartile ranges, which is as far as Tukey's fences lie apart.
-        spread: the interquartile range of its values on the rows as they are, or the span where that is next
-            to nothing.
-        sign: 1 where higher is better, else −1.
+        span: range of the metric; if unbounded, 4 interquartile ranges, the distance between Tukey's fences.
+        spread: interquartile range of the original values, or the span if that is nearly 0.
+        sign: 1 if higher is better, else −1.
 
     Source: Tukey (1977), Exploratory Data Analysis (fences).
 
@@ -100,7 +99,7 @@ class Scale:
 
     @classmethod
     def of(cls, spec: MetricSpec, values: Floats) -> Scale:
-        """The scale of a metric with these values, NaN where there is none."""
+        """The scale of a metric with these values; NaN values are ignored."""
         known = values[np.isfinite(values)]
         quarter, three = np.quantile(known, [0.25, 0.75]) if len(known) else (0.0, 0.0)
         width = float(three - quarter)
@@ -111,18 +110,18 @@ class Scale:
 
 @dataclass(frozen=True)
 class Moved:
-    """What pairs say.
+    """Statistics of the pairs of one cell.
 
     Attributes:
-        share: of pairs that did what is demanded; where nothing is demanded, of those that got worse. Of
-            errors, and where nothing is demanded, equal values count half, and so do lost ones.
-        interval: of the share, whole questions being what was sampled; None of too few.
-        unchanged: the share of pairs with equal values; 0 without any.
-        median: of the changes, in spreads; negative is worse. Lost values count as no change.
-        mean: of the absolute changes, in spans.
-        most: the absolute change that 98 of 100 pairs do not exceed, in spans.
-        worst: the greatest absolute change, in spans.
-        verdict: all that in a word.
+        share: share of pairs with the required reaction; without a requirement, of those that got worse. For
+            errors, and without a requirement, equal and lost values count half.
+        interval: clustered interval of the share; None for too few pairs.
+        unchanged: share of pairs with equal values; 0 without pairs.
+        median: median change in spreads; negative is worse. Lost values count as no change.
+        mean: mean absolute change, in spans.
+        most: 98 % quantile of the absolute changes, in spans.
+        worst: maximum absolute change, in spans.
+        verdict: the verdict.
     """
 
     share: float
@@ -144,20 +143,20 @@ def moved(
     *,
     level: float = 0.95,
 ) -> Moved:
-    """What pairs of values say of a metric under a perturbation.
+    """Measure how a metric reacts to a perturbation.
 
-    The share under an error is P(worse) + ½·P(equal), which is ½ for a metric that sees nothing; a value that
-    is lost counts as an equal one, since it tells nobody anything. Under a harmless perturbation it is the
-    share of values that move by no more than `TOLERANCE` spans; where the answer has become a surely
-    supported one, the share that gets worse by no more than that.
+    For an error, the share is P(worse) + ½·P(equal), which is ½ for an insensitive metric; a lost value
+    counts as equal. For a harmless perturbation, it is the share of values that move by at most `TOLERANCE`
+    spans. For a perturbation that makes an answer surely supported, it is the share that gets worse by at
+    most that.
 
     Args:
-        kind: what is demanded; not of judge faults.
-        before: finite values, shape (n,), n at least 1.
-        after: of the same rows, changed; NaN where an error leaves no value.
-        scale: of the metric.
-        clusters: which rows share a question, shape (n,).
-        level: of the interval, which decides the verdict; see `simultaneous_level`.
+        kind: the required reaction; not that of judge faults.
+        before: finite values, shape (n,), n ≥ 1.
+        after: values of the changed rows; NaN if an error leaves no value.
+        scale: scale of the metric.
+        clusters: rows with the same value share a question, shape (n,).
+        level: confidence level of the interval that decides the verdict; see `simultaneous_level`.
 
     Source: the share is the paired form of Agresti (1980), Biometrics 36 (generalised odds for ties).
 
@@ -186,11 +185,7 @@ def moved(
 
 
 def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
-    """The level of each of several intervals that hold all together with ``level``, by Bonferroni.
-
-    Args:
-        intervals: how many there are, at least 1.
-        level: in (0, 1).
+    """Bonferroni level of each of ``intervals`` intervals that hold jointly with ``level``.
 
     >>> round(simultaneous_level(50), 6)
     0.999
@@ -199,7 +194,7 @@ def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
 
 
 def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float = 0.95) -> Interval | None:
-    """The interval of a mean of values from 0 to 1; None of fewer than ``FEWEST_PAIRS``.
+    """Interval of a mean of values in [0, 1]; None for fewer than ``FEWEST_PAIRS``.
 
     >>> share_interval(np.ones(3), np.arange(3)) is None
     True
@@ -245,17 +240,17 @@ def _steadiness(kind: Kind, interval: Interval, share: float) -> Verdict:
 def withstood(
     before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64], *, level: float = 0.95
 ) -> Moved:
-    """What pairs say of a judged metric whose judge's replies were spoiled.
+    """Measure how a judged metric reacts to faulty judge replies.
 
-    The share is of rows that then have no value, or the one they had; the numbers of changes are over the
-    rows that still have one, and 0 without any.
+    The share is that of rows without a value, or with an unchanged one. Changes are measured over the rows
+    that still have a value, and are 0 if there are none.
 
     Args:
-        before: finite values, with the judge as it is, shape (n,), n at least 1.
-        after: with its replies spoiled, NaN where there is no value.
-        scale: of the metric.
-        clusters: which rows share a question, shape (n,).
-        level: of the interval.
+        before: finite values with the unchanged judge, shape (n,), n ≥ 1.
+        after: values with faulty replies; NaN if there is none.
+        scale: scale of the metric.
+        clusters: rows with the same value share a question, shape (n,).
+        level: confidence level.
 
     >>> withstood(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value
     'fails closed'

@@ -1,4 +1,4 @@
-"""Angles and cosines between unit rows, exact where rows nearly coincide, block by block."""
+"""Angles and cosines between unit rows, precise for nearly equal rows, computed in blocks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ _CANCELS = 1.0
 
 
 def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-    """Angle between unit rows.
+    """Angle between unit rows, in radians, in [0, π], shape (n,).
 
-    Computed as 2·atan2(‖u−v‖, ‖u+v‖), which keeps its digits where arccos loses half of them: at a true
-    angle of 1e-3, float32 rows give it to 1e-5. A row's angle does not depend on the rows beside it.
+    Computed as 2·atan2(‖u−v‖, ‖u+v‖), because arccos loses half of the digits for small angles: at 1e-3,
+    float32 rows give an accuracy of 1e-5. The angle of a row does not depend on other rows.
 
     Args:
         u: unit rows, shape (n, d).
         v: unit rows, shape (n, d).
 
-    Returns:
-        Angles in radians, in [0, π], shape (n,).
-
     Raises:
-        ValueError: shapes differ, or rows are not of unit length (zero, NaN and infinity among them).
+        ValueError: shapes differ, or a row is not of unit length (such as zero, NaN or infinity).
 
     Source: W. Kahan, "How Futile are Mindless Assessments of Roundoff in Floating-Point Computation?", §12.
 
@@ -43,9 +40,9 @@ def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Angles between unit rows and those of several others: what `angle` gives of each, to the bit.
+    """Angles between unit rows and each of several arrays, with the same bits as `angle`.
 
-    Each row is read once for all, so that over data that fits no cache the memory's speed is the bound.
+    Each row is read only once, because memory bandwidth limits large data.
 
     Args:
         u: unit rows, shape (n, d).
@@ -57,8 +54,6 @@ def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ..
     Raises:
         ValueError: as for `angle`.
 
-    Source: as for `angle`.
-
     >>> [theta.round(4).tolist() for theta in angles_to(np.eye(2), np.eye(2), np.eye(2)[::-1])]
     [[0.0, 0.0], [1.5708, 1.5708]]
     """
@@ -68,16 +63,13 @@ def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ..
 
 
 def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-    """Cosine between unit rows, by (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²).
+    """Cosine between unit rows: (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²), in [−1, 1], shape (n,).
 
     It is exactly 1 for equal rows and −1 for opposite ones.
 
     Args:
         u: unit rows, shape (n, d).
         v: unit rows, shape (n, d).
-
-    Returns:
-        Cosines in [−1, 1], shape (n,).
 
     Raises:
         ValueError: as for `angle`.
@@ -92,16 +84,16 @@ def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def unit(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Vectors at length one, v / ‖v‖, in float64.
+    """Normalise vectors to length one, v / ‖v‖, in float64.
 
     Args:
-        vectors: shape (d,), or rows of shape (n, d).
+        vectors: shape (d,) or (n, d).
 
     Returns:
-        The same shape; lengths are 1 to 1e-15, whatever their size was.
+        The same shape; lengths are 1 to within 1e-15.
 
     Raises:
-        ValueError: a vector is zero or holds NaN or infinity, or the shape is another.
+        ValueError: a vector is zero or contains NaN or infinity, or the shape is invalid.
 
     Source: metrics of direction are defined on the unit sphere (Marín 2025, arXiv:2512.13771, algorithm 1).
 
@@ -122,7 +114,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:
-    """The values as float32 or float64; anything but real numbers is an error."""
+    """Convert to float32 or float64; raise for anything but real numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"Vectors hold real numbers, not {array.dtype}.")
@@ -132,7 +124,7 @@ def _numbers(values: ArrayLike) -> NDArray[Any]:
 def _squared_chords(
     u: ArrayLike, *others: ArrayLike
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """‖u−v‖² and ‖u+v‖² of each pair of rows, for each v of the others."""
+    """‖u−v‖² and ‖u+v‖² of each pair of rows, for each v."""
     left, rights = _numbers(u), [_numbers(other) for other in others]
     for right in rights:
         if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
@@ -164,7 +156,7 @@ def _rows_a_block(*arrays: NDArray[Any]) -> int:
 
 
 def _sum_again(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.float64]) -> None:
-    """Put ‖u+v‖² as it comes from the sum itself where the way over u·v has lost its digits."""
+    """Recompute ‖u+v‖² from the sum itself where the value from u·v is imprecise."""
     opposite = np.flatnonzero(together < _CANCELS)
     step = _rows_a_block(left, right)
     for start in range(0, len(opposite), step):
@@ -174,7 +166,7 @@ def _sum_again(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.flo
 
 
 def _refuse_other_lengths(squares: NDArray[np.float64]) -> None:
-    """‖u−v‖² + ‖u+v‖² is four times the mean of two squared lengths."""
+    """Check lengths: ‖u−v‖² + ‖u+v‖² is four times the mean of the two squared lengths."""
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~(np.abs(squares / 4.0 - 1.0) <= _UNIT_TOLERANCE).all(axis=0))
     if bad.size:

@@ -1,4 +1,4 @@
-"""The semantic grounding index, its bounds and its bounded form, from angles or from vectors."""
+"""The semantic grounding index, its bounds and its bounded form, from angles or vectors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ EPSILON = 1e-8
 
 @dataclass(frozen=True)
 class Grounding:
-    """The grounding of one response.
+    """SGI of one response, with its angles.
 
     Attributes:
-        sgi: θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1 the response is nearer its context than its question.
+        sgi: θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1, the response is nearer to its context than its
+            question.
         theta_rq: angle between response and question, in radians.
         theta_rc: angle between response and context, in radians.
     """
@@ -34,10 +35,10 @@ class Grounding:
 def compute_sgi(
     q_emb: ArrayLike, c_emb: ArrayLike, r_emb: ArrayLike, *, epsilon: float = EPSILON
 ) -> Grounding:
-    """The grounding of one response, from three vectors of any length.
+    """SGI of one response, from three vectors of any length.
 
-    Above 1 the response lies nearer its context than its question. The number is the formula's even where it
-    says nothing: if question and context coincide it is 1 for every response but themselves, and 0 there.
+    Above 1, the response is nearer to its context than to its question. If question and context coincide, the
+    SGI is about 1 for every other response and 0 for a response equal to both.
 
     Args:
         q_emb: vector of the question, shape (d,).
@@ -73,15 +74,12 @@ def _direction(name: str, vector: NDArray[np.generic]) -> NDArray[np.float64]:
 def grounding_index(
     theta_rq: ArrayLike, theta_rc: ArrayLike, epsilon: float = EPSILON
 ) -> NDArray[np.float64]:
-    """SGI = θ(r,q) / (θ(r,c) + ε).
+    """SGI = θ(r,q) / (θ(r,c) + ε), in [0, ∞), of the angles' shape; above 1 = nearer to the context.
 
     Args:
         theta_rq: angles between response and question, in radians.
         theta_rc: angles between response and context, of the same shape.
-        epsilon: keeps the index finite where the response equals the context.
-
-    Returns:
-        Values in [0, ∞), of the angles' shape; above 1 = nearer the context.
+        epsilon: keeps the index finite if the response equals the context.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3; ε from algorithm 1.
 
@@ -94,9 +92,7 @@ def grounding_index(
 def bounded_grounding_index(
     theta_rq: ArrayLike, theta_rc: ArrayLike, theta_qc: ArrayLike
 ) -> NDArray[np.float64]:
-    """The index without ε: (θ(r,q) − θ(r,c)) / θ(q,c), in [−1, 1] by the triangle inequality.
-
-    It is positive exactly where SGI is above 1.
+    """Bounded form without ε: (θ(r,q) − θ(r,c)) / θ(q,c), in [−1, 1]; positive exactly if SGI is above 1.
 
     Args:
         theta_rq: angles between response and question, in radians.
@@ -104,7 +100,7 @@ def bounded_grounding_index(
         theta_qc: angles between question and context, of the same shape.
 
     Returns:
-        Values in [−1, 1], of the angles' shape; NaN where question and context coincide.
+        Values of the angles' shape; NaN if question and context coincide.
 
     Source: the triangle inequality of angles, arXiv:2512.13771, equation 4.
 
@@ -119,17 +115,17 @@ def bounded_grounding_index(
 
 
 def bounds(theta_qc: ArrayLike, theta_rc: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least and the greatest SGI (ε aside) that θ(q,c) = a and θ(r,c) = x allow.
+    """Minimum and maximum SGI (ε aside) for θ(q,c) = a and θ(r,c) = x.
 
-    |a/x − 1| ≤ SGI ≤ min(a + x, 2π − a − x) / x: angles obey the triangle inequality, and a triangle on the
-    sphere has a perimeter of at most 2π. Both ends are reached, on the great circle through the two.
+    |a/x − 1| ≤ SGI ≤ min(a + x, 2π − a − x) / x, by the triangle inequality and because a spherical triangle
+    has a perimeter of at most 2π. Both bounds are attained on the great circle through q and c.
 
     Args:
         theta_qc: angles between question and context, in radians.
         theta_rc: angles between response and context, of the same shape.
 
     Returns:
-        Lower and upper ends, in [0, ∞], of the angles' shape; infinite where only x is 0, NaN where both are.
+        Lower and upper ends, in [0, ∞], of the angles' shape; infinite if only x is 0, NaN if both are.
 
     Source: arXiv:2512.13771, equations 4 and 5, with the modulus that equation 5 lacks.
 

@@ -1,7 +1,8 @@
-"""Responses as displacements from their contexts: the displacement scores that need no reference set.
+"""Displacement scores relative to the context; they need no reference set.
 
-They compare a response with what it was given, and so can be called grounding. Sentences stand flat, one row
-after another, with offsets: row i has ``sentences[offsets[i]:offsets[i + 1]]``, as in `sgi.kernel.ragged`.
+Sentences of all rows are stored one after another: row i has ``sentences[offsets[i]:offsets[i + 1]]``, as in
+`sgi.kernel.ragged`. Other arguments are unit rows, shape (n, d). All scores raise ValueError if shapes differ
+or a row is not of unit length.
 """
 
 from __future__ import annotations
@@ -27,21 +28,9 @@ _LEAST_LENGTH = 1e-12
 
 
 def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) -> Floats:
-    """How far a response lies from its context: ‖Log_c r‖ = θ(r, c).
+    """Angle between response and context: ‖Log_c r‖ = θ(r, c), in [0, π], shape (n,). Low means grounded.
 
-    Low means grounded.
-
-    Args:
-        contexts: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-
-    Returns:
-        Angles in radians, in [0, π], shape (n,).
-
-    Raises:
-        ValueError: shapes differ, or a row is not of unit length.
-
-    Source: `displacement_magnitude_ratio` with the context as base; without a reference it has no ratio.
+    Source: `displacement_magnitude_ratio` with the context as base; without a reference there is no ratio.
 
     >>> context_displacement_magnitude([[1.0, 0.0]], [[0.0, 1.0]]).round(4).tolist()
     [1.5708]
@@ -52,20 +41,11 @@ def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) ->
 def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike) -> Floats:
     """Whether the sentences of a response leave its context in one direction.
 
-    It is the mean of cos(Log_c s_i, Log_c s_{i+1}) over consecutive sentences. High is what the published
-    notebook calls grounded. Where a response has fewer than two sentences there is nothing to compare, and no
-    value (the notebook scored 0).
-
-    Args:
-        contexts: unit rows, shape (n, d).
-        sentences: unit rows of all responses' sentences, shape (s, d).
-        offsets: where each response's sentences begin and the last ones end, shape (n + 1,).
+    It is the mean of cos(Log_c s_i, Log_c s_{i+1}) over consecutive sentences of the response. The published
+    notebook calls high values grounded. It scores 0 for fewer than two sentences; here there is no value.
 
     Returns:
-        Values in [−1, 1], shape (n,); NaN where no two consecutive sentences leave the context.
-
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
+        Values in [−1, 1], shape (n,); NaN if no two consecutive sentences leave the context.
 
     Source: Marín, notebook "03_displacement_consistency", with tangent vectors for differences.
 
@@ -87,24 +67,24 @@ def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, 
 def context_tangent_residual(
     contexts: ArrayLike, responses: ArrayLike, sentences: ArrayLike, offsets: ArrayLike, *, axes: int = 3
 ) -> Floats:
-    """How much of the way from context to response the context's own sentences do not span.
+    """Share of the displacement from context to response outside the span of the context's sentences.
 
-    It is the length of Log_c r outside the first m principal axes of Log_c s_j about c, over ‖Log_c r‖: the
-    sine of the angle between the two. Low means grounded. Taking axes about c, where the ways begin, is ours.
+    It is the length of Log_c r outside the first m principal axes of Log_c s_j about c, divided by ‖Log_c r‖:
+    the sine of the angle between the two. Low means grounded. The centre c is new.
 
     Args:
         contexts: unit rows, shape (n, d).
         responses: unit rows, shape (n, d).
         sentences: unit rows of all contexts' sentences, shape (s, d).
-        offsets: where each context's sentences begin and the last ones end, shape (n + 1,).
+        offsets: first sentence of each context, and the total, shape (n + 1,).
         axes: m, at least 1; a context of fewer sentences has as many axes as sentences.
 
     Returns:
-        Values in [0, 1], shape (n,); NaN where the response is its context or the antipode, or the context
+        Values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if the context
         has no sentence but itself.
 
     Raises:
-        ValueError: shapes do not fit, a row is not of unit length, or axes are below 1.
+        ValueError: also if ``axes`` is below 1.
 
     Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
     reference responses.
@@ -133,22 +113,10 @@ def context_tangent_residual(
 def context_local_grounding_index(
     questions: ArrayLike, contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
 ) -> Floats:
-    """Whether a response's sentences lie nearer to its context than to its question.
-
-    LSGI = Σ θ(s_i, q) / Σ θ(s_i, c) over the response's sentences: SGI as a ratio of means. High means
-    grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        contexts: unit rows, shape (n, d).
-        sentences: unit rows of all responses' sentences, shape (s, d).
-        offsets: where each response's sentences begin and the last ones end, shape (n + 1,).
+    """SGI of a response's sentences as a ratio of means: Σ θ(s_i, q) / Σ θ(s_i, c). High means grounded.
 
     Returns:
-        Values in [0, ∞], shape (n,); ∞ where every sentence is the context, NaN without a sentence.
-
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
+        Values in [0, ∞], shape (n,); ∞ if every sentence equals the context, NaN without a sentence.
 
     Source: Marín, notebook "03_displacement_consistency", as a ratio of means.
 
@@ -169,22 +137,12 @@ def context_local_grounding_index(
 
 
 def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses: ArrayLike) -> Floats:
-    """Whether a response leaves its question toward the context: cos(Log_q r, Log_q c).
-
-    High means grounded. It is the cosine of the angle at q in the triangle of question, context and response.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        contexts: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
+    """Whether a response leaves its question toward the context: cos(Log_q r, Log_q c). High means grounded.
 
     Returns:
-        Values in [−1, 1], shape (n,); NaN where context or response is the question or its antipode.
+        Values in [−1, 1], shape (n,); NaN if context or response is the question or its antipode.
 
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: the spherical law of cosines; as a score, ours.
+    Source: the spherical law of cosines; its use as a score is new.
 
     >>> eye = np.eye(3)
     >>> displacement_alignment(eye[:1], eye[1:2], [[0.6, 0.8, 0.0]]).round(6).tolist()
@@ -196,7 +154,7 @@ def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses:
 def _sentences(
     contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
 ) -> tuple[NDArray[np.generic], NDArray[np.generic], NDArray[np.int64]]:
-    """Contexts, sentences and offsets that fit one another."""
+    """Check contexts, sentences and offsets."""
     bases, rows, ends = np.asarray(contexts), np.asarray(sentences), np.asarray(offsets, dtype=np.int64)
     if bases.ndim != 2 or rows.ndim != 2 or bases.shape[1] != rows.shape[1]:  # noqa: PLR2004 - rows and columns
         raise ValueError(f"Sentences of shape {rows.shape} do not fit contexts of shape {bases.shape}.")
@@ -207,7 +165,7 @@ def _sentences(
 
 
 def _of_equal_count(offsets: NDArray[np.int64], dimension: int) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """A few rows at a time that have equally many sentences, and how many."""
+    """Yield batches of rows with the same number of sentences, and that number."""
     counts = np.diff(offsets)
     for count in np.unique(counts[counts > 0]).tolist():
         of_count = np.flatnonzero(counts == count)

@@ -1,7 +1,10 @@
-"""Responses as displacements from their questions, compared with those of the nearest reference questions.
+"""Displacement scores on the sphere: compare a response with those of the nearest reference questions.
 
-A reference pair is a question with a response known to be good. Where nothing else is said, a score knows
-nothing of contexts: it measures whether a response is of the kind that questions nearby have.
+A reference pair is a question with a correct response. Unless stated otherwise, a score ignores the context.
+It measures whether the response resembles the responses to similar questions.
+
+All scores take unit rows of ``questions`` and ``responses``, shape (n, d), and the `Neighbours` of these
+rows. They raise ValueError if shapes differ or a row is not of unit length.
 """
 
 from __future__ import annotations
@@ -36,13 +39,11 @@ _THREADS = min(4, os.cpu_count() or 1)
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """For each scored row, the reference pairs whose questions are nearest to its own.
-
-    `ReferenceSet.neighbours` finds them and keeps a row from meeting itself; `of` takes what it is given.
+    """Nearest reference pairs of each scored row, by question; see `ReferenceSet.neighbours`.
 
     Attributes:
-        indices: the reference pairs of each row, nearest first, shape (n, k).
-        weights: what each counts, adding to 1 in a row, shape (n, k).
+        indices: reference pairs of each row, nearest first, shape (n, k).
+        weights: weights of the pairs, with sum 1 in each row, shape (n, k).
         angles: θ(q, q_i) in radians, shape (n, k).
         questions: unit rows of all reference questions, shape (m, d).
         responses: unit rows of all reference responses, shape (m, d).
@@ -58,17 +59,17 @@ class Neighbours:
     def of(
         cls, rows: Rows, indices: NDArray[np.int64], temperature: float, *, questions: Rows, responses: Rows
     ) -> Self:
-        """Weigh chosen reference pairs: w_i = softmax(−θ(q, q_i) / τ).
+        """Compute angles and weights of the given pairs: w_i = softmax(−θ(q, q_i) / τ).
 
         Args:
             rows: unit rows of the scored questions, shape (n, d).
-            indices: the reference pairs of each, shape (n, k), k at least 1.
+            indices: reference pairs of each row, shape (n, k), k ≥ 1.
             temperature: τ in radians, above 0.
             questions: unit rows of all reference questions, shape (m, d).
             responses: unit rows of all reference responses, shape (m, d).
 
         Raises:
-            ValueError: the temperature is not above 0, shapes do not fit, or rows are not of unit length.
+            ValueError: the temperature is not above 0, shapes differ, or a row is not of unit length.
 
         Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
 
@@ -90,13 +91,13 @@ class Neighbours:
         return len(self.indices)
 
     def __getitem__(self, rows: slice) -> Neighbours:
-        """Those of some rows."""
+        """Select rows."""
         return Neighbours(
             self.indices[rows], self.weights[rows], self.angles[rows], self.questions, self.responses
         )
 
     def response_angles(self, responses: Rows) -> Floats:
-        """θ(r, r_i) of each row's response and its neighbours', in radians, shape (n, k)."""
+        """θ(r, r_i) between each response and those of its neighbours, in radians, shape (n, k)."""
         count = self.indices.shape[1]
         theirs = self.responses[self.indices.ravel()]
         return angle(np.repeat(responses, count, axis=0), theirs).reshape(-1, count)
@@ -113,18 +114,16 @@ def by_block(
     responses: ArrayLike,
     neighbours: Neighbours,
 ) -> Floats:
-    """A score of all rows from one of a few, so that n·k rows never stand in memory together.
-
-    Blocks are scored side by side; no value depends on how many at once.
+    """Compute a row-wise score in parallel blocks of rows, which limits memory.
 
     Args:
-        score: of questions, responses and neighbours of some rows; a row's value rests on that row alone.
+        score: function of questions, responses and neighbours; the value of a row depends on that row alone.
         questions: unit rows, shape (n, d).
         responses: unit rows, shape (n, d).
-        neighbours: of the same n rows.
+        neighbours: neighbours of the same n rows.
 
     Raises:
-        ValueError: shapes do not fit.
+        ValueError: shapes differ.
     """
     asked, answered = np.asarray(questions), np.asarray(responses)
     dimension = neighbours.questions.shape[-1]
@@ -141,7 +140,7 @@ def by_block(
 
 
 def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
-    """Cosines of vectors of any length, shape (…, d); NaN where one has no direction."""
+    """Cosines of vectors of any length, shape (…, d); NaN for a zero vector."""
     one, two = (np.linalg.norm(vectors, axis=-1) for vectors in (first, second))
     known = (one > _LEAST_LENGTH) & (two > _LEAST_LENGTH)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -150,23 +149,15 @@ def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
 
 
 def displacement_consistency(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
-    """DC: whether a response leaves its question in the direction the neighbours' do.
+    """DC: cosine between the displacement of the response and that of the neighbours. High means grounded.
 
-    DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, carried to q.
-    High means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, transported to
+    q.
 
     Returns:
-        Values in [−1, 1], shape (n,); NaN where r or the mean stays at q, or leads to an antipode.
+        Values in [−1, 1], shape (n,); NaN if r or the mean equals q, or for antipodes.
 
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: the flat form `flat_displacement_consistency`, in tangent spaces of the sphere.
+    Source: `flat_displacement_consistency`, in tangent spaces of the sphere.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
@@ -181,7 +172,7 @@ def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Fl
 
 
 def _expected(questions: Rows, neighbours: Neighbours) -> Floats:
-    """v̄: the weighted mean of the neighbours' displacements, carried to each question."""
+    """v̄: weighted mean of the neighbours' displacements, transported to each question."""
     starts = neighbours.questions[neighbours.indices]
     ways = log_map(starts, neighbours.responses[neighbours.indices])
     carried = parallel_transport(starts, questions[:, None], ways)
@@ -189,22 +180,14 @@ def _expected(questions: Rows, neighbours: Neighbours) -> Floats:
 
 
 def expected_response_deviation(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
-    """ERD: how far a response lies from where the neighbours' displacements lead.
+    """ERD: angle between the response and the response expected from the neighbours. Low means grounded.
 
-    ERD = θ(r, Exp_q v̄), v̄ as for `displacement_consistency`. Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    ERD = θ(r, Exp_q v̄), with v̄ as for `displacement_consistency`.
 
     Returns:
-        Angles in radians, in [0, π], shape (n,); NaN where a neighbour leads to an antipode.
+        Angles in radians, in [0, π], shape (n,); NaN if a neighbour leads to an antipode.
 
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: the flat form `flat_expected_response_deviation`, on the sphere.
+    Source: `flat_expected_response_deviation`, on the sphere.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
@@ -225,22 +208,14 @@ def _deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floa
 def displacement_magnitude_ratio(
     questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
 ) -> Floats:
-    """DMR: whether a response lies as far from its question as the neighbours' do.
+    """DMR: length of the displacement relative to the neighbours'. Low means grounded.
 
-    DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|. Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|.
 
     Returns:
-        Values in [0, ∞], shape (n,): 0 at equal lengths, ∞ where one is 0; NaN where both are.
+        Values in [0, ∞], shape (n,): 0 for equal lengths, ∞ if one length is 0, NaN if both are.
 
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: the flat form `flat_displacement_magnitude_ratio`, with angles for chords.
+    Source: `flat_displacement_magnitude_ratio`, with angles in place of chords.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
@@ -257,23 +232,15 @@ def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floa
 
 
 def local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
-    """LSGI: how far a response lies from the neighbours', for how far its question lies from theirs.
+    """LSGI: distance from the neighbours' responses, relative to that of the questions. Low means grounded.
 
-    LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). Low means grounded. A ratio of means: a mean of ratios is ruled
-    by the one neighbour that happens to be nearest.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). It is a ratio of means, because the nearest neighbour alone
+    would dominate a mean of ratios.
 
     Returns:
-        Values in [0, ∞], shape (n,); NaN where both sums are 0.
+        Values in [0, ∞], shape (n,); NaN if both sums are 0.
 
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: the flat form `flat_local_grounding_index`, as a ratio of means.
+    Source: `flat_local_grounding_index`, as a ratio of means.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[1:2], responses=eye[1:2])
@@ -292,30 +259,24 @@ def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 
 
 def tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
-    """TSR: how far a response lies outside the flat piece that the neighbours' responses span.
+    """TSR: distance of the response from the plane of the neighbours' responses. Low means grounded.
 
-    With μ the Fréchet mean of the neighbours' r_i, it is the length of Log_μ r outside the first m principal
-    axes of Log_μ r_i, over the median of the same for each r_i measured by the others. Low means grounded;
-    at 1 it is as far outside as the neighbours are of one another.
+    With μ the Fréchet mean of the neighbours' r_i, TSR is the length of Log_μ r outside the first m principal
+    axes of Log_μ r_i, divided by the median of the leave-one-out residuals of the r_i. A value of 1 means as
+    far from the plane as the neighbours are.
 
-    Each neighbour left out in turn, m is the least number below k − 1 and d − 1 whose mean squared residual,
-    by dimension left, is within one standard error of the best. This rule, the equal weights and the chart
-    that stays at μ are ours.
-
-    Args:
-        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows, at least 3 each.
+    m is the smallest number below k − 1 and d − 1 whose leave-one-out mean squared residual per remaining
+    dimension is within one standard error of the best. This rule, equal weights and the fixed μ are new.
 
     Returns:
-        Values in [0, ∞), shape (n,); NaN where the neighbours' responses coincide, lie in a space of m
-        dimensions or have no mean.
+        Values in [0, ∞), shape (n,); NaN if the neighbours' responses coincide, span only m dimensions or
+        have no mean.
 
     Raises:
-        ValueError: fewer than 3 neighbours, shapes do not fit, or a row is not of unit length.
+        ValueError: also for fewer than 3 neighbours.
 
-    Source: the flat form `flat_tangent_space_residual`, on the sphere and free of scale; Hastie, Tibshirani
-    and Friedman, "The Elements of Statistical Learning" (2009), §7.10, for the rule of one standard error.
+    Source: `flat_tangent_space_residual`, on the sphere and scale-free; Hastie, Tibshirani and Friedman,
+    "The Elements of Statistical Learning" (2009), §7.10, for the one-standard-error rule.
 
     >>> from sgi.geometry import unit
     >>> eye = np.eye(8)
@@ -349,11 +310,10 @@ def _residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 
 
 def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, directions: ArrayLike) -> Floats:
-    """DGI: whether a response leaves its question in the direction good responses do everywhere.
+    """DGI: cosine between the displacement and the mean reference direction. High means grounded.
 
-    DGI = cos(r − q, μ̂), μ̂ the mean direction of the reference displacements r_i − q_i, each brought to length
-    one. High means grounded. Displacements are chords here: tangent vectors at questions far apart have no
-    common direction.
+    DGI = cos(r − q, μ̂), where μ̂ is the mean direction of the r_i − q_i at unit length. It uses chords,
+    because tangent vectors at distant questions have no common direction.
 
     Args:
         questions: unit rows, shape (n, d).
@@ -361,10 +321,7 @@ def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, dire
         directions: μ̂ of `ReferenceSet.directions`, shape (n, d), or one for all, shape (d,).
 
     Returns:
-        Values in [−1, 1], shape (n,); NaN where the response is the question.
-
-    Raises:
-        ValueError: shapes do not fit.
+        Values in [−1, 1], shape (n,); NaN if the response equals the question.
 
     Source: Marín, groundlens, `docs/benchmarks/results.md`; Mardia and Jupp, "Directional Statistics" (2000),
     §9.2, for the mean direction.

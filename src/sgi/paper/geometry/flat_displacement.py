@@ -1,7 +1,12 @@
-"""The displacement scores as they were published: chords, weighted sums and percentiles in flat space.
+"""The published displacement scores: chords, weighted sums and percentiles in flat space.
 
-They are here to reproduce published tables, with k = 10 neighbours and τ = 0.1. The forms of
-`sgi.paper.geometry.displacement` take their place elsewhere.
+They reproduce published tables, with k = 10 neighbours and τ = 0.1. For other uses, take
+`sgi.paper.geometry.displacement`.
+
+All scores take unit rows of ``questions`` and ``responses``, shape (n, d), and the `Neighbours` of these
+rows. They raise ValueError if shapes differ; those that compute angles also check for unit length.
+
+Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
 """
 
 from __future__ import annotations
@@ -28,22 +33,10 @@ _FEWEST_AXES = 3
 def flat_displacement_consistency(
     questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
 ) -> Floats:
-    """DC as published: cos(r − q, Σ w_i (r_i − q_i)).
-
-    High means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    """DC as published: cos(r − q, Σ w_i (r_i − q_i)). High means grounded.
 
     Returns:
-        Values in [−1, 1], shape (n,); NaN where r is q, or the neighbours' displacements cancel out.
-
-    Raises:
-        ValueError: shapes do not fit.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+        Values in [−1, 1], shape (n,); NaN if r equals q, or the neighbours' displacements cancel out.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye[:1], responses=eye[1:2])
@@ -61,22 +54,10 @@ def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Fl
 def flat_expected_response_deviation(
     questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
 ) -> Floats:
-    """ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i.
-
-    Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    """ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i. Low means grounded.
 
     Returns:
-        Angles in radians, in [0, π], shape (n,); NaN where the neighbours' responses cancel out.
-
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+        Angles in radians, in [0, π], shape (n,); NaN if the neighbours' responses cancel out.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[[0, 0]], responses=eye[1:])
@@ -98,22 +79,10 @@ def _deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 def flat_displacement_magnitude_ratio(
     questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
 ) -> Floats:
-    """DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|.
-
-    Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    """DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|. Low means grounded.
 
     Returns:
-        Values in [0, ∞], shape (n,); NaN where all these lengths are 0.
-
-    Raises:
-        ValueError: shapes do not fit.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+        Values in [0, ∞], shape (n,); NaN if all these lengths are 0.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye[:1], responses=eye[1:2])
@@ -134,20 +103,10 @@ def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floa
 def flat_tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
     """TSR as published: ‖(I − BᵀB)(r − r̄)‖, B the first m principal axes of the neighbours' r_i about r̄.
 
-    m is the least number of axes with 95 % of the variance, at least 3. Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    m is the smallest number of axes with 95 % of the variance, at least 3. Low means grounded.
 
     Returns:
         Lengths in [0, 2], shape (n,).
-
-    Raises:
-        ValueError: shapes do not fit.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
 
     >>> eye = np.eye(4)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[1:3])
@@ -174,18 +133,8 @@ def flat_local_grounding_index(questions: ArrayLike, responses: ArrayLike, neigh
 
     Low means grounded.
 
-    Args:
-        questions: unit rows, shape (n, d); θ(q, q_i) is the neighbours'.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
-
     Returns:
-        Values in [0, ∞), shape (n,); NaN where no neighbour is left.
-
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+        Values in [0, ∞), shape (n,); NaN if no neighbour remains.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
@@ -203,23 +152,15 @@ def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 
 
 def flat_response_rank(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
-    """Response rank as published: where the mean of θ(r, r_i) stands among the θ(r_i, r_j), i < j.
+    """Response rank as published: share of the θ(r_i, r_j), i < j, below the mean of θ(r, r_i).
 
-    It is the share of these below it, equal ones counting half. Low means grounded.
-
-    Args:
-        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows, at least 2 each.
+    Equal angles count half, which the source does not specify. Low means grounded.
 
     Returns:
         Values in [0, 1], shape (n,).
 
     Raises:
-        ValueError: fewer than 2 neighbours, shapes do not fit, or a row is not of unit length.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study; how
-    equal ones count is ours.
+        ValueError: also for fewer than 2 neighbours.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
@@ -242,21 +183,10 @@ def _rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
     """LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
 
-    High means grounded. All neighbours count, unlike in `flat_local_grounding_index`: one that is the
-    question itself, at θ(q, q_i) = 0, makes the mean angle less.
-
-    Args:
-        questions: unit rows, shape (n, d); θ(q, q_i) is the neighbours'.
-        responses: unit rows, shape (n, d).
-        neighbours: of the same rows.
+    High means grounded. Unlike `flat_local_grounding_index`, it includes neighbours with θ(q, q_i) = 0.
 
     Returns:
-        Real values, shape (n,); ∞ where all θ(r, r_i) are 0, −∞ where all θ(q, q_i) are, NaN where both are.
-
-    Raises:
-        ValueError: shapes do not fit, or a row is not of unit length.
-
-    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+        Real values, shape (n,); ∞ if all θ(r, r_i) are 0, −∞ if all θ(q, q_i) are, NaN if both.
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])

@@ -1,7 +1,7 @@
-"""Reference pairs to score others against, which refuse to be the answer key of what is scored.
+"""Reference pairs for displacement scores, with protection against leakage.
 
-A score that may find the scored pair itself, or another answer to its question, among the reference pairs no
-longer measures geometry: it looks the answer up.
+A score that finds the scored pair, or another answer to its question, among the reference pairs looks the
+answer up instead of measuring geometry.
 """
 
 from __future__ import annotations
@@ -35,22 +35,21 @@ _LEAST_LENGTH = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSet:
-    """Questions with responses known to be good; `fit` makes one.
+    """Questions with correct responses; create one with `fit`.
 
-    Two pairs are *kin* if they share an id, a group, the text of their question or its vector, or if both are
-    kin to a third. Ids, groups and texts are compared as people read them: case, compatibility forms, white
-    space at the ends and characters that do not show make no difference, nor punctuation at the ends of a
-    text, nor whether a name is a number or its digits. A missing group (None, NaN) is shared by none. Vectors
-    less than 0.001 radians apart are one: to the embedder such questions are the same, whatever their texts
-    (with MiniLM, the nearest two of 2,997 questions of HaluEval are 0.14 apart). A question in other words,
-    or with a letter of another script in it, is another unless its id or group says so.
+    Two pairs are *kin* (duplicates of one question) if they share an id, a group, the text or the vector of
+    their question, or if both are kin to a third pair. Ids, groups and texts are compared without case,
+    compatibility forms, outer white space and invisible characters; texts also without outer punctuation.
+    Numbers equal their digits. Missing groups (None, NaN) match nothing. Vectors less than 0.001 radians
+    apart count as equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
+    Paraphrases count as different questions unless id or group says otherwise.
 
-    `neighbours` and `directions` ask by name what becomes of the kin of scored pairs:
+    In `neighbours` and `directions`, kin of scored pairs in the reference set are
 
-    * as it stands, kin in the reference set are an error: the two must be kept apart;
-    * ``exclude="group"`` passes over them, so that one set can be scored and reference (leave-question-out);
-    * ``leaky=True`` allows them. It repeats a published mistake: a good response finds itself, a bad one the
-      good one it is not, and an AUROC of 1 says nothing.
+    * an error by default;
+    * skipped with ``exclude="group"``, so that one set can be scored and reference (leave-question-out);
+    * allowed with ``leaky=True``, which reproduces a published mistake: a correct response finds itself, so
+      an AUROC of 1 means nothing.
 
     Attributes:
         question_rows: unit rows, shape (m, d), read-only.
@@ -71,20 +70,18 @@ class ReferenceSet:
         question_rows: ArrayLike,
         response_rows: ArrayLike,
     ) -> Self:
-        """Keep pairs as reference; rows are copied.
+        """Create a reference set; rows are copied.
 
         Args:
-            ids: one a pair.
-            groups: what belongs together: answers to one question, or questions about one context; None or
-                NaN where it is not known.
-            question_texts: one a pair.
-            response_texts: one a pair.
+            ids: one per pair.
+            groups: pairs that belong together, such as answers to one question; None or NaN if unknown.
+            question_texts: one per pair.
+            response_texts: one per pair.
             question_rows: unit rows, shape (m, d).
             response_rows: unit rows, shape (m, d).
 
         Raises:
-            DataError: there is no pair, an id is missing, a group is no name, or a question or response is no
-                text.
+            DataError: there is no pair, an id is missing, or a group, question or response is invalid.
             ValueError: lengths or shapes differ, or a row is not of unit length.
 
         >>> eye = np.eye(3)
@@ -113,26 +110,26 @@ class ReferenceSet:
         exclude: Literal["group"] | None = None,
         leaky: bool = False,
     ) -> Neighbours:
-        """For each scored pair, the k reference pairs of the nearest questions, and their weights.
+        """Find the k reference pairs with the nearest questions for each scored pair, with weights.
 
         Args:
-            ids: one a scored pair.
-            groups: what belongs together, named as in the reference set.
-            question_texts: one a scored pair.
-            response_texts: one a scored pair.
+            ids: one per scored pair.
+            groups: groups of the scored pairs, named as in the reference set.
+            question_texts: one per scored pair.
+            response_texts: one per scored pair.
             question_rows: unit rows, shape (n, d).
-            k: how many neighbours each has, at least 1.
+            k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
-            exclude: ``"group"`` passes over kin.
-            leaky: allow a pair to be scored against itself.
+            exclude: ``"group"`` skips kin.
+            leaky: allow kin.
 
         Raises:
-            DataError: a scored pair has kin in the reference set (both ids are named), or a column is none
-                that `fit` would take.
-            UsageError: fewer than k pairs are left for one, or ``exclude`` and ``leaky`` contradict.
+            DataError: a scored pair has kin in the reference set (the message names both ids), or a column is
+                invalid.
+            UsageError: fewer than k pairs remain, or ``exclude`` and ``leaky`` contradict each other.
             ValueError: lengths or shapes differ, or a row is not of unit length.
 
-        Source: leave-group-out cross-validation; what counts as kin is ours.
+        Source: leave-group-out cross-validation; the definition of kin is new.
 
         >>> eye = np.eye(3)
         >>> known = ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:])
@@ -152,16 +149,10 @@ class ReferenceSet:
         return Neighbours.of(rows, chosen, scale, questions=self.question_rows, responses=self.response_rows)
 
     def temperature(self, k: int) -> float:
-        """τ: the median angle between a reference question and its k-th neighbour that is no kin.
-
-        Args:
-            k: at least 1.
-
-        Returns:
-            An angle in radians. It knows no labels and nothing of what is scored.
+        """τ in radians: the median angle between a reference question and its k-th neighbour that is not kin.
 
         Raises:
-            UsageError: a pair has fewer than k others that are no kin.
+            UsageError: a pair has fewer than k others that are not kin.
 
         Source: the median heuristic for the width of a kernel.
 
@@ -185,29 +176,26 @@ class ReferenceSet:
         exclude: Literal["group"] | None = None,
         leaky: bool = False,
     ) -> Floats:
-        """For each scored pair, the mean direction μ̂ of the reference displacements, for the DGI.
+        """Mean direction μ̂ of the reference displacements for each scored pair, for the DGI.
 
-        μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response that is its question adds nothing.
+        μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
 
         Args:
-            ids: one a scored pair.
-            groups: what belongs together, named as in the reference set.
-            question_texts: one a scored pair.
-            response_texts: one a scored pair.
-            question_rows: unit rows, shape (n, d); without them, kin by the vector of a question go unseen.
-            exclude: ``"group"`` passes over kin.
-            leaky: allow a pair to be scored against itself.
+            ids: one per scored pair.
+            groups: groups of the scored pairs, named as in the reference set.
+            question_texts: one per scored pair.
+            response_texts: one per scored pair.
+            question_rows: unit rows, shape (n, d); None disables the search for kin by vector.
+            exclude: ``"group"`` skips kin.
+            leaky: allow kin.
 
         Returns:
             Unit rows, shape (n, d).
 
         Raises:
-            DataError: a scored pair has kin in the reference set (both ids are named), no displacements are
-                left for it, or a column is none that `fit` would take.
-            UsageError: ``exclude`` and ``leaky`` contradict.
+            DataError: as for `neighbours`, or no displacements remain for a pair.
+            UsageError: ``exclude`` and ``leaky`` contradict each other.
             ValueError: lengths or shapes differ, or a row is not of unit length.
-
-        Source: as for `directional_grounding_index`.
 
         >>> eye = np.eye(3)
         >>> known = ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:])
@@ -232,7 +220,7 @@ class ReferenceSet:
         return np.asarray(left / total)
 
     def _shared(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
-        """What reference and scored pairs share, if that is to be passed over; none if all may meet."""
+        """Keys that reference and scored pairs share, if kin are excluded or refused."""
         if exclude not in (None, "group"):
             raise UsageError(f"exclude is 'group' or None, not {exclude!r}.")
         if leaky and exclude:
@@ -245,14 +233,14 @@ class ReferenceSet:
         return shared
 
     def _apart(self, shared: Ties) -> tuple[Codes, Codes] | None:
-        """Codes of scored and reference pairs, alike for those that must not meet; None where all may."""
+        """Codes of scored and reference pairs; equal codes exclude each other. None if all are allowed."""
         if not shared:
             return None
         codes = kin_codes(shared)
         return codes[len(self) :], codes[: len(self)]
 
     def _refuse(self, scored: Pairs, shared: Ties, chosen: Codes | None = None) -> None:
-        """Raise where a scored pair shares something with a reference pair, or with one chosen for it."""
+        """Raise if a scored pair shares a key with a reference pair, or with one of its neighbours."""
         for what, codes in shared:
             known, own = codes[: len(self)], codes[len(self) :]
             met = own[:, None] < len(self) if chosen is None else known[chosen] == own[:, None]
@@ -266,14 +254,14 @@ class ReferenceSet:
 
 
 def _kept(values: ArrayLike, count: int) -> Rows:
-    """Unit rows of our own, which nobody changes."""
+    """Read-only copy of unit rows."""
     rows = np.array(unit_rows(values, count))
     rows.flags.writeable = False
     return rows
 
 
 def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, ids: Sequence[str]) -> Codes:
-    """The k nearest of the known rows that are no kin, nearest first, the earlier of equals."""
+    """The k nearest reference rows that are not kin, nearest first; ties keep the row order."""
     if not 1 <= k <= len(known):
         raise UsageError(f"{k} neighbours cannot be taken from {len(known)} reference pairs.")
     wanted = min(k + _MARGIN, len(known))

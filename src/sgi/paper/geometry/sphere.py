@@ -1,4 +1,8 @@
-"""The unit sphere as a curved space: tangent vectors, ways along great circles, and means of directions."""
+"""Geometry of the unit sphere: tangent vectors, exponential and logarithm maps, and means of directions.
+
+In the mean functions, ``points`` are unit rows, shape (k, d), or sets of them, shape (n, k, d). ``weights``
+have shape (k,) or (n, k), are non-negative and not all 0 in a set; None means equal weights.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,15 @@ _LEAST_RESULTANT = 1e-12
 def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
     """The tangent vector at each base that leads to its point: Log_b(p) = θ·(p − cos θ·b) / sin θ.
 
-    Its length is the angle θ between the two, its direction that of the great circle from b to p. It is
-    computed from p − b or p + b, whichever is short, and so keeps its digits near 0 and near π.
+    Its length is the angle θ; its direction is that of the great circle from b to p. It is computed from the
+    shorter of p − b and p + b, which is precise near 0 and near π.
 
     Args:
-        base: unit rows, shape (n, d); here and below, more axes may come before and broadcast.
+        base: unit rows, shape (n, d); here and below, more axes may precede and broadcast.
         points: unit rows, shape (n, d).
 
     Returns:
-        Rows at right angles to those of ``base``, of length in [0, π], shape (n, d); NaN where a point is the
-        antipode of its base, to which every great circle leads.
+        Rows orthogonal to ``base``, of length in [0, π], shape (n, d); NaN for antipodes.
 
     Raises:
         ValueError: shapes do not fit, or a row is not of unit length.
@@ -45,19 +48,17 @@ def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
 
 
 def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
-    """Where each tangent vector leads: Exp_b(v) = cos‖v‖·b + sin‖v‖·v/‖v‖.
-
-    It undoes `log_map`.
+    """Follow each tangent vector from its base: Exp_b(v) = cos‖v‖·b + sin‖v‖·v/‖v‖, the inverse of `log_map`.
 
     Args:
         base: unit rows, shape (n, d).
-        tangents: rows at right angles to those of ``base``, of any length, shape (n, d).
+        tangents: rows orthogonal to ``base``, of any length, shape (n, d).
 
     Returns:
-        Unit rows, shape (n, d); NaN where a tangent vector holds NaN.
+        Unit rows, shape (n, d); NaN where a tangent vector contains NaN.
 
     Raises:
-        ValueError: shapes do not fit, a row is not of unit length, or a tangent vector not at right angles.
+        ValueError: shapes differ, a row is not of unit length, or a tangent vector is not orthogonal.
 
     Source: do Carmo, "Riemannian Geometry" (1992), chapter 3, for the unit sphere.
 
@@ -68,20 +69,20 @@ def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
 
 
 def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) -> Floats:
-    """Tangent vectors carried along great circles: P(v) = v − ⟨y,v⟩/(1 + ⟨x,y⟩)·(x + y).
+    """Transport tangent vectors along great circles: P(v) = v − ⟨y,v⟩/(1 + ⟨x,y⟩)·(x + y).
 
-    It turns the tangent space at x into that at y, and keeps lengths and angles.
+    It rotates the tangent space at x into that at y, and preserves lengths and angles.
 
     Args:
         start: unit rows x, shape (n, d).
         end: unit rows y, shape (n, d).
-        tangents: rows at right angles to those of ``start``, shape (n, d).
+        tangents: rows orthogonal to ``start``, shape (n, d).
 
     Returns:
-        Rows at right angles to those of ``end``, shape (n, d); NaN where end and start are antipodes.
+        Rows orthogonal to ``end``, shape (n, d); NaN for antipodes.
 
     Raises:
-        ValueError: shapes do not fit, a row is not of unit length, or a tangent vector not at right angles.
+        ValueError: as for `exp_map`.
 
     Source: Absil, Mahony and Sepulchre, "Optimization Algorithms on Matrix Manifolds" (2008), §8.1.
 
@@ -99,17 +100,10 @@ def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) ->
 
 
 def mean_direction(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """The direction of the sum of unit vectors: Σ w_i p_i / ‖Σ w_i p_i‖.
-
-    Args:
-        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
-        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
-
-    Returns:
-        A unit vector of shape (d,), or one a set, shape (n, d).
+    """The direction of the sum of unit vectors: Σ w_i p_i / ‖Σ w_i p_i‖, shape (d,) or (n, d).
 
     Raises:
-        ValueError: shapes do not fit, a row is not of unit length, weights are none, or points cancel out.
+        ValueError: shapes differ, a row is not of unit length, weights are invalid, or points cancel out.
 
     Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
 
@@ -124,17 +118,12 @@ def mean_direction(points: ArrayLike, weights: ArrayLike | None = None) -> Float
 
 
 def resultant_length(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """How far unit vectors point one way: R = ‖Σ w_i p_i‖ / Σ w_i.
+    """Mean resultant length R = ‖Σ w_i p_i‖ / Σ w_i, in [0, 1], shape () or (n,).
 
-    Args:
-        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
-        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
-
-    Returns:
-        Values in [0, 1], of shape () or (n,): 1 where all points coincide, 0 where they cancel out.
+    It is 1 if all points coincide and 0 if they cancel out.
 
     Raises:
-        ValueError: shapes do not fit, rows are not of unit length, or weights are no weights.
+        ValueError: shapes differ, a row is not of unit length, or weights are invalid.
 
     Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
 
@@ -148,26 +137,26 @@ def resultant_length(points: ArrayLike, weights: ArrayLike | None = None) -> Flo
 def frechet_mean(
     points: ArrayLike, weights: ArrayLike | None = None, *, tolerance: float = 1e-10, most_steps: int = 200
 ) -> Floats:
-    """The point of least weighted squared angles: argmin_μ Σ w_i θ(μ, p_i)².
+    """The point with the smallest weighted sum of squared angles: argmin_μ Σ w_i θ(μ, p_i)².
 
-    From the mean direction on, μ moves by the mean of Log_μ(p_i) until a step is no longer than the tolerance
-    (Karcher's iteration). It is the only such point where all points lie within π/2 of it.
+    Karcher's iteration starts at the mean direction and moves μ by the mean of Log_μ(p_i) until a step is at
+    most ``tolerance`` radians. The minimum is unique if all points lie within π/2 of it.
 
     Args:
-        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
-        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
-        tolerance: the length of a last step, in radians.
-        most_steps: after how many steps a set is given up.
+        points: unit rows, shape (k, d) or (n, k, d).
+        weights: shape (k,) or (n, k); None means equal.
+        tolerance: length of the last step, in radians.
+        most_steps: maximum number of steps.
 
     Returns:
-        A unit vector of shape (d,), or one a set, shape (n, d).
+        Unit vectors, shape (d,) or (n, d).
 
     Raises:
-        ValueError: shapes do not fit, a row is not of unit length, weights are none, or a set has no mean:
-            its points cancel out, or the steps do not end.
+        ValueError: shapes differ, a row is not of unit length, weights are invalid, or a set has no mean: its
+            points cancel out, or the steps do not converge.
 
     Source: Karcher (1977), Communications on Pure and Applied Mathematics 30; Afsari (2011), Proceedings of
-    the American Mathematical Society 139, for where it is the only one.
+    the American Mathematical Society 139, for uniqueness.
 
     >>> frechet_mean(np.eye(2), weights=[2.0, 1.0]).round(6).tolist()  # a third of the way
     [0.866025, 0.5]
@@ -183,21 +172,19 @@ def frechet_mean(
 def karcher_means(
     points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
 ) -> Floats:
-    """The means of `frechet_mean` of many sets, where one set without a mean must not stop the others.
+    """`frechet_mean` of many sets, with NaN for a set without a mean.
 
     Args:
         points: unit rows, shape (n, k, d).
-        weights: adding to 1 in each set, shape (n, k).
-        tolerance: the length of a last step, in radians.
-        most_steps: after how many steps a set is given up.
+        weights: with sum 1 in each set, shape (n, k).
+        tolerance: length of the last step, in radians.
+        most_steps: maximum number of steps.
 
     Returns:
-        Unit rows, shape (n, d); NaN for a set that has no mean.
+        Unit rows, shape (n, d).
 
     Raises:
         ValueError: a row is not of unit length.
-
-    Source: as for `frechet_mean`.
 
     >>> karcher_means(np.array([[[1.0, 0.0], [-1.0, 0.0]]]), np.array([[0.5, 0.5]])).tolist()
     [[nan, nan]]
@@ -254,7 +241,7 @@ def _mean(shares: Floats, rows: Floats) -> Floats:
 
 
 def _directions(rows: ArrayLike) -> Floats:
-    """Unit rows in float64, of length 1 to the last digit."""
+    """Normalise rows in float64."""
     array = np.asarray(rows)
     if array.dtype.kind not in "fiu" or array.ndim < 2:  # noqa: PLR2004 - rows and columns
         raise ValueError(
@@ -281,7 +268,7 @@ def _fitting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
-    """Bases and tangent vectors, which must be such."""
+    """Check bases and tangent vectors."""
     start, ways = _fitting(base, np.asarray(tangents, dtype=np.float64))
     with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
         lean = np.abs(np.vecdot(start, ways))
@@ -296,7 +283,7 @@ def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _sets(points: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Sets of unit rows, and weights that add to 1 in each."""
+    """Check sets of unit rows, and normalise the weights to sum 1."""
     rows = _directions(points)
     if rows.ndim > 3 or not rows.shape[-2]:  # noqa: PLR2004 - sets, rows and columns
         raise ValueError(f"Points have shape (k, d) or (n, k, d), with k at least 1, not {rows.shape}.")
