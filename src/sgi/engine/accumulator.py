@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 
 
 class ClusterAccumulator:
-    """Numbers the clusters of rows, and finds a question that most rows share.
-
-    Args:
-        by: the rule; see `sgi.kernel.clusters`.
-    """
+    """Numbers the clusters of rows, and detects a question that most rows share."""
 
     def __init__(self, by: str = BY_QUESTION) -> None:
         self.by = by
@@ -89,15 +85,10 @@ class ClusterAccumulator:
 
 
 def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
-    """The clustering of rows in memory.
-
-    Args:
-        samples: the rows.
-        by: the rule; see `sgi.kernel.clusters`.
-        name: of the data, for messages.
+    """The clustering of rows in memory; messages use ``name`` for the data.
 
     Raises:
-        UnknownNameError: the rule is a column that no row has.
+        UnknownNameError: the rule ``by`` is a column that no row has.
     """
     columns = {column for sample in samples for column in sample.metadata}
     if is_column(by) and by not in columns:
@@ -116,9 +107,9 @@ class Failures:
     """Failed rows of one metric.
 
     Attributes:
-        failed: how many.
-        rows: of how many.
-        asked: whether these are the rows a judge was asked about, and not all.
+        failed: their number.
+        rows: the number of rows they are part of.
+        asked: whether these rows are only those that went to the judge.
         reason: the last one; empty without any.
     """
 
@@ -129,7 +120,7 @@ class Failures:
 
     @property
     def share(self) -> float:
-        """How many of them failed, in [0, 1].
+        """The share of failed rows, in [0, 1].
 
         >>> Failures(1, 16, asked=True).share
         0.0625
@@ -272,9 +263,7 @@ class Accumulator:
     def failures(self, *, fewest_asked: int = 0) -> Failures:
         """The failures of the metric with the largest share of failed rows.
 
-        Args:
-            fewest_asked: judged metrics of a run with a router count from so many rows on that the judge was
-                asked about: a share of fewer tells little.
+        With a router, judged metrics count only if at least ``fewest_asked`` rows went to the judge.
         """
         judged = frozenset[str]() if self.router is None else self.router.judged
         asked = len(self) - self.cleared_rows
@@ -312,11 +301,7 @@ class FailureLimit:
             self._kind = kind
 
     def check(self, *, fewest_asked: int = 0) -> None:
-        """Raise if the share of failed rows is too large.
-
-        Args:
-            fewest_asked: as for `Accumulator.failures`.
-        """
+        """Raise if the share of failed rows is too large; see `failures`."""
         found = self._accumulator.failures(fewest_asked=fewest_asked)
         if found.share <= self._most:
             return

@@ -78,12 +78,12 @@ FittedMap = Annotated[
 
 
 class Target(BaseModel):
-    """What the threshold promises.
+    """What the threshold guarantees.
 
     Attributes:
-        rate: of what: ``fpr``, the share of grounded answers that are flagged.
-        value: how much of it at most, in (0, 1).
-        among: which grounded answers: one to each question, of questions like those of the run.
+        rate: ``fpr``, the share of grounded answers that are flagged.
+        value: the largest share, in (0, 1).
+        among: the grounded answers that count: one for each question, from questions like those of the run.
     """
 
     model_config = _FROZEN
@@ -94,10 +94,7 @@ class Target(BaseModel):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """A target as it is written: ``fpr=0.05``.
-
-        Raises:
-            UsageError: it cannot be read; says how to write it.
+        """Parse a target such as ``fpr=0.05``.
 
         >>> Target.of("fpr=0.05").value
         0.05
@@ -114,12 +111,11 @@ class Target(BaseModel):
 
 
 class Rate(BaseModel):
-    """A share of questions, each judged by one answer and by thresholds that were made without the question.
+    """A share of questions: one answer for each, with thresholds fitted without the question.
 
     Attributes:
-        value: the share; None of no questions.
-        questions: of how many.
-        interval: at 95 %; None where there are too few.
+        value: the share; None without questions.
+        interval: 95 % interval; None with too few questions.
     """
 
     model_config = _FROZEN
@@ -130,15 +126,15 @@ class Rate(BaseModel):
 
 
 class LengthBin(BaseModel):
-    """Responses of a range of lengths, with a threshold of their own.
+    """Responses in a range of lengths, with their own threshold.
 
     Attributes:
-        at_least: characters of the shortest.
-        below: characters that are too many; None where there is no end.
-        threshold: on the metric's own scale; None flags nothing.
-        questions: whose grounded answers, one of each, it was made of.
-        false_positives: the share of grounded answers in it that are flagged.
-        recall: the share of ungrounded answers in it that are flagged.
+        at_least: the smallest number of characters.
+        below: the number of characters at which the next bin begins; None for no limit.
+        threshold: on the metric's scale; None flags nothing.
+        questions: the number of questions it was fitted on, with one grounded answer each.
+        false_positives: the share of its grounded answers that are flagged.
+        recall: the share of its ungrounded answers that are flagged.
     """
 
     model_config = _FROZEN
@@ -152,12 +148,12 @@ class LengthBin(BaseModel):
 
 
 class Quality(BaseModel):
-    """How far probabilities can be believed, on rows that the map was not fitted on.
+    """Quality of the probabilities, on rows that the map was not fitted on.
 
     Attributes:
         brier: the mean squared error, in [0, 1].
         ece_width: the expected calibration error over 10 bins of equal width.
-        ece_mass: the same over 10 bins of equally many rows.
+        ece_mass: the same over 10 bins with equal numbers of rows.
     """
 
     model_config = _FROZEN
@@ -168,11 +164,11 @@ class Quality(BaseModel):
 
 
 class Discrimination(BaseModel):
-    """How well the metric ranks grounded answers over others, by its own direction.
+    """How well the metric ranks grounded answers above others, in its own direction.
 
     Attributes:
         auroc: the area under the ROC curve, in [0, 1]; 0.5 is chance.
-        interval: at 95 %, questions drawn whole; None where there are too few.
+        interval: 95 % interval, clustered by question; None with too few.
     """
 
     model_config = _FROZEN
@@ -187,40 +183,35 @@ class Discrimination(BaseModel):
 
 
 class CalibrationFile(BaseModel):
-    """All that is known of a calibration.
+    """A calibration with its provenance.
 
-    The map is for values of which higher is better: those of the metric, negated where its lower values are
-    the better ones. Thresholds stand on the metric's own scale. They are made of one grounded answer to each
-    question, and what they flag is measured on one answer to each; the map is made of all rows.
+    The map takes values of which higher is better, so values of other metrics are negated. Thresholds use the
+    metric's own scale. They are fitted and measured on one answer for each question; the map uses all rows.
 
-    The file holds its digest, and is refused when its content is no longer what was fitted. That finds slips
-    and edits; it is no signature, and proves nothing of who made the file.
+    The file holds its digest, and is refused if its content was changed. The digest is not a signature.
 
     Attributes:
-        format: of the file.
-        metric: the canonical string of what was calibrated.
+        metric: the canonical string of the metric.
         version: of its definition.
-        higher_is_better: its direction.
-        encoders: fingerprints of the embedding models it used; empty where it uses none.
-        judge: fingerprint of the judge it asked; None where it asks none.
-        prompts: a hash of what it asks; empty where it asks nothing.
+        encoders: fingerprints of its embedding models.
+        judge: fingerprint of its judge; None without one.
+        prompts: a hash of its prompts; empty without a judge.
         run: the id of the labelled run.
         dataset: the hash of its data.
         label: the column of the labels.
         rows: labelled rows with a value.
-        positives: of them, grounded.
-        negatives: of them, not grounded.
+        positives: the grounded ones.
+        negatives: the ungrounded ones.
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
-        clusters: how many they form; by default, distinct questions.
+        clusters: their number.
         left_out: labelled rows without a value.
-        ranking: how well the metric tells grounded from not, on those rows.
-        target: what the thresholds promise.
+        ranking: how well the metric separates grounded from ungrounded rows.
+        target: what the thresholds guarantee.
         threshold: for responses of any length; None flags nothing.
-        bins: thresholds by length, which are those that are applied.
+        bins: the thresholds by length, which are applied.
         map: from values to probabilities.
-        quality: of the map.
-        base_rate: the same of the base rate as a constant forecast, which the map has to beat.
-        false_positives: the share of grounded answers that thresholds by length flag.
+        base_rate: the quality of a constant forecast; the map must be better.
+        false_positives: the share of grounded answers that the thresholds flag.
         recall: the share of ungrounded answers that they flag.
     """
 
@@ -273,8 +264,8 @@ class CalibrationFile(BaseModel):
         """The metric that was calibrated.
 
         Raises:
-            UnknownNameError: it is not installed here.
-            UsageError: it is another version here, or has the other direction.
+            UnknownNameError: the metric is not installed.
+            UsageError: its version or its direction differs.
         """
         metric = named_metric(self.metric)
         if metric.spec.version != self.version:
@@ -287,11 +278,7 @@ class CalibrationFile(BaseModel):
         return metric
 
     def metrics(self) -> tuple[AnyMetric, AnyMetric]:
-        """The metric that was calibrated, and the same as probability and verdict.
-
-        Raises:
-            UsageError: as for `inner`.
-        """
+        """The calibrated metric, and the metric with its probability and verdict."""
         inner = self.inner()
         return inner, calibrated(inner, self.fitted())
 
@@ -313,11 +300,7 @@ class CalibrationFile(BaseModel):
         )
 
     def check(self, used: MetricProvenance) -> None:
-        """Raise a UsageError if the scores come from other models, another judge or other prompts.
-
-        Args:
-            used: the provenance of the calibrated metric in this run.
-        """
+        """Raise a UsageError if the scores come from other models, another judge or other prompts."""
         if used.models != self.encoders:
             raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.models))
         unknown = isinstance(self.inner(), JudgedMetric) and not used.judge
@@ -338,14 +321,10 @@ class CalibrationFile(BaseModel):
 
 
 def read_calibration(value: object) -> CalibrationFile:
-    """A calibration from its file, or from its content.
-
-    Args:
-        value: a path, or what `CalibrationFile.model_dump` gave.
+    """Read a calibration from a path, or from the result of `CalibrationFile.model_dump`.
 
     Raises:
-        UsageError: the file cannot be read, is no calibration that this version knows, or its content is
-            not what its digest was made of; says where.
+        UsageError: the file cannot be read, has an unknown format, or does not match its digest.
     """
     if isinstance(value, CalibrationFile):
         return value

@@ -33,15 +33,15 @@ _HINT = "Write --cascade alpha=0.05, or --cascade alpha=0.05,labelled=FILE."
 
 
 class FittedThreshold(BaseModel):
-    """What labelled rows gave.
+    """A threshold, and the labelled rows it was fitted on.
 
     Attributes:
-        threshold: rows that score more are cleared; None clears none, for want of rows.
-        unsupported: labelled unsupported rows that it was made of, one a question.
-        candidates: labelled unsupported rows, one a question, whether they have a score or not.
-        labelled: all labelled rows there were.
-        apart: whether no row of the data shares its question or its passages with a labelled row, so that
-            labels of the data can measure the misses.
+        threshold: rows with larger scores are cleared; None clears none, since there are too few rows.
+        unsupported: unsupported rows with a score, one for each question.
+        candidates: unsupported rows, one for each question.
+        labelled: all labelled rows.
+        apart: whether no row of the data shares its question or passages with a labelled row, so that labels
+            of the data can measure the misses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +54,7 @@ class FittedThreshold(BaseModel):
 
 
 def format_threshold(threshold: float) -> str:
-    """A threshold with four digits, and as many more as it takes to stay below 1.
+    """A threshold with four digits, or with more if it would round to 1.
 
     >>> format_threshold(0.87124), format_threshold(0.999993), format_threshold(1.0)
     ('0.8712', '0.99999', '1')
@@ -68,9 +68,8 @@ class Cascade(BaseModel):
 
     Attributes:
         alpha: the share of unsupported rows that may be cleared, in (0, 1).
-        labelled: a file of rows with labels, like the rows that are scored; None for those of the data.
-        fitted: the threshold, once it is known. It is kept with the run, which goes on with it; a new run
-            learns its own.
+        labelled: a file of labelled rows, like the rows to score; None for the labels of the data.
+        fitted: the threshold, once it is known; stored with the run and used again when the run resumes.
 
     >>> Cascade(alpha=0.05).fewest
     19
@@ -99,11 +98,7 @@ class Cascade(BaseModel):
         return self.model_copy(update={"labelled": self.labelled and absolute(self.labelled)})
 
     def with_stored_threshold(self, before: object) -> Self:
-        """The rule of a run that goes on: the threshold that is kept, where the same rule is asked for.
-
-        Args:
-            before: the rule as the run keeps it; None where it has none.
-        """
+        """The cascade of a resumed run: with its stored threshold, if the settings are the same."""
         kept = None if before is None else type(self).model_validate(before)
         if kept is not None and (kept.alpha, kept.resolved().labelled) == (
             self.alpha,
@@ -114,10 +109,7 @@ class Cascade(BaseModel):
 
 
 def parse_cascade(value: object) -> Cascade | None:
-    """A cascade as it is written: text, or a table of its values.
-
-    Raises:
-        UsageError: it cannot be read; says how to write it.
+    """Parse a cascade from text, or from a table of values.
 
     >>> parse_cascade("alpha=0.1, labelled=checked.jsonl").labelled.name
     'checked.jsonl'
@@ -162,7 +154,7 @@ def detector_of(metrics: Iterable[AnyMetric]) -> AnyMetric:
 
 
 def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
-    """The metric that clears rows, unless it is among these.
+    """The metric that clears rows, unless the names include it.
 
     >>> [found.canonical for found in detector_metrics(["faithfulness"])], detector_metrics(["grounding"])
     (['grounding'], ())
@@ -173,12 +165,12 @@ def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 @dataclass(frozen=True)
 class Misses:
-    """Unsupported rows that were cleared, where no row of their question or passages was learnt from.
+    """Unsupported rows that were cleared, among questions and passages that were not used to fit.
 
     Attributes:
         unsupported: labelled unsupported rows of the data.
-        cleared: of them those that the judge was not asked about.
-        interval: 95 % interval of their share, clustered by question; None of too few.
+        cleared: those that did not go to the judge.
+        interval: 95 % interval of their share, clustered by question; None with too few.
     """
 
     unsupported: int
@@ -193,23 +185,21 @@ class Misses:
 
 @dataclass(frozen=True)
 class CascadeSummary:
-    """What came of a cascade.
+    """The results of a cascade.
 
     Attributes:
         alpha: the share of unsupported rows that may be cleared.
-        threshold: rows that score more were cleared; None cleared none.
+        threshold: rows with larger scores were cleared; None cleared none.
         detector: the canonical string of the metric that clears.
-        judged: the metrics whose numbers are over the other rows alone.
-        rows: all rows.
-        cleared: rows that the judge was not asked about.
-        without_value: of the others, those for which the detector had no value.
-        calls_per_row: different questions to the judge for each row it was asked about, as counted this time;
-            None where it was asked about none.
+        judged: the metrics that score only the rows that were not cleared.
+        cleared: rows that did not go to the judge.
+        without_value: rows without a score of the detector.
+        calls_per_row: distinct questions for each row that went to the judge in this attempt; None without
+            any.
         calls_saved: an estimate: cleared rows times that.
-        unsupported: labelled unsupported rows that the threshold is made of, one a question.
-        candidates: labelled unsupported rows, one a question, whether they have a score or not.
-        labelled: labelled rows there were to learn from.
-        misses: what the labels of the data say; None without labels, or where they were learnt from.
+        unsupported: labelled unsupported rows with a score, one for each question.
+        candidates: labelled unsupported rows, one for each question.
+        misses: measured with the labels of the data; None without labels, or if they fitted the threshold.
     """
 
     alpha: float

@@ -55,7 +55,6 @@ class RunReport:
     """The report of a run.
 
     Attributes:
-        summary: means, intervals and rankings.
         failures: the largest share of failed rows of any metric.
         rejected: rows that could not be read.
         run: its id in the store; None if it is not stored.
@@ -82,15 +81,11 @@ class Pipeline:
     While one batch is scored, the next batches are already sent to target and judge.
 
     Attributes:
-        dataset: the data that was planned.
-        plan: what to score.
-        resources: models, judge and target.
         cascade: with its fitted threshold; None sends every row to the judge.
-        recording: stores each batch, and supplies those that a resumed run has already.
+        recording: stores each batch, and supplies the batches that a resumed run has already.
         on_reject: takes rows that cannot be read; None raises the first.
         max_failures: the share of failed rows above which scoring stops.
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
-        listener: takes progress events.
     """
 
     dataset: Dataset
@@ -104,10 +99,7 @@ class Pipeline:
     listener: Listener = silent
 
     async def score(self, take: Callable[[Batch, BatchScores], None]) -> Accumulator:
-        """Score all batches, and hand each to ``take`` in order.
-
-        Returns:
-            The numbers for the summary.
+        """Score all batches, hand each to ``take`` in order, and return the numbers for the summary.
 
         Raises:
             EmbedderError, JudgeError, TargetError: more than ``max_failures`` of the rows failed.
@@ -174,17 +166,8 @@ async def open_pipeline(
 ) -> AsyncIterator[Pipeline]:
     """Open the resources of a planned dataset, and fit the threshold of its cascade.
 
-    Args:
-        dataset: the data that was planned.
-        plan: what to score.
-        options: which models, judge and target to open.
-        cascade: None sends every row to the judge.
-        fit: whether to fit the threshold; a resumed run keeps its own.
-        columns: field → column, for the file of labelled rows of the cascade.
-        skip_rejected: skip rows that cannot be read.
-        max_failures: as for `Pipeline`.
-        cluster: as for `Pipeline`.
-        listener: as for `Pipeline`.
+    A resumed run has ``fit=False`` and keeps its threshold. ``columns`` applies to the file of labelled rows.
+    The other arguments are those of `Pipeline`.
     """
     on_reject = (lambda _: None) if skip_rejected else None
     async with open_resources(plan.metrics, options) as resources:

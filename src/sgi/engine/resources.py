@@ -46,15 +46,14 @@ class _ModelOptions(TypedDict):
 
 @dataclass(frozen=True)
 class Resources:
-    """What a run works with.
+    """The open models, judge and target of a run.
 
     Attributes:
-        embedders: by name, the primary one first; metrics that want one model get the primary.
-        target: the RAG system under test, which is asked for the responses; None where the data has them.
-        judge: what judged metrics ask; None where there are none.
-        token_encoders: the models whose token vectors are wanted.
-        frequencies: in how many references of the whole data each token stands, where that is wanted.
-        entailment_models: what metrics ask which texts follow from which, by the names that metrics give.
+        embedders: by name, the primary one first; metrics with one model use the primary.
+        target: the RAG system that generates the responses; None if the data has them.
+        judge: for judged metrics; None without any.
+        frequencies: the number of references that contain each token, if a metric needs it.
+        entailment_models: by the names that metrics give.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
@@ -155,20 +154,19 @@ def open_models(
     precision: str = "auto",
     threads: int | None = None,
 ) -> Iterator[Resources]:
-    """The embedders that these metrics want, and no more, as long as the context lasts.
+    """Open the embedders that these metrics need, until the context ends.
 
     Args:
-        metrics: what will be scored.
+        metrics: what to score.
         embedders: names, folders or embedders, the primary one first; None for the embedded model.
-        cache: where vectors of models known by name are kept: a file, the user's own cache (True), or
-            nowhere beyond this context (False).
-        backend: how models known by name are run.
-        precision: in which arithmetic.
-        threads: batches that a model computes at once; None for the cores this process may use.
+        cache: stores vectors of named models: a file, the user's cache (True), or none (False).
+        backend: runtime of named models.
+        precision: arithmetic.
+        threads: batches computed in parallel; None for the cores this process may use.
 
     Raises:
         UsageError: two embedders have the same name.
-        UnknownNameError: a metric or the caller names a model there isn't.
+        UnknownNameError: a model does not exist.
         StoreError: the cache cannot be opened.
     """
     how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
@@ -197,17 +195,11 @@ def open_token_encoders(
     precision: str = "auto",
     threads: int | None = None,
 ) -> dict[TokenModel, TokenEncoder]:
-    """What makes the token vectors that these metrics want; token vectors are not cached.
-
-    Args:
-        metrics: what will be scored.
-        backend: how models known by name are run.
-        precision: in which arithmetic.
-        threads: batches that a model computes at once; None for the cores this process may use.
+    """Open the token encoders that these metrics need; token vectors are not cached.
 
     Raises:
-        UnknownNameError: a metric names a model there isn't.
-        UsageError: a model cannot give the layer.
+        UnknownNameError: a model does not exist.
+        UsageError: a model does not have the layer.
     """
     list_token_model = token_models(metrics)
     if not list_token_model:
@@ -221,18 +213,14 @@ def open_token_encoders(
 def open_entailment_models(
     metrics: Sequence[AnyMetric], *, threads: int | None = None
 ) -> dict[str, EntailmentModel]:
-    """The entailment models that these metrics name; what they say is not cached.
+    """Open the entailment models that these metrics name; their results are not cached.
 
-    The name says what runs one: ``torch:`` before it torch, else ONNX Runtime where there is a graph.
-
-    Args:
-        metrics: what will be scored.
-        threads: batches that a model computes at once; None for the cores this process may use.
+    ``torch:`` before a name selects torch; otherwise ONNX Runtime is used if there is a graph.
 
     Raises:
-        UnknownNameError: that is no name of a model.
-        UsageError: a model's configuration does not tell which output means entailment.
-        EmbedderError: its files are not to be had, or cannot be read.
+        UnknownNameError: a name is not that of a model.
+        UsageError: a model's settings do not say which output means entailment.
+        EmbedderError: its files are missing or cannot be read.
         MissingExtraError: an optional dependency is not installed.
     """
     liststr = entailment_models(metrics)
@@ -250,18 +238,18 @@ def load_embedder(
     precision: str = "auto",
     cache: str | Path | None = None,
 ) -> Embedder:
-    """An embedder whose ``embed(texts)`` gives unit rows, float32, in the order of the texts.
+    """Load an embedder; ``embed(texts)`` returns unit rows, float32, in the order of the texts.
 
     Args:
         name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
-        backend: what runs a known model: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
-        precision: in which arithmetic: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
-        cache: a file that keeps the vectors; None keeps none.
+        backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
+        precision: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
+        cache: a file for the vectors; None stores none.
 
     Raises:
-        UnknownNameError: there is no such model or backend.
-        ModelMissingError: the model's files are not there.
+        UnknownNameError: the model or backend does not exist.
+        ModelMissingError: the model's files do not exist.
 
     >>> load_embedder("minilm").embed(["Hello."]).shape
     (1, 384)
@@ -320,13 +308,10 @@ def _open(wanted: object, cache: Cache, how: _ModelOptions) -> Embedder:
 
 
 class ErrorWrapping:
-    """An embedder around one that may raise anything: all of it becomes an EmbedderError.
+    """Wraps an embedder, and turns any exception into an EmbedderError.
 
-    That names type and HTTP status alone: the words of a client's error may hold a key. They are in the
-    error's ``__cause__``. Errors of ours pass as they are.
-
-    Args:
-        embedder: the caller's own.
+    The message has only the type and HTTP status, since a client's message may contain a key; the original is
+    in ``__cause__``. Errors of this package pass unchanged.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -338,11 +323,7 @@ class ErrorWrapping:
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """The embedder's rows, and what it says of their length.
-
-        Raises:
-            EmbedderError: it raised.
-        """
+        """The embedder's rows, and the truncated texts."""
         made = self._call_model(list(texts))
         return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
 

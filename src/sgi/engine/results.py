@@ -43,17 +43,15 @@ _DOUBTFUL = 0.5
 
 @dataclass(frozen=True)
 class GroundingReport(NotebookRepr):
-    """One response beside its passages: its grounding, and what each sentence rests on.
+    """The grounding of one response, and the evidence for each sentence.
 
-    In a notebook it is shown as the evidence map: the sentences with their unsupported words marked, the
-    facts that were checked, and the similarity of each sentence to each passage.
+    A notebook shows it as the evidence map: the sentences with their unsupported words marked, the checked
+    facts, and the similarity of each sentence to each passage.
 
     Attributes:
-        response: the text.
-        contexts: its passages.
-        value: the value of ``grounding`` in [0, 1], higher = better supported; None where there is none.
+        value: ``grounding`` in [0, 1], higher = better supported; None without a value.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        reason: why there is no value; empty where there is one.
+        reason: why there is no value.
         evidence: the evidence map; None without a value.
     """
 
@@ -86,13 +84,7 @@ class GroundingReport(NotebookRepr):
 
 
 def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingReport:
-    """The report of a row that ``grounding`` scored.
-
-    Args:
-        sample: the row.
-        scores: of ``grounding``, or of a calibrated ``grounding``.
-        row: its place among the scores.
-    """
+    """The report of the row at index ``row`` of the scores of ``grounding``, calibrated or not."""
     known = scores.status[row] == Status.OK.value
     return GroundingReport(
         response=sample.response,
@@ -105,11 +97,7 @@ def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingRepor
 
 
 class ScoreTable(NotebookRepr, Mapping[str, Scores]):
-    """Scores of every row, by metric; the base of `Result` and `StoredRun`.
-
-    Attributes:
-        samples: the rows, in the order of the data.
-    """
+    """Scores of every row in the order of the data, by metric; the base of `Result` and `StoredRun`."""
 
     samples: tuple[Sample, ...]
     _scores: Mapping[str, Scores]
@@ -130,13 +118,10 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         return len(self._scores)
 
     def evidence_map(self, sample: str) -> GroundingReport:
-        """The evidence map of a row that was scored with ``grounding``.
-
-        Args:
-            sample: the id of the row.
+        """The evidence map of the row with the id ``sample``.
 
         Raises:
-            UnknownNameError: no row has this id, or there are no scores of ``grounding``.
+            UnknownNameError: no row has this id, or `grounding` was not scored.
         """
         for row, candidate in enumerate(self.samples):
             if candidate.id == sample:
@@ -144,19 +129,11 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
-        """One nested dict per row: id, label, metadata, and value, status, reason, details of each metric.
-
-        Args:
-            inputs: add question, contexts, response and reference.
-        """
+        """One nested dict per row; ``inputs`` adds question, contexts, response and reference."""
         return [dict(row) for row in nested_row(Batch(self.samples), self._scores, inputs=inputs)]
 
     def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
-        """Flat columns: id, label, metadata, and value, status and reason of each metric.
-
-        Args:
-            inputs: add question, contexts, response and reference.
-        """
+        """Flat columns, details left out; ``inputs`` adds question, contexts, response and reference."""
         columns = flat_columns(Batch(self.samples), self._scores, inputs=inputs)
         return {name: list(values) for name, values in columns.items()} if self.samples else {}
 
@@ -190,15 +167,13 @@ class Result(ScoreTable):
     """Scores of every row, by metric.
 
     ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``
-    and ``.details`` say why, and what the value was made of. Rows stand in the order of the data.
+    and ``.details`` explain it.
 
     Attributes:
-        samples: the rows that were scored.
-        metrics: what was scored, in the order asked.
         signature: everything that can change a number.
         rejected: rows that could not be read (only with ``on_error="skip"``).
-        evidence: what the judge made of each row, by the metric's canonical string; None where nothing.
-        usage: what the judge was asked, and what it took.
+        evidence: judgements of each row, by the metric's canonical string.
+        usage: of the judge.
         provenance: what computed each metric, by canonical string.
         columns: which columns of the data became which fields.
     """
@@ -228,11 +203,7 @@ class Result(ScoreTable):
         return self._summary
 
     def scored(self, name: str = "result") -> ScoredRun:
-        """The scores as columns, which `compare`, `gate` and `grouped` read.
-
-        Args:
-            name: what their messages call it.
-        """
+        """The scores as columns for `compare`, `gate` and `grouped`; messages use ``name``."""
         columns = {
             metric.canonical: replace(
                 self._accumulator.column(metric),

@@ -47,9 +47,8 @@ class Router:
         alpha: the largest share of unsupported rows that may be cleared.
         fitted: the threshold, and the rows that it was fitted on.
         detector: the canonical string of the metric that clears.
-        metrics: all that is scored.
         questions: digests of the requests to the judge: the number of calls with an empty cache.
-        turn: only one batch at a time is embedded and scored.
+        turn: a lock: one batch at a time is embedded and scored.
     """
 
     alpha: float
@@ -93,8 +92,8 @@ class RoutedBatch:
     Attributes:
         offline: scores of the metrics that need no judge.
         cleared: rows that did not go to the judge, shape (n,).
-        asked: judgements of the other rows, in their order.
-        inquired: the number of rows that went to the judge.
+        asked: judgements of the other rows, in order.
+        inquired: their number.
     """
 
     offline: BatchScores
@@ -115,17 +114,9 @@ async def route_batch(
     failed: Mapping[int, str],
     on_reply: Callable[[], None] = lambda: None,
 ) -> RoutedBatch:
-    """Score what needs no judge, and send the rows that are not cleared to the judge.
+    """Score the offline metrics, and send the rows that are not cleared to the judge.
 
-    Args:
-        router: which rows are cleared.
-        batch: the rows.
-        resources: embedders and judge.
-        failed: rows that cannot be scored, with the reason; nothing clears them.
-        on_reply: is called once for each row and judged metric that is done with.
-
-    Raises:
-        UsageError: there is no judge.
+    Rows in ``failed`` are never cleared. ``on_reply`` is called once for each finished row and judged metric.
     """
     asking = judged_metrics(router.metrics)
     offline = [metric for metric in router.metrics if metric.canonical not in router.judged]
@@ -149,15 +140,7 @@ async def route_batch(
 async def score_routed(
     router: Router, batch: Batch, resources: Resources, failed: Mapping[int, str], routed: RoutedBatch
 ) -> BatchScores:
-    """The scores of all metrics: judged ones have none where a row was cleared, and say so.
-
-    Args:
-        router: as for `route_batch`.
-        batch: likewise.
-        resources: likewise.
-        failed: likewise.
-        routed: what it gave.
-    """
+    """The scores of all metrics; judged metrics have no value for cleared rows, with a reason."""
     asking = judged_metrics(router.metrics)
     doubtful = routed.doubtful
     rest = batch.take(doubtful)
@@ -243,31 +226,30 @@ async def fit_threshold(
     on_reject: Callable[[Rejected], None] | None = None,
     listener: Listener = silent,
 ) -> Cascade:
-    r"""The cascade with the threshold that these labels give.
+    r"""Fit the threshold of the cascade on labelled rows.
 
-    With s the scores of n unsupported labelled rows, one of each question, the threshold is the
-    ⌊(n + 1)·alpha⌋-th greatest of them, and a row is cleared that scores more. A new unsupported row that is
-    exchangeable with them is then cleared with probability alpha at most. With fewer than 1/alpha − 1 rows
-    nothing can be promised and nothing is cleared. Rows without a value are left out: they are never
-    cleared, neither here nor later, so the promise holds for them as it is. That is not so of rows that
-    failed, which may have a value the next time: nothing is learnt where there is one.
+    With s the scores of n unsupported labelled rows, one for each question, the threshold is the ⌊(n +
+    1)·alpha⌋-th largest score. Rows with larger scores are cleared. A new exchangeable unsupported row is
+    then cleared with probability at most alpha. With fewer than 1/alpha − 1 rows nothing is cleared. Rows
+    without a value are left out, since they are never cleared. A failed row may get a value the next time, so
+    it raises an error.
 
     Args:
-        cascade: how much may be missed, and where the labels are.
-        detector: what scores the rows.
-        resources: the embedders it wants.
+        cascade: alpha, and the place of the labels.
+        detector: the metric that scores the rows.
+        resources: its embedders.
         dataset: the rows that will be scored.
-        columns: field → column, where names are not recognised; for the file of labelled rows too.
-        own_answers: whether the labels of the data are of the answers that will be scored; else, as where a
-            target is asked for answers, they neither teach nor measure anything.
-        cluster: the rule by which rows form clusters, of which one row each counts.
-        on_reject: takes rows of the data that cannot be read; in the labelled file the first is raised.
-        listener: hears of the progress.
+        columns: field → column, also for the file of labelled rows.
+        own_answers: whether the labels of the data belong to the answers that will be scored. False with a
+            target, and then they are not used.
+        cluster: the rule by which rows form clusters; one row of each counts.
+        on_reject: takes unreadable rows of the data; in the labelled file the first one raises.
+        listener: takes progress events.
 
     Raises:
-        UsageError: no row has a label; or the labels of the data are wanted, and are of other answers.
+        UsageError: no row has a label, or the labels belong to other answers.
         DataError: a labelled row cannot be read.
-        EmbedderError: the scoring of a labelled row failed.
+        EmbedderError: a labelled row failed.
     """
     own = cascade.labelled is None
     if own and not own_answers:
@@ -337,13 +319,7 @@ def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
 
 
 class _LabelledRows:
-    """Labelled rows, as they are read.
-
-    Attributes:
-        labelled: their number.
-        known: marks that identify each of them.
-        clusters: of the unsupported ones, in their order.
-    """
+    """Labelled rows, as they are read: count, identities, clusters of the unsupported ones."""
 
     def __init__(self, samples: Iterator[Sample], cluster: str) -> None:
         self._samples = samples

@@ -48,7 +48,7 @@ class Recording:
         recorder: writes its batches.
         metrics: what is scored.
         judge: its usage is stored as it grows; None without a judge.
-        no_texts: whether placeholders are stored in place of texts.
+        no_texts: whether to store placeholders instead of texts.
     """
 
     def __init__(
@@ -81,12 +81,7 @@ class Recording:
         return self._recorder.done
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
-        """A stored batch.
-
-        Args:
-            start: the position of its first row.
-            read: the same batch as read from the data; used if the run stores no texts.
-        """
+        """The stored batch at row ``start``; texts come from ``read`` if the run stores none."""
         found = stored_batch(self._database, self._record, start)
         batch = read if self._no_texts else found.batch
         return batch, BatchScores(found.scores, found.truncated, found.failures)
@@ -139,11 +134,7 @@ class Recording:
 
 
 def begin_recording(database: Database, spec: RunSpec, plan: Plan, resources: Resources) -> Recording:
-    """Create the run in the store.
-
-    Raises:
-        UsageError: its name is taken.
-    """
+    """Create the run in the store."""
     start = RunStart(
         dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
@@ -178,14 +169,7 @@ def resume_recording(
 ) -> Recording:
     """Resume the recording of a stored run.
 
-    Args:
-        database: where the run is stored.
-        record: the run.
-        spec: its settings now.
-        plan: of its data now.
-        resources: opened for it now.
-        retry_failed: score the batches with failed rows again.
-        take_over: take the run from another process that writes it.
+    ``retry_failed`` scores batches with failed rows again. ``take_over`` takes the run from another process.
 
     Raises:
         RunBusyError: another process writes the run.
@@ -251,12 +235,7 @@ REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
 
 
 def batch_without_texts(batch_scores: BatchScores, categories: Mapping[str, str]) -> BatchScores:
-    """The scores of a batch without the texts in their details, their reasons and their evidence.
-
-    Args:
-        batch_scores: the scores.
-        categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
-    """
+    """Remove the texts from the details, reasons and evidence of a batch."""
     scores = {
         name: scores_without_texts(found, categories.get(name, ""))
         for name, found in batch_scores.scores.items()
@@ -270,11 +249,7 @@ def batch_without_texts(batch_scores: BatchScores, categories: Mapping[str, str]
 
 
 def scores_without_texts(scores: Scores, category: str = "") -> Scores:
-    """The scores with the numbers of their details, and with reasons that quote no text.
-
-    Args:
-        scores: of some rows.
-        category: the key of the details that names a row's class, which is kept; may be empty.
+    """Keep the numbers and the class (``category``) of the details, and reasons that quote no text.
 
     >>> failed = Scores.without_value(Status.FAILED, ["the judge replied 'Paris'"])
     >>> scores_without_texts(failed).reasons
@@ -303,12 +278,7 @@ def summary_without_texts(summary: Summary) -> Summary:
 
 
 def require_texts(record: RunRecord, purpose: str) -> None:
-    """Raise a UsageError if the run keeps no texts.
-
-    Args:
-        record: the run.
-        purpose: what needs the texts, as the subject of a sentence.
-    """
+    """Raise a UsageError if the run stores no texts; ``purpose`` is the subject of the message."""
     if record.no_texts:
         raise UsageError(
             f"{purpose} needs the texts, and the run {record.label} keeps none.",

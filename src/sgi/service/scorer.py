@@ -89,15 +89,11 @@ class _Job:
 
 
 class Scorer:
-    """Scores rows of many callers at once with models that stay open; made by `open_scorer`.
+    """Scores rows of many callers at once with open models; made by `open_scorer`.
 
-    Nobody is kept waiting for others to come: while one batch is computed, the rows that arrive become the
-    next. Rows of callers that want the same metrics are scored together. Scores do not depend on who else was
-    in a batch. The computing is done in a thread, so that the event loop goes on.
-
-    Attributes:
-        resources: the models that are open.
-        batch_sizes: how many batches there were so far, by their rows.
+    Rows that arrive while one batch is computed form the next batch, so no row waits for a batch to fill.
+    Rows with the same metrics are scored together; scores do not depend on the other rows. A thread computes,
+    so the event loop stays free. ``batch_sizes`` counts the batches by their number of rows.
     """
 
     def __init__(
@@ -123,27 +119,19 @@ class Scorer:
         return "The scorer is closed." if self._closed else self._trouble
 
     def signature(self, metrics: Sequence[AnyMetric], n: int) -> str:
-        """The signature of these metrics over ``n`` rows.
-
-        Raises:
-            EmbedderError: a model's files cannot be used.
-        """
+        """The signature of these metrics over ``n`` rows."""
         return self.resources.signature(metrics, n=n)
 
     async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
-        """The scores of these rows, in their order, by the metric's canonical string.
+        """Score 1 to 256 rows with metrics that need no judge; scores by the metric's canonical string.
 
-        A caller that is cancelled takes its rows along, and disturbs nobody. A bug in a metric is raised to
-        those callers alone whose rows meet it.
-
-        Args:
-            samples: 1 to 256 rows, whose texts can be encoded.
-            metrics: none of which asks a judge.
+        A cancelled caller removes only its own rows. A bug in a metric is raised only to the callers of its
+        rows.
 
         Raises:
-            UsageError: a metric asks a judge, or wants a model that is not open; or it is too much at once.
-            ScorerBusyError: too many rows wait already.
-            ScorerClosedError: the scorer has ended.
+            UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
+            ScorerBusyError: too many rows are waiting.
+            ScorerClosedError: the scorer is closed.
         """
         self._check_metrics(metrics)
         if not 0 < len(samples) <= BATCH_SIZE:
@@ -290,19 +278,13 @@ async def open_scorer(
 ) -> AsyncIterator[Scorer]:
     """Open a scorer until the context ends; its models open in the background, see ``trouble``.
 
-    Vectors of texts are kept in memory, up to a bound, and nothing is written anywhere.
-
-    Args:
-        embedders: names, folders or embedders, the primary one first; none for the embedded model.
-        backend: how models known by name are run.
-        precision: in which arithmetic.
-        cache_bytes: what the vectors that are kept may take.
-        most_waiting: rows that may wait for their turn.
+    Vectors stay in memory, up to ``cache_bytes``; nothing is written. At most ``most_waiting`` rows may wait.
+    ``backend`` and ``precision`` select how named models run.
 
     Raises:
-        UnknownNameError: there is no such model, backend or precision.
+        UnknownNameError: the model, backend or precision does not exist.
         UsageError: two embedders have the same name.
-        EmbedderError: a model's files are not there, or not the published ones.
+        EmbedderError: a model's files are missing, or differ from the published ones.
 
     >>> from sgi.kernel.sample import Sample
     >>> rows = [Sample(id="1", response="The capital is Paris.", reference="Paris is the capital.")]
@@ -326,10 +308,7 @@ async def open_scorer(
 
 
 def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
-    """The metrics of callers who name none: of the usual ones those for which some row has the fields.
-
-    Raises:
-        UsageError: there is none.
+    """The default metrics for which some row has the fields.
 
     >>> from sgi.kernel.sample import Sample
     >>> [found.canonical for found in allowed_metrics([Sample(id="1", response="r", reference="s")])]

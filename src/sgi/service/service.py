@@ -54,29 +54,27 @@ logger = logging.getLogger("sgi.service")
 
 
 class RAGEvalService:
-    """Evaluates the answers of a RAG system one by one, beside the application that asks for them.
+    """Evaluates the answers of a RAG system one by one, inside an application.
 
-    Resources are opened at first use. Use it as ``async with RAGEvalService(...) as service``, or call
-    ``aclose`` at the end. Tasks of one event loop may share it; any thread may save and look up. A failure
-    of the target or of an embedding model gives a score without value, with a reason that is also logged.
+    Use it as ``async with RAGEvalService(...) as service``, or call ``aclose`` at the end. Models open at
+    first use. Tasks of one event loop may share a service; any thread may save and look up. A failure of the
+    target or of an embedding model gives a score without a value, with a reason that is also logged.
 
     Args:
-        target: the RAG system: ``module:function``, a URL, a TargetSpec, or a function (async or not) that
-            takes the question and returns the answer, or the answer and its contexts. None if answers are
-            always given.
-        database: where evaluations are kept: the path of a SQLite file or a URL; None stands for
-            ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder. Made at first use.
+        target: the RAG system: ``module:function``, a URL, a TargetSpec, or a function (async or not) from
+            the question to the answer, or to the answer and its contexts. None if answers are always given.
+        database: a path of a SQLite file, or a URL; None for ``SGI_DATABASE_URL``, else ``sgi.db``. Created
+            at first use.
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for ``DEFAULT_METRICS``, with a judge
             also ``JUDGED_METRICS``.
-        judge: what judged metrics ask: a name such as ``"openai:NAME"``, its settings, or a judge.
-        embedder: the embedding model where a call names none: a name, an Embedder, or an object with
-            ``embed_texts(texts)``, async or not.
-        cache: where vectors and replies of models known by name are kept: a file, the user's cache (True), or
-            nowhere.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge.
+        embedder: the default model: a name, an Embedder, or an object with ``embed_texts(texts)``, async or
+            not.
+        cache: stores vectors and replies of named models: a file, the user's cache (True), or none (False).
 
     Raises:
-        UnknownNameError: a metric or a setting there isn't.
-        UsageError: the target is none, or a metric asks a judge and there is none.
+        UnknownNameError: a metric or a setting does not exist.
+        UsageError: the target is invalid, or a metric needs a judge and there is none.
 
     >>> import asyncio
     >>> from sgi.testing import HashEmbedder
@@ -122,18 +120,15 @@ class RAGEvalService:
         """Ask the target, and score its answer.
 
         Args:
-            question: what to ask.
-            reference: the expected answer; without one, what compares with it is ``missing``.
-            answer: judged in place of asking the target.
-            contexts: the passages, where the target tells none.
-            embedding_model: in place of the service's own.
-
-        Returns:
-            Answer, contexts, and for each metric a value or the reason why there is none.
+            question: the question.
+            reference: the expected answer; without it, metrics that need it are ``missing``.
+            answer: scored instead of asking the target.
+            contexts: the passages, if the target returns none.
+            embedding_model: replaces the service's model.
 
         Raises:
-            UsageError: there is neither a target nor an answer, or an argument is of the wrong type.
-            UnknownNameError: there is no such embedding model.
+            UsageError: there is neither a target nor an answer, or an argument has the wrong type.
+            UnknownNameError: the embedding model does not exist.
         """
         from sgi.engine.score import evaluate_batch
 
@@ -168,23 +163,15 @@ class RAGEvalService:
     async def calculate_semantic_similarity(
         self, reference_answer: str, generated_answer: str, embedding_model: EmbeddingModel | None = None
     ) -> float:
-        r"""How near two answers are, by the cosine of their embeddings, negative ones counted as 0.
+        r"""Similarity of two answers in [0, 1], from the cosine of their embeddings.
 
         .. math:: \max(0, \cos\theta(r, g))
 
-        Both are embedded in one call.
-
-        Args:
-            reference_answer: the expected answer.
-            generated_answer: the one to be judged.
-            embedding_model: in place of the service's own.
-
-        Returns:
-            A similarity in [0, 1]; 0 where a text is blank, with a warning to the logger.
+        A blank text gives 0, with a warning in the log. ``embedding_model`` replaces the service's model.
 
         Raises:
             UnusableVectorsError: the vectors differ in dimension, are zero or not finite.
-            EmbedderError: the model gave none.
+            EmbedderError: the model fails.
         """
         from sgi.kernel.features import Features
         from sgi.kernel.vectors import VectorTable
@@ -219,32 +206,33 @@ class RAGEvalService:
         contexts: Sequence[str] | None = None,
         **values: float | str | None,
     ) -> str:
-        """Keep an evaluation in the run of this name; done when the call returns, so it is not awaited.
+        """Store an evaluation in a run; the call returns when it is stored.
 
-        The first evaluation creates the run; ``finish_run`` closes it. The same pair again replaces what was
-        there. Threads, tasks and processes may save at once. Waiting for another writer blocks the thread;
-        ``anyio.to_thread.run_sync`` or ``asyncio.to_thread`` waits elsewhere.
+        The first evaluation creates the run; ``finish_run`` closes it. Saving a pair again replaces it.
+        Threads, tasks and processes may save at once. Waiting for another writer blocks the thread; use
+        ``asyncio.to_thread`` to wait elsewhere.
 
         Args:
             test_run_id: the run's name.
             qa_pair_id: the pair's id, unique in the run.
-            evaluation: what `generate_and_evaluate` returned; None if all is given below.
-            question: in place of the evaluation's.
-            reference: in place of the evaluation's.
-            answer: in place of the evaluation's.
-            contexts: in place of the evaluation's.
-            **values: numbers by metric (``bleu=0.4``) and what a judge said (``groundedness_reasoning="…"``);
-                they go before the evaluation's. None is no value; nor are NaN and infinity, with a reason.
+            evaluation: the result of `generate_and_evaluate`; None if all is given below.
+            question: replaces that of the evaluation.
+            reference: likewise.
+            answer: likewise.
+            contexts: likewise.
+            **values: numbers by metric (``bleu=0.4``) and reasonings of a judge
+                (``groundedness_reasoning="…"``); they override the evaluation's. None, NaN and infinity are
+                stored as no value, with a reason.
 
         Returns:
             The record's id.
 
         Raises:
-            UnknownNameError: there is no such column.
-            UsageError: a value is of the wrong type, or a run cannot be called so.
+            UnknownNameError: a column does not exist.
+            UsageError: a value has the wrong type, or the run's name is invalid.
             RunMismatchError: the run has another embedding model, judge, prompts or metric version, or mixes
                 computed values of a metric with given ones. Use another ``test_run_id``.
-            StoreError: the database cannot be written; nothing of the evaluation is kept.
+            StoreError: the database cannot be written; nothing of the evaluation is stored.
         """
         from sgi.store.growing_runs import save_evaluation
 
@@ -254,10 +242,10 @@ class RAGEvalService:
         return save_evaluation(self._open_database(), run, row, versions=self._versions)
 
     def get_by_test_run_id(self, test_run_id: str) -> list[dict[str, Any]]:
-        """The records of a run, by its name or id, in order; none if there is no such run.
+        """The records of a run, by its name or id, in order; empty if there is no such run.
 
-        A record holds ``id``, ``test_run_id``, ``qa_pair_id``, a number or None for each metric, ``answer``
-        and the reasonings. Runs made by ``sgi run`` and imported ones are read alike.
+        A record has ``id``, ``test_run_id``, ``qa_pair_id``, a number or None for each metric, ``answer`` and
+        the reasonings.
 
         Raises:
             StoreError: the database cannot be read.
@@ -271,7 +259,7 @@ class RAGEvalService:
         ]
 
     def get_full_by_run_and_qa(self, test_run_id: str, qa_pair_id: str) -> dict[str, Any] | None:
-        """The record of one pair, with question, reference, contexts, reasons and details; None without one.
+        """The record of one pair with its texts, reasons and details; None if there is no such pair.
 
         Raises:
             StoreError: the database cannot be read.
@@ -283,12 +271,10 @@ class RAGEvalService:
         return None if stored_evaluation is None else full_record(stored_evaluation)
 
     def finish_run(self, test_run_id: str) -> Summary:
-        """The run has all its rows: means with intervals and coverage, kept as its headline.
-
-        An evaluation saved later opens the run again.
+        """Close a run, and store its summary; an evaluation saved later reopens it.
 
         Raises:
-            UnknownNameError: there is no such run.
+            UnknownNameError: the run does not exist.
             UsageError: the run was not made by this service.
             StoreError: the database cannot be written.
         """

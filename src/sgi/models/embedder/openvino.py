@@ -82,12 +82,7 @@ class OpenvinoEmbedder(LocalEmbedder):
 
     @cached_property
     def precision(self) -> Precision:
-        """The precision of matrix products.
-
-        Raises:
-            MissingExtraError: OpenVINO is not installed.
-            UsageError: the processor does not support it.
-        """
+        """The precision of matrix products."""
         return supported_precision(self._requested_precision)
 
     @property
@@ -109,10 +104,6 @@ class OpenvinoNetwork:
         threads: in total.
         streams: batches computed in parallel, which share the threads.
         output: the graph's output with the token vectors; the first if empty.
-
-    Raises:
-        ModelCorruptError: the graph cannot be loaded, or is not a text encoder.
-        UsageError: the graph has no such output, or ``int8`` is requested for a model without 8-bit weights.
     """
 
     def __init__(
@@ -139,11 +130,7 @@ class OpenvinoNetwork:
             self._requests.put(compiled.create_infer_request())
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length).
-
-        Raises:
-            EmbedderError: the model fails.
-        """
+        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
         request = self._requests.get()
         try:
             vectors = request.infer(graph_inputs(self._names, ids))[self._output]
@@ -181,13 +168,9 @@ class OpenvinoNetwork:
 def supported_precision(precision: str) -> Precision:
     """Resolve a precision that the processor supports.
 
-    Args:
-        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, else f32.
-
     Raises:
         MissingExtraError: OpenVINO is not installed.
         UsageError: the processor does not support it.
-
     >>> supported_precision("f32")
     'f32'
     """
@@ -211,9 +194,6 @@ def processor() -> Processor:
 
     The runtime reports bfloat16. It does not report 8-bit activations and silently ignores them, so a product
     of small matrices shows whether they change the result.
-
-    Raises:
-        MissingExtraError: OpenVINO is not installed.
     """
     core = _core()
     bf16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -242,9 +222,6 @@ def _core() -> Any:
 
     The runtime gives its opening thread another signal stack and frees that stack with its last user, in any
     thread; the next Ctrl-C would then crash the process.
-
-    Raises:
-        MissingExtraError: OpenVINO is not installed.
     """
     with _CORE_LOCK:
         return _open_core()
