@@ -1,4 +1,4 @@
-"""What a run relies on, proved for any entailment model; each broken promise is told in words."""
+"""Contract test for entailment models."""
 
 from __future__ import annotations
 
@@ -22,22 +22,10 @@ _SHORT = 40
 
 
 def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) -> None:
-    """Prove that an entailment model keeps what a run relies on.
+    """Check the contract of `sgi.kernel.protocols.EntailmentModel`; raises AssertionError.
 
-    It has a fingerprint that no embedder has, and can read every short hypothesis. Probabilities lie in
-    [0, 1], one a pair, in the order given; contradiction is told of all pairs or of
-    none; every premise is read in one window at least. A pair has the same probabilities however often,
-    wherever and in whatever company it is asked about; no pairs give none.
-
-    Args:
-        model: any EntailmentModel.
-        tolerance: by how much probabilities may differ with the company, for models that pad, or
-            whose batches round unlike.
-
-    Raises:
-        AssertionError: a promise is broken; the message says which.
-
-    Source: the promises of `sgi.kernel.protocols.EntailmentModel`.
+    Probabilities must be in [0, 1], one per pair, in order, and the same for a pair in any batch, within
+    ``tolerance``, which allows for padding.
 
     >>> from sgi.kernel.protocols import EntailmentScores
     >>> class Copied:

@@ -1,4 +1,4 @@
-"""What a run relies on, proved for metrics that ask a judge and for judges."""
+"""Contract tests for judges and judged metrics."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def require(condition: bool, promise: str) -> None:
-    """Raise an AssertionError that tells the promise, unless it was kept."""
+    """Raise an AssertionError with the promise if the condition is false."""
     if not condition:
         raise AssertionError(f"Broken promise: {promise}.")
 
 
 def typical_judge() -> ScriptedJudge:
-    """A judge that says of everything what its prompt's example says, as often as verdicts are wanted.
+    """A judge that always gives the reply of the prompt's first example, with one verdict per item.
 
     >>> typical_judge().fingerprint
     'scripted'
@@ -112,19 +112,9 @@ _STATEMENTS = ("The sky is blue.", "The sky is near.", "The sky is old.")
 
 
 def check_judge(judge: Judge) -> None:
-    """Prove that a judge keeps what a run relies on.
+    """Check the contract of `sgi.kernel.protocols.Judge`; raises AssertionError.
 
-    Its fingerprint is a line that stays; its budget is a positive number; asked several things at once it
-    replies to each with the schema's own type and one verdict for each item, in order, or raises a
-    JudgeError; and it replies to one of them at least.
-
-    Args:
-        judge: any Judge. It is asked three short things, which a real service may charge for.
-
-    Raises:
-        AssertionError: a promise is broken; the message says which.
-
-    Source: the promises of `sgi.kernel.protocols.Judge`.
+    It sends three short concurrent requests, for which a real service may charge.
 
     >>> check_judge(typical_judge())
     """

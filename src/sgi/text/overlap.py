@@ -11,17 +11,9 @@ if TYPE_CHECKING:
 
 
 def token_precision(response: str, passages: Iterable[str]) -> float:
-    r"""Share of the response's distinct words that stand somewhere in the passages.
+    r"""Share of the response's distinct casefolded words (``\w+``) that occur in the passages.
 
-    Words are casefolded ``\w+``, numbers and short words among them; a word counts once, however often it
-    stands on either side.
-
-    Args:
-        response: the answer.
-        passages: what it should rest on.
-
-    Returns:
-        A share in [0, 1]; 0 for a response without words, which rests on nothing.
+    It is 0 for a response without words.
 
     >>> token_precision("Paris, in 1889, not Rome", ["The tower in Paris", "built 1889"])
     0.6
@@ -30,7 +22,7 @@ def token_precision(response: str, passages: Iterable[str]) -> float:
 
 
 def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
-    """The token precision of each row's response in its passages; a text that comes again is read once.
+    """The token precision of each (response, passages) row; equal texts are tokenized once.
 
     >>> token_precisions([("Paris", ["In Paris."]), ("Rome", ["In Paris."])])
     [1.0, 0.0]
@@ -51,14 +43,9 @@ def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
 
 
 def is_verbatim(response: str, passages: Iterable[str]) -> bool:
-    r"""Whether the response stands in one of the passages, but for case and white space.
+    r"""Whether one passage contains the whole response, ignoring case and the amount of white space.
 
-    Case is folded and a run of white space counts as one space; words are no matter, so that "art" stands in
-    "artist". A blank response stands nowhere.
-
-    Args:
-        response: the answer.
-        passages: what it may have been copied from; it has to stand in one of them whole.
+    Word boundaries are ignored. A blank response is not verbatim.
 
     >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
     (True, False)

@@ -83,15 +83,13 @@ _CONJUNCTION = re.compile(r"(?:and|so|or|because|since|as|that|then)\s+")
 
 
 def is_no_answer(text: str) -> bool:
-    r"""Whether a text says that it has no answer, and gives none.
+    r"""Whether an English text only says that it has no answer.
 
-    A clause of it must say so with one of the `PHRASES`, as its predicate and not in passing ("the unknown
-    soldier"), and every other clause must only excuse that ("sorry", "the context does not say"). A text
-    that goes on to answer ("I'm not sure, but it was Paris") gives one. Curly apostrophes count as straight.
-    A text of fewer than 10 characters is no answer if it is one of the `SHORT_FORMS`. Where the clauses leave
-    doubt the text counts as an answer, which a judge may then read. English only.
+    One clause must have one of the `PHRASES` as predicate (not as in "the unknown soldier"), and all other
+    clauses must only excuse that ("sorry", "the context does not say"). A text of fewer than 10 characters
+    must be one of the `SHORT_FORMS`. In doubt, a text counts as an answer.
 
-    Source: the phrases are those of document 002, section 11; where they count is our own.
+    Source: the phrases are those of document 002, section 11; the rule is our own.
 
     >>> [is_no_answer(text) for text in ("I don’t know. The context does not say.", "The unknown soldier")]
     [True, False]
@@ -115,11 +113,7 @@ def _adds_nothing(clause: str, uncertain: bool) -> bool:
 
 
 def mentions_uncertainty(text: str) -> bool:
-    """Whether one of the phrases stands anywhere in a text: the rule of document 002, to the letter.
-
-    The lower-cased text, without white space around it, contains one of the `PHRASES`; or it has fewer than
-    10 characters and contains one of the `SHORT_FORMS`. It takes "the unknown soldier" for no answer, and no
-    curly apostrophe for one.
+    """Whether a text contains one of the `PHRASES`, or is short (under 10 characters) with a `SHORT_FORMS` word.
 
     Source: document 002, section 11.
 

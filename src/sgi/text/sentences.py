@@ -1,4 +1,4 @@
-"""A text cut into sentences."""
+"""Splits texts into sentences."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ _STAND_INS = (
 def sentences(text: str) -> list[str]:
     r"""The sentences of a text, in order, without the white space around them.
 
-    A line break ends a sentence; most abbreviations do not ("Dr. Curie", but not "Dr. Who"). Only white space
-    between sentences is lost.
-
-    Args:
-        text: any text; blank ones have no sentences.
+    A line break ends a sentence; most abbreviations do not. A blank text has no sentences.
 
     Source: the rules of the library sentencex.
 
@@ -32,7 +28,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of a text begin and end, in characters.
+    """Start and end of each sentence, in characters.
 
     >>> sentence_spans("It is old. It stands.")
     ((0, 10), (11, 21))

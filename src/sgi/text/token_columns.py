@@ -1,4 +1,4 @@
-"""Many texts cut into tokens at once, and what two texts of such a column have in common."""
+"""Tokenizes many texts at once, and compares pairs of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PADDING = np.array([2**64 - 2 ** (_BYTE_BITS * n) for n in range(_WIDTH + 1)], 
 
 
 class Match(NamedTuple):
-    """The common part of responses and references, as shares of each, pair by pair.
+    """Precision and recall of each pair.
 
     >>> match = Match.of(np.array([3]), responses=np.array([4]), references=np.array([6]))
     >>> match.precision.tolist(), match.recall.tolist(), match.f_score().round(4).tolist()
@@ -68,14 +68,9 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenColumn:
-    """Texts as the numbers of their tokens; equal tokens have equal numbers.
+    """Texts as token numbers: text ``i`` has ``numbers[starts[i]:starts[i] + lengths[i]]``.
 
-    Text ``i`` holds ``numbers[starts[i]:starts[i] + lengths[i]]``; equal texts share their place.
-
-    Attributes:
-        numbers: of the tokens, from 0 without a gap, shape (tokens,).
-        starts: where each text begins, shape (n,).
-        lengths: how many tokens each text has, shape (n,).
+    Equal tokens have equal numbers, from 0 without a gap.
 
     >>> column = TokenColumn.of(["the capital of france is paris", "paris is the capital"], str.lower)
     >>> first, second = np.array([0]), np.array([1])
@@ -91,13 +86,7 @@ class TokenColumn:
 
     @classmethod
     def of(cls, texts: Sequence[str], words: Callable[[str], str]) -> Self:
-        """Cut texts into tokens, equal ones once.
-
-        Args:
-            texts: any texts.
-            words: gives a text as its tokens, spaces between them; white space separates tokens, and at the
-                end of a text it makes no difference.
-        """
+        """Tokenize texts; ``words`` returns the tokens of a text with spaces between them."""
         distinct = sorted(dict.fromkeys(texts), key=str.isascii)
         keys, counts = [_keys("", {})], list[int]()
         long: dict[bytes, int] = {}
@@ -117,11 +106,7 @@ class TokenColumn:
         return int(self.numbers.max(initial=-1)) + 1
 
     def in_order(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """The match by longest common subsequence, gaps allowed, as ROUGE-L counts it.
-
-        Args:
-            responses: texts of this column, shape (pairs,).
-            references: what each is compared with, shape (pairs,).
+        """Match by longest common subsequence, as in ROUGE-L; arguments are text indices, shape (pairs,).
 
         Source: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries", section 3.1.
 
@@ -135,7 +120,7 @@ class TokenColumn:
         return self._match(np.fromiter(common, np.int64, len(responses)), responses, references)
 
     def in_bags(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """The match by multiset overlap: a token counts as often as both have it, in any order.
+        """Match by multiset overlap, in any order.
 
         >>> column = TokenColumn.of(["a a b", "a c"], str.lower)
         >>> column.in_bags(np.array([0]), np.array([1])).recall.tolist()
@@ -144,7 +129,7 @@ class TokenColumn:
         return self._match(self.common(responses, references), responses, references)
 
     def common(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many tokens each pair has in common, in any order, shape (pairs,).
+        """Number of common tokens of each pair, in any order, shape (pairs,).
 
         >>> TokenColumn.of(["a a b", "a c a a"], str.lower).common(np.array([0]), np.array([1])).tolist()
         [2]
@@ -157,7 +142,7 @@ class TokenColumn:
         return np.bincount(pairs, weights=times, minlength=len(responses)).astype(np.int64)
 
     def equal(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which pairs are the same tokens in the same order, shape (pairs,).
+        """Whether the two texts of each pair have the same tokens in the same order, shape (pairs,).
 
         >>> column = TokenColumn.of(["a b", "b a", "A  B"], str.lower)
         >>> column.equal(np.array([0, 0]), np.array([1, 2])).tolist()
@@ -168,7 +153,7 @@ class TokenColumn:
         )
 
     def longer(self, single: TokenColumn) -> TokenColumn:
-        """Runs one token longer: of the column of n-grams, and that of single tokens, that of (n+1)-grams.
+        """The column of (n+1)-grams, from this column of n-grams and that of single tokens.
 
         >>> words = TokenColumn.of(["a b a b"], str.lower)
         >>> words.longer(words).numbers[:3].tolist(), words.longer(words).lengths.tolist()

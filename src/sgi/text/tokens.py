@@ -28,9 +28,7 @@ _JOINERS = r"\p{M}\u200C\u200D"
 
 
 def rouge_words(text: str) -> str:
-    """Runs of the letters a–z and digits in the lower-cased text: the tokens of the ROUGE metrics.
-
-    Everything else separates, also letters with accents; a text in another script has no tokens.
+    """Tokens of ROUGE: runs of a–z and digits in the lower-cased text; everything else separates.
 
     Source: the tokens that the package rouge-score compares, without a stemmer.
 
