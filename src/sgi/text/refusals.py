@@ -113,7 +113,7 @@ def _adds_nothing(clause: str, uncertain: bool) -> bool:
 
 
 def mentions_uncertainty(text: str) -> bool:
-    """Whether a text contains one of the `PHRASES`, or is short (under 10 characters) with a `SHORT_FORMS` word.
+    """Whether a text contains a phrase of `PHRASES`, or has under 10 characters and one of `SHORT_FORMS`.
 
     Source: document 002, section 11.
 
