@@ -1,1 +1,1 @@
-"""What people look at: pages, files, figures and notebook cells, made of views and other plain values."""
+"""Presentation: pages, files, figures and notebook output made from views."""

@@ -133,7 +133,7 @@ def _matched(made: Matched, unit: str) -> tuple[str, ...]:
 
 
 def _control(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
-    """A row: the score, and what length or overlap alone rank over the same rows."""
+    """Row of a table: AUROC of the score, and of length and overlap alone on the same rows."""
     told = "; ".join(
         f"{unit} {_one(made)}" for unit, made in alone.items() if unit in {LENGTH, OVERLAP} and made
     )
@@ -164,7 +164,7 @@ def _of(made: Matched, name: str) -> str:
 
 
 def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
-    """What has no interval of AUROC, and why."""
+    """Names without an AUROC interval, with the reason."""
     yield "AUROC", card.ranking.no_interval
     matched = (("length", card.length_matched), ("overlap", card.overlap_matched))
     yield from ((f"pairs of equal {unit}", one.ranking.no_interval) for unit, one in matched if one)
@@ -175,7 +175,7 @@ def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
 
 
 def _within(card: DetectorCard) -> Table:
-    """The score within the groups of each categorical column, and the column alone."""
+    """AUROC of the score within the groups of each categorical column, and of the column alone."""
     rows = []
     for one in card.within:
         alone = (f"{one.alone:.3f}", f"{one.left_out:.3f}", f"{one.p:.3f}")

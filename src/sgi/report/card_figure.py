@@ -18,14 +18,7 @@ BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
 
 
 def card_chart(card: DetectorCard) -> Chart:
-    """AUROC of the score, its baselines and its controls; beside it, where it was calibrated, reliability.
-
-    Args:
-        card: of `sgi.detector_card`.
-
-    Returns:
-        A chart for `sgi.report.charts.save_figure`.
-    """
+    """Chart of AUROC for the score, baselines and controls; with reliability if the score was calibrated."""
     ranks = dot_chart(list(_dots(card)), title=f"{card.name}: AUROC", axis="AUROC", chance=0.5)
     bins = {made.method: made.reliability for made in card.calibration if made.method != "base rate"}
     if not bins:

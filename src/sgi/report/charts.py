@@ -1,4 +1,4 @@
-"""Charts as Vega-Lite specifications, and the image files made of them without a browser or a network."""
+"""Charts as Vega-Lite specifications, and their export to image files without a browser or network."""
 
 from __future__ import annotations
 
@@ -37,15 +37,7 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Dot:
-    """One measured value in a dot plot.
-
-    Attributes:
-        label: what was measured; one line of the plot.
-        value: where the dot stands.
-        series: dots of one series share a colour.
-        low: lower end of its interval, if it has one.
-        high: upper end.
-    """
+    """One value in a dot plot, with the interval [low, high] if it has one; a colour per series."""
 
     label: str
     value: float
@@ -55,7 +47,7 @@ class Dot:
 
 
 def quantitative(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a column of numbers, with Vega-Lite's options such as ``title`` and ``scale``.
+    """Encode a numeric column, with Vega-Lite options such as ``title`` and ``scale``.
 
     >>> quantitative("value", title="AUROC")
     {'field': 'value', 'type': 'quantitative', 'title': 'AUROC'}
@@ -64,7 +56,7 @@ def quantitative(field: str, **options: Any) -> dict[str, Any]:
 
 
 def nominal(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a column of names, with Vega-Lite's options such as ``sort`` and ``axis``.
+    """Encode a column of names, with Vega-Lite options such as ``sort`` and ``axis``.
 
     >>> nominal("label", title=None)
     {'field': 'label', 'type': 'nominal', 'title': None}
@@ -81,15 +73,9 @@ def dot_chart(
     domain: tuple[float, float] | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Values with their intervals, one line a label, one colour a series.
+    """Values with their intervals: one line per label, one colour per series.
 
-    Args:
-        dots: in the order in which their labels shall stand.
-        title: over the chart.
-        axis: what the values are.
-        chance: where a dashed line says "nothing found".
-        domain: the ends of the axis; from the data if None.
-        colours: of some series, whatever others there are.
+    ``chance`` places a dashed line, such as AUROC 0.5. ``colours`` fixes the colours of some series.
 
     >>> dot_chart([Dot("SGI", 0.8, low=0.79, high=0.81)], title="HaluEval", axis="AUROC")["title"]
     'HaluEval'
@@ -133,14 +119,7 @@ def _row(dot: Dot) -> dict[str, Any]:
 def series_colour(
     field: str, names: Sequence[str], *, known: Mapping[str, str] | None = None, legend: bool = True
 ) -> dict[str, Any]:
-    """One colour for each series.
-
-    Args:
-        field: the column that names the series.
-        names: the series, in the order of the legend.
-        known: the colours of some series, which they have in whatever company.
-        legend: whether to show which is which.
-    """
+    """Colour encoding with one colour per series; ``known`` fixes the colours of some series."""
     colours = [(known or {}).get(name, COLOURS[n % len(COLOURS)]) for n, name in enumerate(names)]
     scale = {"domain": list(names), "range": colours}
     shown = {"title": None, "orient": "bottom", "labelLimit": _LONGEST_LABEL, "columns": 3}
@@ -148,7 +127,7 @@ def series_colour(
 
 
 def _dash(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Lines whose colours come round again are told apart by their dashes."""
+    """Dash encoding, which distinguishes lines that share a colour."""
     dashes = [_DASHES[n // len(COLOURS) % len(_DASHES)] for n in range(len(names))]
     return nominal(field, scale={"domain": list(names), "range": dashes}, legend=None)
 
@@ -164,13 +143,7 @@ def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
 def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """A value over a few named steps, one line a series; a step without value is left out.
-
-    Args:
-        series: by name, the value at each step; steps stand in the order of the first series.
-        title: over the chart.
-        axis: what the values are.
-        across: what the steps are.
+    """A value over named steps: one line per series. The first series sets the order; None is left out.
 
     >>> chart = line_chart({"SGI": {"low": 0.72, "high": 0.83}}, title="t", axis="AUROC", across="tercile")
     >>> chart["encoding"]["x"]["sort"]
@@ -198,16 +171,12 @@ def line_chart(
 
 
 def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> Chart:
-    """A square of numbers, such as correlations, as coloured cells with the number in each.
+    """A square matrix, such as correlations, as coloured cells with their numbers.
 
-    Args:
-        names: of the rows and columns.
-        values: one row and one column a name; NaN where there is none.
-        title: over the chart.
-        signed: whether they lie in [−1, 1] rather than in [0, 1].
+    Values are in [0, 1], or in [−1, 1] if ``signed``; NaN leaves a cell empty.
 
     Raises:
-        ValueError: the values are not one row and one column a name.
+        ValueError: the matrix does not have one row and one column per name.
 
     >>> matrix_chart(["a", "b"], [[1.0, 0.9], [0.9, 1.0]], title="Pearson")["title"]
     'Pearson'
@@ -249,15 +218,9 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed:
 def distribution_chart(
     groups: Mapping[str, ArrayLike], *, title: str, axis: str, mark: float | None = None
 ) -> Chart:
-    """How values are spread, one stepped area a group, each group's areas adding up to 1.
+    """Histograms of groups of values, each normalised to a sum of 1; empty groups are left out.
 
-    The ends are the 0.5th and 99.5th percentile of all values: what lies beyond joins the outermost bins.
-
-    Args:
-        groups: values by name; empty groups are left out.
-        title: over the chart.
-        axis: what the values are.
-        mark: where a dashed line stands.
+    The axis spans the 0.5th to 99.5th percentile of all values. Values beyond it count in the outermost bins.
 
     >>> distribution_chart({"grounded": [1, 2, 3]}, title="SGI", axis="SGI")["title"]
     'SGI'
@@ -280,15 +243,15 @@ def step_chart(
     mark: float | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Shares of each group in bins, as one stepped area a group.
+    """Shares of each group in bins, as one stepped area per group.
 
     Args:
-        edges: of the bins, ascending, one more than there are bins.
-        shares: by group, of each bin.
-        title: over the chart.
-        axis: what the values are.
-        mark: where a dashed line stands.
-        colours: of some groups, whatever others there are.
+        edges: bin edges, ascending, shape (bins + 1,).
+        shares: for each group, the share of each bin.
+        title: chart title.
+        axis: axis title.
+        mark: position of a dashed line.
+        colours: fixed colours of some groups.
 
     >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI")["title"]
     't'
@@ -318,11 +281,7 @@ def _shares(column: Any, edges: Any) -> list[float]:
 
 
 def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
-    """What was predicted beside what came true, one line a series; the diagonal is a perfect forecast.
-
-    Args:
-        found: binned forecasts by name.
-        title: over the chart.
+    """Predicted probability against observed share, one line per series. The diagonal is perfect calibration.
 
     >>> from sgi.stats.calibration import reliability
     >>> bins = reliability([0.1, 0.9], [False, True])
@@ -355,7 +314,7 @@ def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
 
 
 def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0, high: float = 1.0) -> Chart:
-    """A dashed line on which both columns are equal."""
+    """A dashed line where both columns are equal."""
     return {
         "data": {"values": [{across: end, up: end} for end in (low, high)]},
         "mark": {"type": "line", "strokeDash": [4, 4], "color": GREY},
@@ -366,13 +325,7 @@ def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0,
 def curve_chart(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """Curves in the unit square, such as ROC curves; the diagonal is a guess.
-
-    Args:
-        curves: by name, points (across, up) in the order in which they are joined.
-        title: over the chart.
-        axis: what stands upwards.
-        across: what stands across.
+    """Curves in the unit square, such as ROC curves, from points (across, up); the diagonal is chance.
 
     >>> curve_chart({"SGI": [(0, 0), (1, 1)]}, title="ROC", axis="y", across="x")["title"]
     'ROC'
@@ -431,15 +384,9 @@ def check_figure(path: Path) -> None:
 
 
 def save_figure(chart: Chart, path: Path, *, scale: float = _PIXELS) -> Path:
-    """Write a chart as PNG, SVG or PDF, by the suffix. Equal charts give equal files, except PDF.
+    """Write a chart as PNG, SVG or PDF, by the suffix, and return the path.
 
-    Args:
-        chart: a Vega-Lite specification.
-        path: the file, in an existing folder; it is written completely or not at all.
-        scale: pixels of a PNG for each point of the chart; the other formats ignore it.
-
-    Returns:
-        The path.
+    The write is atomic. Equal charts give equal files, except PDF. ``scale`` is PNG pixels per point.
 
     Raises:
         MissingExtraError: the extra ``images`` is not installed.

@@ -63,11 +63,7 @@ def describe(
     part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
     metric: str | None = None,
 ) -> str:
-    """Describe a chart in text.
-
-    Args:
-        part: the part of the view.
-        metric: of groups, the metric whose means are shown; the first if None.
+    """Describe a chart in text; for groups, ``metric`` selects the means (default: the first metric).
 
     >>> describe(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
     'sgi over 4 rows. Largest of 2 bins: 0.5 to 1, with 75.0 % of all rows.'

@@ -17,14 +17,9 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
-    """The map as list items: the sentences with a low score or an unsupported part, and why.
+    """Yield indented list items: sentences with a low score or an unsupported part, and the reason.
 
-    Args:
-        view: the map.
-        longest: characters of a sentence, or a passage.
-
-    Yields:
-        Lines that begin with spaces and ``- ``, as sub-items of a row. Unsupported stretches are **strong**.
+    Unsupported parts are **strong**. Sentences and passages are cut to ``longest`` characters.
     """
     yield f"  - {view.verdict}"
     if view.left_out:
@@ -45,7 +40,7 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
 
 
 def _marked(sentence: SentenceView, longest: int) -> str:
-    """The sentence, or its beginning if it is long."""
+    """The sentence with its marks, or its start if it is long."""
     shown, left = "", longest
     for part in sentence.stretches:
         shown += _stretch(part._replace(text=part.text[:left]))
@@ -56,7 +51,7 @@ def _marked(sentence: SentenceView, longest: int) -> str:
 
 
 def _stretch(part: Stretch) -> str:
-    """The stretch in bold. Spaces at its edges stay outside of the stars, as Markdown demands."""
+    """The part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
     if not part.verdict or not part.text.strip():
         return _text(part.text)
     edges = _EDGES.fullmatch(part.text)

@@ -1,7 +1,7 @@
 """Charts of a run for the report, the dashboard and `sgi plot`.
 
-Specs use only built-in Vega functions, so they work under a strict Content-Security-Policy. Names from
-data are values, never column names.
+They use only built-in Vega functions, so that they work under a strict Content-Security-Policy.
+Names from data are values, never column names.
 """
 
 from __future__ import annotations
@@ -71,10 +71,8 @@ def distribution_figure(part: Distribution) -> Chart:
 def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     """Rows by their two angles; SGI is 1 on the dashed diagonal and higher above it.
 
-    Args:
-        part: the rows, coloured by label, or by value where no row has a label.
-        brush: whether a rectangle can be drawn with the mouse. The selection is then called ``brush``, and
-            the rows are the dataset ``points``.
+    Colours show the label, or the value if no row has a label. ``brush`` lets the mouse select a rectangle:
+    the selection is called ``brush``, the dataset ``points``.
 
     >>> from sgi.report.views.plane import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
@@ -158,15 +156,9 @@ def _diagonal_name(end: float, axes: dict[str, Any]) -> Chart:
 
 
 def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
-    """What a page draws of its groups: each table with each metric that some group has a mean of.
+    """Pairs of a group table and a metric to draw, at most ``MAX_GROUP_FIGURES``.
 
-    Only those groups count that `groups_figure` draws, so that none of the pairs is refused by it.
-
-    Args:
-        tables: of one run, in the order of the page.
-
-    Returns:
-        Up to ``MAX_GROUP_FIGURES`` pairs of a table and a metric, in order.
+    A metric counts only if a group that `groups_figure` draws has a mean of it.
 
     >>> group_figures([])
     []
@@ -183,11 +175,7 @@ def _metrics_with_means(table: GroupTable) -> list[str]:
 
 
 def groups_figure(part: GroupTable, metric: str) -> Chart:
-    """The mean of a metric in each group, with its interval; the largest groups, where there are many.
-
-    Args:
-        part: the groups.
-        metric: a canonical string; one that the groups have.
+    """The mean of a metric in each group, with its interval; only the largest of many groups.
 
     Raises:
         ValueError: no group has a mean of the metric.

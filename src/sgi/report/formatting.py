@@ -43,7 +43,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str, *, longest: int = 60) -> str:
-    r"""Text for a terminal cell or line: no control characters or line breaks, and shortened.
+    r"""Text on one line for the terminal: no control characters, and shortened.
 
     >>> one_line("a\nb"), one_line("abcdef", longest=4)
     ('a�b', 'abc…')
@@ -62,13 +62,9 @@ def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
 
 
 def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
-    """A share as percent, any other number on its own scale.
+    """A share in [0, 1] as percent, any other number unchanged; None gives a dash.
 
-    Args:
-        value: the number; None gives a dash.
-        is_share: whether to show it as percent; it is in [0, 1].
-        unit: unit of a percentage; ``pp`` for differences of shares.
-        sign: ``+`` to show the sign of positive numbers too.
+    ``unit`` is ``pp`` for differences of shares; ``sign="+"`` shows the sign of positive numbers.
 
     >>> scaled(0.25, True), scaled(0.25, False), scaled(0.25, True, unit="pp", sign="+")
     ('25.00 %', '0.2500', '+25.00 pp')
@@ -92,7 +88,7 @@ def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT
 
 
 def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
-    """The mean of a metric, or the total of a metric that counts; shares as percent."""
+    """The mean of a metric, or the total of a counting metric; shares as percent."""
     if summary.total is not None:
         return f"{summary.total:,.0f}"
     if summary.is_percentage and summary.mean is not None:
@@ -137,11 +133,7 @@ def format_classes(summary: MetricSummary) -> str:
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:
-    """How to calibrate a score to a probability.
-
-    Args:
-        metric: its canonical string.
-        run: the run with labelled rows.
+    """The command that calibrates a score, given the metric and the run with labelled rows.
 
     >>> calibration_hint("grounding", "last").partition(": ")[2]
     'sgi calibrate last -m grounding --target fpr=0.05'

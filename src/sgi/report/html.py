@@ -34,11 +34,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     """A run as one HTML file with texts, charts, tables and scripts.
 
     All texts are escaped. Content that would make the file too large is cut, with a note.
-
-    Args:
-        view: the run.
-        rows: rows of the table; the first 50 are shown without JavaScript.
-        export: link to a file with all rows; None shows the `sgi export` command.
+    ``export`` links to a file with all rows; None shows the `sgi export` command.
     """
     stories, told = _row_details(view)
     charts = _run_charts(view)
@@ -58,13 +54,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
 
 def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
-    """A comparison of two runs as HTML.
-
-    Args:
-        view: the runs, paired.
-        base: the numbers of the run before.
-        new: the numbers of the run after.
-    """
+    """A comparison of two runs as HTML."""
     changed = _fit_changes(view.changed)
     return _page(
         "comparison.html",
@@ -107,7 +97,7 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
 
 
 def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
-    """All rows shown in full by position, and the rows of each section with whether it shows them first."""
+    """Rows shown in full by position, and the rows of each section with whether it shows them first."""
     sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
     if view.disagreement is not None:
         sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
@@ -130,7 +120,7 @@ def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
 
 
 def _run_charts(view: RunView) -> dict[str, Any]:
-    """The specs of a run's charts, by the id of the place they are drawn in."""
+    """Chart specs of a run by element id."""
     found: dict[str, Any] = {}
     for place, part in enumerate(view.distributions):
         found[f"distribution-{place}"] = chart_spec(figures.distribution_figure(part))
@@ -149,7 +139,7 @@ def _run_charts(view: RunView) -> dict[str, Any]:
 
 
 def _group_charts(view: RunView) -> dict[str, Any]:
-    """The charts of groups, by the place of their table and that of their metric."""
+    """Charts of groups by the indices of table and metric."""
     places = {id(table): place for place, table in enumerate(view.groups)}
     return {
         f"groups-{places[id(table)]}-{view.head.metrics.index(metric)}": chart_spec(
@@ -184,7 +174,7 @@ def chart_spec(chart: Chart) -> dict[str, Any]:
 
 
 def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:
-    """The rows of a page as columns, which is smaller than one object per row."""
+    """The rows of a page as columns, which are smaller than one object per row."""
     size = _text_length(page.rows)
     reasons: dict[str, int] = {}
     return {
@@ -207,7 +197,7 @@ def _text_length(rows: Sequence[RowLine]) -> int:
 
 
 def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
-    """The values of a metric; where there is none, its status and the number of the reason, by place."""
+    """The values of a metric; for a missing value, its status and the index of its reason."""
     cells = [row.cells.get(metric) for row in page.rows]
     lacking = {
         place: _missing_cell(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None

@@ -45,13 +45,13 @@ _CHART_CONFIG: dict[str, Any] = {
 
 
 def notebook_html(shown: NotebookRepr) -> str:
-    """A result, a summary or a comparison as a table with charts, a grounding report as an evidence map.
+    """Tables and charts of a result, summary or comparison; an evidence map of a grounding report.
 
-    Charts are pictures with a description; without the extra ``images`` a line names it. All text is escaped,
-    no script runs, and nothing is loaded from elsewhere.
+    Charts are images with a description and need the extra ``images``. All text is escaped; there are no
+    scripts and no external resources.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: the object is none of these.
 
     >>> from sgi.engine.evaluate import evaluate
     >>> page = notebook_html(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
@@ -73,7 +73,7 @@ def notebook_html(shown: NotebookRepr) -> str:
 
 
 def _evidence(report: GroundingReport) -> str:
-    """The evidence map, with a style that applies to nothing else in the notebook."""
+    """The evidence map, with a style that is limited to its own element."""
     if report.evidence is None:
         return _small(str(report))
     view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts)
@@ -111,7 +111,7 @@ def _small(text: str) -> str:
 
 
 def _distributions(result: Result) -> Iterator[Chart]:
-    """How the values of the first metrics are spread."""
+    """Distributions of the first metrics."""
     from sgi.report.figures import distribution_figure
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.distribution import distributions
@@ -129,7 +129,7 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
-    """Charts as pictures: no script runs in them, and no name in them is one of the page around them."""
+    """Charts as images, which isolates their scripts and ids from the notebook."""
     try:
         import vl_convert
     except ImportError:

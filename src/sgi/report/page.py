@@ -46,13 +46,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def environment(*packages: str) -> Environment:
-    r"""Templates of the report, and of further packages, whose own come first.
+    r"""Jinja environment with the templates of the report and of further packages, which take precedence.
 
-    Whatever a template prints is escaped, and has lost its control characters and direction overrides; a name
-    that is not there is an error.
-
-    Args:
-        packages: import names; each has a folder ``templates``.
+    Output is escaped, without control characters and direction overrides. An undefined name is an error.
 
     >>> environment().from_string("{{ text }}").render(text="<b>\x00")
     '&lt;b&gt;�'
@@ -71,7 +67,7 @@ def environment(*packages: str) -> Environment:
 
 
 def _clean(value: Any) -> Any:
-    """Texts as they may stand in a page; what is markup already was made of such texts."""
+    """Remove control characters from text; markup is already clean."""
     return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -86,14 +82,14 @@ def asset(name: str) -> str:
 
 @cache
 def vega_bundle() -> str:
-    """Return the classic script of ``scripts/make_vega_bundle.py``: Vega, Vega-Lite and Vega-Embed."""
+    """Vega, Vega-Lite and Vega-Embed as one script, from ``scripts/make_vega_bundle.py``."""
     return gzip.decompress((resources.files("sgi.report") / "assets" / "vega.js.gz").read_bytes()).decode()
 
 
 def json_block(value: Any) -> Markup:
-    r"""A JSON value for the inside of a script element that holds data; nothing in it can end the element.
+    r"""A JSON value to embed in a script element; it cannot end the element.
 
-    Its texts have lost their control characters and direction overrides. NaN and infinities become null.
+    Control characters and direction overrides are removed. NaN and infinities become null.
 
     >>> print(json_block({"id": "</script>"}))
     {"id":"\u003c/script\u003e"}
@@ -113,10 +109,10 @@ def _plain(value: Any) -> Any:
 
 
 def inline(text: str) -> Markup:
-    """Our own style or script for the inside of its element.
+    """Our own style or script to embed in its element.
 
     Raises:
-        ValueError: it holds what would end the element.
+        ValueError: it contains a closing tag.
     """
     if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
         raise ValueError("an inline style or script cannot hold its own end")
@@ -124,7 +120,7 @@ def inline(text: str) -> Markup:
 
 
 def content_hash(text: str) -> str:
-    """A script or style by its bytes, as a Content-Security-Policy names it.
+    """Hash of a script or style for a Content-Security-Policy.
 
     >>> content_hash("")
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

@@ -1,4 +1,4 @@
-"""Renders the report of a run, or of the differences between two runs, as HTML, Markdown or JSON."""
+"""Renders a report of a run or of a comparison as HTML, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReportOptions:
     Attributes:
         worst: number of worst (or most changed) rows shown in full for each metric.
         rows: number of rows in the table of an HTML report.
-        title: name of the run on the page; None for its own.
+        title: title of the page; None for the name of the run.
         allow_different: compare runs that differ in more than their responses.
     """
 
@@ -63,16 +63,9 @@ def render_report(
     options: ReportOptions,
     out: Path | None = None,
 ) -> tuple[str, Path | None]:
-    """Render a report, and write it to a file if one is given.
+    """Render a report of one run, or of a base and a new run, and write it atomically to ``out``, if given.
 
     An HTML file whose table cannot hold all rows gets a CSV file with all rows beside it.
-
-    Args:
-        database: the database of the runs.
-        records: one run, or the base run and the new run.
-        kind: the format.
-        options: what the report shows.
-        out: the file; it is written atomically.
 
     Returns:
         The report, and the path of the CSV file, if there is one.

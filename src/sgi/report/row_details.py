@@ -20,13 +20,7 @@ _YES_NO = {"verdict", "supported", "relevant", "attributed"}
 
 @dataclass(frozen=True)
 class PassageValue:
-    """What a metric says of one passage.
-
-    Attributes:
-        metric: its canonical string.
-        value: None where it has none for this passage.
-        counts: whether it is the passage that the row's value is of.
-    """
+    """Value of a metric for one passage; ``counts`` if the row's value comes from this passage."""
 
     metric: str
     value: float | None
@@ -35,19 +29,14 @@ class PassageValue:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage of a row.
-
-    Attributes:
-        text: its own.
-        values: one a metric that values passages.
-    """
+    """A passage of a row, with one value per metric that scores passages."""
 
     text: str
     values: tuple[PassageValue, ...]
 
 
 def passages(sample: SampleView) -> tuple[Passage, ...]:
-    """The passages of a row, each with the values that metrics give it."""
+    """The passages of a row, with their values."""
     found = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
     return tuple(
         Passage(text, tuple(_passage_value(name, score, at) for name, score in found.items()))
@@ -71,12 +60,12 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
-    """The evidence map of a value; None where it has none."""
+    """The evidence map of a score; None if it has none."""
     return evidence_map_view(score.details, sample.contexts)
 
 
 def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
-    """What a value was made of, beside what already stands at the passages or in an evidence map."""
+    """The details of a score, except what the passages or the evidence map show."""
     if support(sample, score) is not None:
         return other_details(score.details)
     told = {"passages", "passage"} if _values_passages(sample, score) else set()
@@ -84,10 +73,7 @@ def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
 
 
 def as_tree(value: Any) -> Any:
-    """A JSON value as a page shows it.
-
-    Mappings stay mappings and lists stay lists, but a list of flat mappings becomes a `Table`; anything else
-    becomes text.
+    """Convert a JSON value for display: lists of flat mappings become a `Table`, scalars text.
 
     >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
     (('It rained.', '1.5000'),)
@@ -100,7 +86,7 @@ def as_tree(value: Any) -> Any:
 
 
 def is_table(values: Sequence[Any]) -> bool:
-    """Whether a JSON list is one of flat mappings, which stand best below one another."""
+    """Whether a JSON list holds flat mappings only."""
     return bool(values) and all(
         isinstance(value, dict)
         and value
@@ -124,9 +110,7 @@ def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether all that the rows have under a key is a yes or a no.
-
-    True and false are, under any key; 1 and 0 only where the key asks whether.
+    """Whether all values under a key are booleans, or 1 and 0 under a key that is a yes-no question.
 
     >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
     (True, False)
@@ -137,7 +121,7 @@ def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def scalar_text(value: Any) -> str:
-    """A JSON value that holds no others, as text.
+    """A JSON scalar as text.
 
     >>> scalar_text(0.5), scalar_text(True), scalar_text(None), scalar_text(3)
     ('0.5000', 'yes', '–', '3')

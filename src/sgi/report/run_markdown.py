@@ -43,11 +43,7 @@ LONGEST = 300
 
 
 def run_markdown(view: RunView) -> str:
-    """A run as Markdown, with long texts shortened.
-
-    Args:
-        view: of `sgi.report.views.run.run_view`.
-    """
+    """A run as Markdown, with long texts shortened."""
     parts: Iterator[str] = chain(
         _title(view.head),
         _headline(view),
@@ -65,11 +61,7 @@ def run_markdown(view: RunView) -> str:
 
 
 def comparison_markdown(view: ComparisonView) -> str:
-    """A comparison of two runs as Markdown.
-
-    Args:
-        view: of `sgi.report.views.comparison.comparison_view`.
-    """
+    """A comparison of two runs as Markdown."""
     parts: Iterator[str] = chain(
         [f"# {_text(view.base.label)} → {_text(view.new.label)}"],
         [_listed(_pairs(view))],
@@ -171,7 +163,7 @@ def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
 
 
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
-    """The evidence map of a value, where it has one."""
+    """The evidence map of a score, if it has one."""
     score = sample.scores.get(metric)
     view = None if score is None else support(sample, score)
     if view is not None:

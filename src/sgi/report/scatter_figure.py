@@ -1,4 +1,4 @@
-"""Two metrics of a run against each other, as a chart."""
+"""Scatter plot of two metrics of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY}
 
 
 def scatter_figure(part: Scatter) -> Chart:
-    """Every row by its two values; a ring marks a row that the two metrics rank very differently.
+    """Rows by two values; a ring marks rows that the two metrics rank very differently.
 
     >>> from sgi.report.views.scatter import Scatter, ScatterPoint
     >>> points = (ScatterPoint("a", 0.1, 0.9, 0.8, None),)

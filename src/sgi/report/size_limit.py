@@ -21,15 +21,10 @@ _MAX_DEPTH = 12
 
 
 def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -> tuple[SampleView, ...]:
-    """The rows, each text cut to the greatest of a few lengths at which all of them fit together.
+    """Cut the texts of rows to the largest of a few lengths at which all rows fit ``budget`` characters.
 
-    A text that is cut ends by saying how much of it is missing; so does a list of more than 200 parts. An
-    evidence map keeps all its parts, since it would be none without them: how many of them are shown is for
-    `sgi.report.views.evidence_map` to say.
-
-    Args:
-        samples: the rows.
-        budget: of characters, over all rows.
+    Cut texts, and lists cut to 200 parts, end with a note. An evidence map keeps all its parts:
+    `sgi.report.views.evidence_map` limits how many are shown.
 
     >>> from sgi.report.views.sample import SampleView
     >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
@@ -44,7 +39,7 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
 
 
 def cut(text: str, length: int) -> str:
-    """A text of at most that length, and how much is missing.
+    """Cut a text to a length and note how much is missing.
 
     >>> cut("abc", 3), cut("abcd", 3)
     ('abc', 'abc … [1 more characters omitted]')
@@ -54,7 +49,7 @@ def cut(text: str, length: int) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text of a row, wherever it stands."""
+    """All texts of a row."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -19,12 +19,7 @@ _MAX_CELL = 400  # characters in a terminal
 
 
 class Cell(str):
-    """Text of a cell with what only HTML shows.
-
-    Attributes:
-        tooltip: shown under the pointer.
-        css: CSS classes of the text.
-    """
+    """Text of a cell; tooltip and CSS classes apply to HTML only."""
 
     __slots__ = ("css", "tooltip")
     css: str
@@ -41,11 +36,7 @@ class Cell(str):
 class Table:
     """Table of texts. Every writer escapes the texts.
 
-    Attributes:
-        columns: headings.
-        rows: one cell for each column.
-        title: caption; Markdown and terminal leave it to the caller.
-        left: columns besides the first that hold words; other columns are right-aligned.
+    The caption appears in HTML only. ``left`` lists text columns besides the first; others are right-aligned.
 
     Raises:
         ValueError: a row has more or fewer cells than there are columns.

@@ -28,13 +28,9 @@ _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 def summary_table(
     metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
 ) -> Table:
-    """One row per metric: mean, interval, coverage, and why rows have no value.
+    """One row per metric: mean, interval, coverage, and reasons for missing values.
 
-    Args:
-        metrics: summaries.
-        rows: number of rows of the data, if not all of them are scored.
-        percent: show shares as percent.
-        title: caption.
+    ``rows`` is the number of rows of the data, if not all are scored. ``percent`` shows shares as percent.
     """
     cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
     return Table.of(("metric", *_MEANS), cells, title=title)
@@ -92,13 +88,7 @@ def _class_table(by: str, part: ClassTable) -> Table:
 
 
 def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = False) -> Table:
-    """Spearman's ρ of each pair of metrics.
-
-    Args:
-        part: correlations.
-        digits: decimals.
-        counts: show the number of rows beside each value.
-    """
+    """Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
     rows = (
         (
             name,
@@ -138,7 +128,7 @@ def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
 
 
 def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
-    """The most frequent reasons why rows have no value."""
+    """The most frequent reasons for missing values."""
     rows = (
         (f"{why.rows:,}", why.status, why.metric, formatting.shortened(why.reason, longest))
         for why in reasons
@@ -170,9 +160,7 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
     """Differences, binary metrics and pairs with a missing value; empty tables are left out.
 
-    Args:
-        comparison: two runs.
-        shares: metrics to show as percent.
+    ``shares`` are the metrics shown as percent.
     """
     metrics = comparison.metrics
     tables = [

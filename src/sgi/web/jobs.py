@@ -40,21 +40,21 @@ _KILLED = "the server stopped while this upload was being scored"
 
 @dataclass
 class Job:
-    """An upload that is scored.
+    """An upload and its progress.
 
     Attributes:
-        id: in the address of its page.
-        spec: how its run is asked for; the data is a file of ours.
-        shown: what its owner calls the file.
+        id: part of the address of its page.
+        spec: the settings of its run; the data is a file in the site's folder.
+        shown: the user's name of the file.
         tags: for its run.
-        state: whether it waits, runs, or how it ended.
-        stage: what is being done.
-        scored: rows that are finished in this stage.
-        done: these and the part of the current batch that is embedded.
-        total: rows of this stage; None where that isn't known.
-        run: the id of its run, once there is one.
+        state: waiting, running, or how it ended.
+        stage: the current step.
+        scored: finished rows of this stage.
+        done: the same, plus the embedded part of the current batch.
+        total: rows of this stage; None if unknown.
+        run: id of its run, if it exists.
         problem: why it failed.
-        record: what is known of it on disk until it is over.
+        record: its record on disk until it ends.
     """
 
     id: str
@@ -72,20 +72,18 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more happens."""
+        """Whether the job has ended."""
         return self.state in {"finished", "failed", "stopped"}
 
 
 class _StopRequestedError(Exception):
-    """The server ends before a run has begun."""
+    """The server stops before the run has begun."""
 
 
 class Jobs:
-    """The uploads of a server, in the order they came.
+    """The uploads of a server, in order of arrival.
 
-    Args:
-        database: where their tags are written.
-        place: the same, as for ``open_database``.
+    ``place`` is the argument of ``open_database`` for the same database.
     """
 
     def __init__(self, database: Database, place: str | Path | None) -> None:
@@ -99,13 +97,13 @@ class Jobs:
         self._working: tuple[asyncio.AbstractEventLoop, anyio.CancelScope] | None = None
 
     def submit(self, spec: RunSpec, shown: str, tags: tuple[str, ...] = ()) -> Job:
-        """Have an upload scored; its file is removed once it isn't needed any more.
+        """Queue an upload; its file is removed when it is no longer needed.
 
-        The upload is recorded on disk before this returns, so that a server which is killed forgets none.
+        The upload is recorded on disk first, so that a killed server does not lose it.
 
         Raises:
-            ServerBusyError: too many wait, or the server ends.
-            StoreError: it cannot be recorded, as when the disk is full.
+            ServerBusyError: too many uploads wait, or the server is stopping.
+            StoreError: it cannot be recorded, for example because the disk is full.
         """
         job = Job(secrets.token_urlsafe(12), spec, shown, tags)
         with self._changed:
@@ -117,10 +115,10 @@ class Jobs:
         return job
 
     def restore(self, folder: Path) -> None:
-        """Take over the uploads that an earlier server accepted and did not finish.
+        """Restore the uploads that an earlier server accepted and did not finish.
 
-        Those that waited wait again. One that was being scored is not begun again, since it may be what ended
-        the server; its page says how to resume the run.
+        Waiting uploads are queued again. An upload that was being scored is not restarted, since it may have
+        crashed the server; its page explains how to resume the run.
         """
         for restored_job in restore_jobs(folder):
             job = Job(
@@ -140,7 +138,7 @@ class Jobs:
                     self._interrupt(job)
 
     def _interrupt(self, job: Job) -> None:
-        """Say of an upload that the server ended while it was scored, also in its run."""
+        """Mark an upload and its run as interrupted by the end of the server."""
         job.state = "stopped"
         with suppress(SgiError):
             if job.run is None:
@@ -163,17 +161,17 @@ class Jobs:
         self._changed.notify_all()
 
     def find(self, wanted: str) -> Job | None:
-        """The job with this id, of this process."""
+        """The job with this id, if this process has it."""
         with self._changed:
             return self._known.get(wanted)
 
     def pending(self) -> list[Job]:
-        """Those that wait or run, in order."""
+        """Waiting and running jobs, in order."""
         with self._changed:
             return [job for job in self._known.values() if not job.is_over]
 
     def close(self, seconds: float = 30.0) -> None:
-        """Stop what runs so that it can be resumed; what waits is left to the next server."""
+        """Stop the running job so that it can be resumed; waiting jobs stay recorded for the next server."""
         with self._changed:
             self._closed = True
             waiting = list(self._waiting)
@@ -201,7 +199,7 @@ class Jobs:
             self._do(job)
 
     def _do(self, job: Job) -> None:
-        """Score one upload; whatever happens, the thread goes on with the next."""
+        """Score one upload; errors do not stop the thread."""
         _note(job, {"started": True})
         try:
             job.state = anyio.run(self._score, job)
@@ -259,20 +257,20 @@ class Jobs:
 
 
 def _told(error: SgiError, job: Job) -> str:
-    """The error's words, with the file as its owner calls it."""
+    """The error message, with the user's name of the file."""
     path = job.spec.data
     return str(error).replace(str(path), job.shown).replace(path.name, job.shown)
 
 
 def _note(job: Job, facts: dict[str, Any]) -> None:
-    """Add to the record of a job; where the disk is full, its run says as much."""
+    """Add to the record of a job; ignored if the disk is full, since the run records the same."""
     if job.record is not None:
         with suppress(OSError):
             job.record.add(facts)
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Tags, separated by commas.
+    """Split comma-separated tags.
 
     >>> split_tags("nightly, german,")
     ('nightly', 'german')
@@ -281,5 +279,5 @@ def split_tags(text: str) -> tuple[str, ...]:
 
 
 def jobs_of(request: Request) -> Jobs:
-    """The jobs of the application that a request came to."""
+    """The jobs of the application."""
     return cast("Jobs", request.app.state.jobs)

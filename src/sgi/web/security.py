@@ -1,7 +1,7 @@
-"""Security of requests: headers, Host check, CSRF protection and the token.
+"""Security of requests: headers, Host check, CSRF protection and token.
 
-Forms carry an HMAC of the session's cookie under a secret of this process (OWASP's signed double submit);
-requests that change something must come from a page of this very site, as far as the browser tells.
+Forms carry an HMAC of the session cookie under a secret of this process (OWASP: signed double submit).
+Requests that change something must come from a page of this site, as far as the browser reports it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _DIGITS = 15
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not answered: a status of HTTP, a heading, what to do, and after how many seconds."""
+    """Why a request is refused: HTTP status, title, what to do, and seconds until a retry."""
 
     status: int
     title: str
@@ -68,12 +68,9 @@ class Refusal:
 
 
 def check_token(token: str | None, host: str, *, proxied: bool = False) -> str | None:
-    """The token a server on this address requires.
+    """Return the token that a server on this address requires.
 
-    Args:
-        token: as given.
-        host: the address.
-        proxied: whether a reverse proxy brings others to it.
+    ``proxied`` means that a reverse proxy forwards other callers to it.
 
     Raises:
         UsageError: others can reach the server and there is no token, or the token is too short.
@@ -96,11 +93,10 @@ def check_token(token: str | None, host: str, *, proxied: bool = False) -> str |
 
 
 def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
-    """The ``Host`` headers that a server answers; None for any.
+    """The ``Host`` headers that a server accepts; None for any.
 
-    A server on this machine alone answers to the names of this machine, so that no other name leads to it,
-    and to public names, which a reverse proxy passes on. By which names a machine is known on any other
-    address, it cannot tell: there it answers to the public names alone, or to any where there are none.
+    A local server accepts the local names, against DNS rebinding, and the public names of a reverse proxy.
+    On another address it cannot know its names: it accepts the public names, or any if there are none.
 
     >>> sorted(allowed_hosts("127.0.0.1", 8765))
     ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
@@ -120,10 +116,10 @@ def form_token(request: Request) -> str:
 
 
 def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
-    """Refuse a form that no page of this session showed.
+    """Refuse a form that does not come from a page of this session.
 
     Raises:
-        HTTPException: 403.
+        HTTPException: status 403.
     """
     if not secrets.compare_digest(form_token(request).encode(), form_key.encode("utf-8", "replace")):
         raise HTTPException(403, "This form is out of date. Go back, reload the page and submit it again.")
@@ -151,12 +147,12 @@ def try_token(site: Site, request: Request, given: str) -> bool:
 
 
 def seconds_to_wait(site: Site, request: Request) -> int:
-    """After how many whole seconds tokens of the address of this request are looked at again; 0: now."""
+    """Whole seconds until tokens from the address of this request are checked again."""
     return math.ceil(site.throttle.seconds_left(_address(request)))
 
 
 def is_authenticated(site: Site, request: Request) -> bool:
-    """Whether a caller has shown the token, now or when signing in; everyone has where there is none."""
+    """Whether the caller sent the token, or logged in with it; always true without a token."""
     if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
         return True
     kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -168,11 +164,7 @@ def _address(request: Request) -> str:
 
 
 class SessionMiddleware:
-    """ASGI middleware that sets the session cookie and the security headers.
-
-    Args:
-        app: the next application.
-    """
+    """ASGI middleware that sets the session cookie and the security headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -192,13 +184,8 @@ class SessionMiddleware:
 class Security:
     """ASGI middleware that refuses requests with a wrong host, from other sites, or without the token.
 
-    It decides by the path that routes are found by, never by an address put together with the ``Host``
-    header, which a caller writes.
-
-    Args:
-        app: the next application.
-        site: secrets and allowed hosts.
-        respond: creates the response to a refused request.
+    It decides by the path that routing uses, never by a URL built from the ``Host`` header of the caller.
+    ``respond`` creates the response to a refused request.
     """
 
     def __init__(self, app: ASGIApp, site: Site, respond: Callable[[Request, Refusal], Response]) -> None:
@@ -241,7 +228,7 @@ def _unauthenticated(site: Site, request: Request) -> Refusal:
 
 
 def too_many_tokens(seconds: int) -> Refusal:
-    """Why tokens of an address are not looked at."""
+    """Refusal after too many wrong tokens."""
     message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
     return Refusal(429, "Too many wrong tokens", message, seconds)
 
@@ -268,7 +255,7 @@ class _HeaderSender:
 
 
 def _is_cross_site(request: Request, host: str) -> bool:
-    """Whether a browser says that a page of another site asks; other programs say nothing."""
+    """Whether the browser reports a page of another site as the origin; other clients report nothing."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return True
     origin = request.headers.get("origin")
@@ -279,7 +266,7 @@ def _is_cross_site(request: Request, host: str) -> bool:
 
 
 def _is_embedded(request: Request) -> bool:
-    """Whether a browser says that a page of another site loads this, other than by following a link."""
+    """Whether the browser reports that another site loads this page other than by a link."""
     headers = request.headers
     return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
 

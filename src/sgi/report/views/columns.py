@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 class RunColumns:
     """The scored rows of a run, in the order of the data.
 
-    Attributes:
-        run: scores as columns.
-        labels: 1, 0, or −1 where unknown, int8, shape (n,).
-        metadata: further columns of the data, one mapping a row; rows of equal metadata can share one.
-        classes: the class of each row, for each metric that gives one.
+    ``labels`` are 1, 0, or −1 if unknown, int8, shape (n,). ``metadata`` has one mapping per row; rows with
+    equal metadata can share it.
     """
 
     run: ScoredRun
@@ -42,7 +39,7 @@ class RunColumns:
 
     @property
     def metrics(self) -> tuple[MetricColumn, ...]:
-        """Its metrics, in the order asked, each with its range where that is known."""
+        """Its metrics, in the requested order, each with its range if known."""
         return tuple(map(with_range, self.run.metrics.values()))
 
 

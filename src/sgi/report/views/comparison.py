@@ -1,4 +1,4 @@
-"""Comparison of two runs for reports and pages: differences, and the rows that changed."""
+"""View of a comparison of two runs: differences, and the rows that changed most."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChangedSample:
-    """A row that changed most in some metric.
+    """A row with a large change in a metric.
 
     Attributes:
-        metric: which, a canonical string.
+        metric: canonical name of the metric.
         difference: after − before.
         before: the row in the base run.
         after: the row in the new run.
@@ -44,12 +44,12 @@ class ComparisonView:
     """Two runs, paired row by row.
 
     Attributes:
-        base: the run before.
-        new: the run after.
+        base: the base run.
+        new: the new run.
         comparison: the differences with their intervals.
-        shares: the metrics that are read as percent.
-        changed: for each metric the rows that changed most, the greatest change first.
-        notes: differences that were accepted, what was assumed, and what is not finished.
+        shares: the metrics shown as percent.
+        changed: for each metric the rows that changed most, largest change first.
+        notes: accepted differences, assumptions, and unfinished parts.
     """
 
     base: RunHeader
@@ -69,18 +69,12 @@ def comparison_view(
     metrics: Sequence[str] = (),
     allow_different: bool = False,
 ) -> ComparisonView:
-    """Two runs, paired row by row.
+    """Compare two runs, paired row by row.
 
-    Args:
-        database: where both are.
-        base: the run before.
-        new: the run after.
-        changed: how many of the most changed rows, for each metric.
-        metrics: show only these, by full or bare name; all without any. p is adjusted for all of both runs.
-        allow_different: compare runs that differ in more than their responses.
+    ``metrics`` selects metrics by full or bare name (default: all); p is adjusted for all of both runs.
 
     Raises:
-        RunsDifferError: the runs differ in more than their responses.
+        RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
         UsageError: the runs share no sample or no metric, or rows of one id have different questions.
         UnknownNameError: a metric is not in both runs.
     """

@@ -23,10 +23,9 @@ class Correlation:
     """Rank correlation of metrics.
 
     Attributes:
-        metrics: canonical strings.
-        spearman: one row and one column a metric, over the rows that have both values; None where a metric
-            does not vary there.
-        rows: how many rows each pair was computed over, of the same shape.
+        metrics: canonical names, length m.
+        spearman: shape (m, m), over the rows that have both values; None if a metric is constant there.
+        rows: number of rows of each pair, same shape.
     """
 
     metrics: tuple[str, ...]
@@ -49,9 +48,9 @@ def correlation(columns: RunColumns) -> Correlation | None:
 
 
 def _pairs(columns: Sequence[MetricColumn]) -> Iterator[tuple[tuple[int, int], tuple[float | None, int]]]:
-    """Spearman's correlation and the rows of each pair of columns, by their places.
+    """Spearman's correlation and number of rows of each pair of columns, by index.
 
-    Pairs over the same rows are computed together, so that a column is ranked once for all of them.
+    Pairs over the same rows are computed together, so that each column is ranked once for them.
     """
     by_rows: dict[bytes, list[tuple[int, int]]] = {}
     for pair in combinations_with_replacement(range(len(columns)), 2):

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 class DisagreeingRow:
     """A row that two metrics rank differently.
 
-    Attributes:
-        sample: the row.
-        semantic: its semantic value.
-        lexical: its lexical value.
-        gap: its semantic rank minus its lexical one, both as shares of the rows, in [−1, 1].
+    ``gap`` is its semantic rank minus its lexical rank, both as shares of the rows, in [−1, 1].
     """
 
     sample: SampleView
@@ -43,13 +39,7 @@ class DisagreeingRow:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Largest disagreements between semantic and lexical metrics.
-
-    Attributes:
-        semantic: the metric of meaning, a canonical string.
-        lexical: the metric of wording, a canonical string.
-        rows: the greatest gaps first.
-    """
+    """Largest disagreements between a semantic and a lexical metric, largest gap first."""
 
     semantic: str
     lexical: str
@@ -68,7 +58,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Gaps:
-    """Largest disagreements between semantic and lexical metrics, without texts; see `Disagreement`."""
+    """Largest disagreements without texts; see `Disagreement`."""
 
     semantic: str
     lexical: str
@@ -76,12 +66,7 @@ class Gaps:
 
 
 def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
-    """Rows that a semantic and a lexical metric rank most differently; None without both metrics.
-
-    Args:
-        columns: the rows of the run.
-        most: how many rows.
-    """
+    """The rows with the largest disagreement; None without a semantic and a lexical metric."""
     pair = semantic_and_lexical(columns)
     if pair is None:
         return None
@@ -107,13 +92,7 @@ def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
 
 
 def disagreement(database: Database, record: RunRecord, found: Gaps | None) -> Disagreement | None:
-    """The rows with their texts; those deleted meanwhile are left out.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        found: which rows; see `gaps`.
-    """
+    """Read the texts of the rows that `gaps` selected; rows deleted since then are left out."""
     if found is None:
         return None
     known = sample_views(database, record, (row.id for row in found.rows))
@@ -126,20 +105,20 @@ def disagreement(database: Database, record: RunRecord, found: Gaps | None) -> D
 
 
 def rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The rank of each of these rows, from 0, the worst, to 1, the best; equal values share a rank."""
+    """Rank of each row from 0 (worst) to 1 (best); equal values share a rank."""
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
     return (ranks(values) - 1) / max(len(rows) - 1, 1)
 
 
 def semantic_and_lexical(columns: RunColumns) -> tuple[MetricColumn, MetricColumn] | None:
-    """The first metric that compares meaning with the reference, and the first that compares wording."""
+    """The first embedding metric and the first lexical metric that use the reference."""
     semantic = [column for column in columns.metrics if _compares(column.metric, embeds=True)]
     lexical = [column for column in columns.metrics if _compares(column.metric, embeds=False)]
     return (semantic[0], lexical[0]) if semantic and lexical else None
 
 
 def _compares(canonical: str, *, embeds: bool) -> bool:
-    """Whether a metric compares response and reference, by vectors or without."""
+    """Whether a metric compares response and reference, with embeddings or without."""
     try:
         found = metric_called(canonical)
     except SgiError:  # one of a plugin that is not installed here

@@ -26,12 +26,11 @@ class Distribution:
     """Histogram of a metric with bins of equal width.
 
     Attributes:
-        metric: its canonical string.
-        edges: of the bins, ascending, one more than there are bins.
-        counts: rows in each bin, by ``label 1``, ``label 0`` and ``no label``, or ``all rows`` where no row
-            has a label.
-        below: rows left of the first edge, which the first bin counts too.
-        above: rows right of the last edge, which the last bin counts too.
+        metric: canonical name.
+        edges: bin edges, ascending, shape (bins + 1,).
+        counts: rows in each bin by ``label 1``, ``label 0`` and ``no label``, or ``all rows`` without labels.
+        below: rows below the first edge, which the first bin includes.
+        above: rows above the last edge, which the last bin includes.
     """
 
     metric: str
@@ -68,7 +67,7 @@ def _distribution(column: MetricColumn, labels: NDArray[np.int8]) -> Distributio
 
 
 def _edges(column: MetricColumn, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bin edges: over the whole range if it is [0, 1] or [0, 100], else over all but extreme values."""
+    """Bin edges: over the whole range if it is [0, 1] or [0, 100], else without extreme values."""
     if column.in_unit_range:
         low, high = 0.0, 1.0
     elif column.is_percentage:

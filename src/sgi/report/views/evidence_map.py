@@ -53,13 +53,7 @@ _SPACES = re.compile(r"\s+")
 
 
 class Stretch(NamedTuple):
-    """A part of a sentence.
-
-    Attributes:
-        text: its words, as the response has them.
-        verdict: ``absent`` or ``contradicted`` where it is marked, else empty.
-        reason: why it is marked; empty where it is not.
-    """
+    """A part of a sentence; verdict (``absent`` or ``contradicted``) and reason are empty if supported."""
 
     text: str
     verdict: Literal["", "absent", "contradicted"]
@@ -67,14 +61,7 @@ class Stretch(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """Words of a passage among their neighbours.
-
-    Attributes:
-        passage: which one, from 1.
-        before: what precedes them, at most 60 characters of it.
-        found: the words.
-        after: what follows them.
-    """
+    """A quotation from a passage (counted from 1), with up to 60 characters before and after it."""
 
     passage: int
     before: str
@@ -84,14 +71,14 @@ class Quote(NamedTuple):
 
 @dataclass(frozen=True)
 class FactView:
-    """A number, date or name of a sentence.
+    """A number, date or name of a sentence, checked against the passages.
 
     Attributes:
-        kind: which of the three.
-        text: the response's words.
+        kind: number, date or name.
+        text: the words of the response.
         verdict: ``supported``, ``absent`` or ``contradicted``.
-        reason: what the passages have of it, in words.
-        quote: what contradicts it, as the passage has it; None where nothing does.
+        reason: the result in words.
+        quote: the passage text that contradicts it; None without a contradiction.
     """
 
     kind: str
@@ -102,12 +89,12 @@ class FactView:
 
 
 class Cell(NamedTuple):
-    """A sentence beside a passage.
+    """A sentence compared with a passage.
 
     Attributes:
-        similarity: the greatest cosine with a sentence of it; None where it is not known.
-        shade: from 0 to 5, of cosines from 0 to 1.
-        is_best: whether it is the passage that backs the sentence best.
+        similarity: highest cosine with a sentence of the passage; None if unknown.
+        shade: the cosine in [0, 1] as a step from 0 to 5.
+        is_best: whether this passage supports the sentence best.
     """
 
     similarity: float | None
@@ -120,19 +107,19 @@ class SentenceView:
     """A sentence of a response.
 
     Attributes:
-        number: its position, from 1.
-        score: its grounding score, from 0 to 1; None where it claims nothing.
-        about_passages: whether it says that something is not in the passages.
-        stretches: its text, in order and whole.
+        number: position, from 1.
+        score: grounding score in [0, 1]; None if the sentence makes no claim.
+        about_passages: whether it says that something is missing from the passages.
+        stretches: the parts of its text, in order.
         passage: the passage that supports it best, from 1.
         similarity: its similarity to that passage.
         beside: the most similar sentence of that passage.
-        cells: one a passage that is not blank.
-        facts: what was checked of it.
-        more_facts: how many facts are left out.
-        reasons: why it is doubtful, in words; empty where a mark or a failed check shows it.
-        entailment: the entailment score of a model; None without a model.
-        contradiction: its contradiction score; None without one.
+        cells: one per passage that is not blank.
+        facts: the checked facts.
+        more_facts: number of facts left out.
+        reasons: why the score is low; empty if a mark or a failed check shows it.
+        entailment: entailment score; None without a model.
+        contradiction: contradiction score; None without a model.
     """
 
     number: int
@@ -151,7 +138,7 @@ class SentenceView:
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """Text of the sentence."""
         return "".join(part.text for part in self.stretches)
 
     @property
@@ -161,29 +148,19 @@ class SentenceView:
 
     @property
     def is_marked(self) -> bool:
-        """Whether some of its words are unsupported."""
+        """Whether a part of it is unsupported."""
         return any(part.verdict for part in self.stretches)
 
 
 class Unused(NamedTuple):
-    """A passage that supports no sentence.
-
-    Attributes:
-        number: which one, from 1.
-        text: its own; empty where it is not known.
-    """
+    """A passage, counted from 1, that supports no sentence; the text is empty if unknown."""
 
     number: int
     text: str
 
 
 class Part(NamedTuple):
-    """What a signal adds to the log odds of the score.
-
-    Attributes:
-        name: of the signal.
-        log_odds: above 0 raises the score.
-    """
+    """What a signal adds to the log odds of the score."""
 
     name: str
     log_odds: float
@@ -191,18 +168,17 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class EvidenceMapView:
-    """An evidence map, or the first part of one that is too large to be read.
+    """An evidence map; large maps are cut.
 
     Attributes:
-        verdict: which sentences are doubtful, in words.
-        sentences: in order; the first `MAX_SENTENCES`.
-        more_sentences: how many are left out.
-        passages: those that are not blank, from 1: the columns of the sentences' cells; the first
-            `MOST_PASSAGES`.
-        more_passages: how many are left out.
-        unused: those that support no sentence; the first `MOST_PASSAGES`.
-        more_unused: how many are left out.
-        signals: contributions to the score of the response, the lowest first.
+        verdict: names the doubtful sentences.
+        sentences: the first `MAX_SENTENCES`.
+        more_sentences: number of sentences left out.
+        passages: numbers of the passages that are not blank, from 1; the first `MOST_PASSAGES`.
+        more_passages: number of passages left out.
+        unused: passages that support no sentence; the first `MOST_PASSAGES`.
+        more_unused: number of unused passages left out.
+        signals: contributions to the score of the response, lowest first.
     """
 
     verdict: str
@@ -216,7 +192,7 @@ class EvidenceMapView:
 
     @property
     def left_out(self) -> str:
-        """What is left out, in words; empty where nothing is."""
+        """Describe what is left out; empty for a complete map."""
         parts = (
             ("sentences", self.sentences, self.more_sentences),
             ("passages", self.passages, self.more_passages),
@@ -226,11 +202,9 @@ class EvidenceMapView:
 
 
 def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> EvidenceMapView | None:
-    """What a score's details say of support; None where they are no evidence map.
+    """Read the evidence map from the details of a score; None if they hold none.
 
-    Args:
-        details: of the score; what they hold beside the map is left alone.
-        contexts: the passages of the row, blank ones among them.
+    ``contexts`` are all passages of the row, blank ones included.
 
     >>> from sgi.metrics.grounding.evidence_map import EvidenceMap
     >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
@@ -266,7 +240,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
 
 
 def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """What a score's details hold beside an evidence map.
+    """The details of a score without its evidence map.
 
     >>> other_details({"sentences": [], "verdict": "passed"})
     {'verdict': 'passed'}
@@ -314,7 +288,7 @@ def _sentence(
 
 
 def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
-    """What the signals mean that lower the score of a doubtful sentence most, if nothing is marked in it."""
+    """The signals that lower a doubtful score most; empty if a part of the sentence is marked."""
     is_marked = evidence.unbacked or any(check.verdict != "supported" for check in evidence.checks)
     if is_marked or not _is_doubtful(evidence.score):
         return ()
@@ -329,7 +303,7 @@ def _cell(similarity: float | None, *, is_best: bool) -> Cell:
 
 
 def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
-    """The sentence, cut where marks begin and end; a failed check says more than that nothing backs it."""
+    """Split the sentence where marks begin and end; a failed check takes precedence over missing support."""
     text = evidence.text
     clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
     painted = [clear] * len(text)
@@ -358,7 +332,7 @@ def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:
 
 
 def _reason(check: FactEvidence) -> str:
-    """What the passages have of a fact."""
+    """Describe what the passages say about a fact."""
     if check.verdict == "absent":
         return IN_NO_PASSAGE
     where = "the question" if check.passage is None else f"passage {check.passage + 1}"
@@ -369,7 +343,7 @@ def _reason(check: FactEvidence) -> str:
 
 
 def _quote(check: FactEvidence, contexts: Sequence[str]) -> Quote | None:
-    """What contradicts a fact, among its neighbours where the passage has it at the place named."""
+    """The passage text that contradicts a fact, with its surroundings if the passage is known."""
     if check.passage is None:
         return None
     text, start, end = _passage(contexts, check.passage), check.found_start, check.found_end

@@ -27,12 +27,7 @@ MAX_GROUPS = 20
 
 @dataclass(frozen=True)
 class GroupTable:
-    """A run by one column of its data.
-
-    Attributes:
-        by: the column.
-        groups: the largest first.
-    """
+    """A run grouped by one column of its data, largest group first."""
 
     by: str
     groups: tuple[Group, ...]
@@ -41,7 +36,7 @@ class GroupTable:
 
 
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
-    """The run by label and by each column of the metadata that has from 2 to ``MAX_GROUPS`` values."""
+    """Groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
     return tuple(
         GroupTable(by, grouped(columns.run, values, classes=columns.classes))
         for by, values in _group_columns(columns)
@@ -49,16 +44,12 @@ def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
 
 
 def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
-    """The run by one column of its data, however many values it has.
+    """Groups by one metadata column, with any number of values, or by ``label``.
 
-    Args:
-        database: where the run is.
-        record: the run.
-        by: a metadata column, or ``label``, which is known truth unless the metadata has a column of that
-            name.
+    A metadata column called ``label`` takes precedence over the known label.
 
     Raises:
-        UnknownNameError: no row has such a column; says which there are.
+        UnknownNameError: no row has such a column; lists the columns.
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
@@ -66,11 +57,7 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
 
 
 def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
-    """The groups by the mean of a metric, the worst first and groups without a mean last.
-
-    Args:
-        table: the groups.
-        metric: a canonical string, or a bare name that only one metric has; None keeps the order.
+    """Sort groups by the mean of a metric (full or bare name), worst first; groups without a mean come last.
 
     Raises:
         UnknownNameError: no metric has this name, or several have it.

@@ -30,21 +30,20 @@ class Headline:
     """Summary of a run: each metric with coverage and interval.
 
     Attributes:
-        metrics: in the order asked.
-        baselines: what length and token overlap alone would have ranked; empty without labels or a summary.
-        labelled: rows with a label; 0 where that was not counted.
-        positives: of them those labelled true.
-        questions: how many clusters of rows there are: by default, distinct questions; 0 where that was not
-            counted.
+        metrics: in the requested order.
+        baselines: ranking by length and token overlap alone; empty without labels or a summary.
+        labelled: rows with a label; 0 if not counted.
+        positives: rows with label 1.
+        questions: number of clusters of rows, by default distinct questions; 0 if not counted.
         copies: labelled rows whose response equals the reference.
-        truncated: rows by the field that was longer than the model reads.
-        left_out: rows scored without a model that gave no vectors, by the model's name.
-        partial: why these are not the numbers of a whole, finished run; empty where they are.
-        cascade: which rows the judge was not asked about; None where it was asked about all, or nobody told.
-        rows: how many rows were scored.
-        verbatim_copies: rows whose response is a verbatim copy of a passage; 0 where that was not counted.
-        clustering: the rule by which rows form clusters.
-        recomputed: whether the metrics were computed now, since another cluster rule is asked for.
+        truncated: rows with a field that exceeds the token limit of the model, by field.
+        left_out: rows scored without a model that returned no vectors, by model name.
+        partial: why this is not the summary of a whole, finished run; empty if it is.
+        cascade: rows that the judge was not asked about; None if it was asked about all, or this is unknown.
+        rows: number of scored rows.
+        verbatim_copies: rows whose response is a verbatim copy of a passage; 0 if not counted.
+        clustering: the rule that defines clusters of rows.
+        recomputed: whether the metrics were recomputed for another cluster rule.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -68,10 +67,7 @@ class Headline:
 def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
     """The stored summary of a run, or one computed from its rows.
 
-    Args:
-        database: where the run is.
-        record: the run.
-        views: those of the run, where its rows may have been read already.
+    ``views`` saves reading the rows again.
     """
     views = views or RunViews(database, record)
     if record.summary is not None:
@@ -90,10 +86,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
 
 
 def _clustered(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
-    """The numbers that were kept, with intervals and rankings by another cluster rule.
-
-    The baselines are left out: what they need of each row is not kept.
-    """
+    """The stored summary, with intervals and rankings for another cluster rule, without baselines."""
     classes = {made.metric: made.classes for made in summary.metrics}
     computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
     return replace(

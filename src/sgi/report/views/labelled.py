@@ -31,18 +31,18 @@ _FEWEST_CLUSTERS = 10
 
 @dataclass(frozen=True)
 class Labelled:
-    """A metric against known labels.
+    """A metric compared with known labels.
 
     Attributes:
-        metric: its canonical string.
-        auroc: of the metric in its own direction, over the labelled rows with a value.
-        roc: false and true positive rates from (0, 0) to (1, 1), thinned to what a screen can show.
-        reliability: of a Platt map, fitted and told out of fold; None where too few rows are of a class.
-        ece: its expected calibration error; None without it.
+        metric: canonical name.
+        auroc: in the direction of the metric, over the labelled rows with a value.
+        roc: false and true positive rates from (0, 0) to (1, 1), thinned for display.
+        reliability: of a Platt map, evaluated out of fold; None if a class has too few rows.
+        ece: expected calibration error of the map; None without it.
         rows: labelled rows with a value.
-        brier: the Brier score of the same map, in [0, 1], lower is better; None without it.
-        base_rate_brier: that of a forecast which takes no notice of the metric: the share of label 1 in the
-            other folds. A map that is not below it has learnt nothing; None without it.
+        brier: Brier score of the map, in [0, 1], lower is better; None without it.
+        base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A map
+            that is not below it has learnt nothing; None without it.
     """
 
     metric: str
@@ -56,7 +56,7 @@ class Labelled:
 
 
 def labelled(columns: RunColumns) -> tuple[Labelled, ...]:
-    """Metrics against labels, where rows of both have values."""
+    """Compare metrics with labels, where rows of both labels have values."""
     made = (_labelled(column, columns) for column in columns.metrics)
     return tuple(found for found in made if found is not None)
 
@@ -88,7 +88,7 @@ def _calibrated(
 
 
 def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
-    """Whether a map can be fitted without the rows it is told of."""
+    """Whether the rows suffice to fit a map out of fold."""
     return all(
         side.sum() >= _FEWEST_OF_A_CLASS and len(np.unique(clusters[side])) >= _FEWEST_CLUSTERS
         for side in (truth, ~truth)
@@ -96,7 +96,7 @@ def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
 
 
 def _roc(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
-    """False and true positive rates at each threshold, from the strictest to the loosest."""
+    """False and true positive rates at each threshold, strictest first."""
     steps = TieGroups.of(-scores)
     hits = np.cumsum(steps.sums(truth.astype(np.float64))) / truth.sum()
     alarms = np.cumsum(steps.sums((~truth).astype(np.float64))) / (~truth).sum()

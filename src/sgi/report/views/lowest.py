@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LowestRows:
-    """The rows with the worst values of a metric.
-
-    Attributes:
-        metric: its canonical string.
-        higher_is_better: its direction.
-        samples: the worst first; ties in the order of the data.
-    """
+    """The rows with the worst values of a metric, worst first; ties in the order of the data."""
 
     metric: str
     higher_is_better: bool
@@ -36,13 +30,7 @@ class LowestRows:
 
 @dataclass(frozen=True)
 class LowestIds:
-    """The rows with the worst values of a metric, without their texts.
-
-    Attributes:
-        metric: its canonical string.
-        higher_is_better: its direction.
-        ids: of the samples, the worst first; ties in the order of the data.
-    """
+    """The ids of the rows with the worst values of a metric; see `LowestRows`."""
 
     metric: str
     higher_is_better: bool
@@ -50,12 +38,7 @@ class LowestIds:
 
 
 def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestIds, ...]:
-    """Which rows have the worst values of each metric that has values.
-
-    Args:
-        columns: the rows of the run.
-        most: how many rows of a metric.
-        metric: the only metric, by its canonical string or its bare name; None for all.
+    """The ids of the worst rows of each metric that has values, or of one metric (full or bare name).
 
     Raises:
         UnknownNameError: the run has no such metric, or several of that name.
@@ -72,13 +55,7 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
 def lowest_rows(
     database: Database, record: RunRecord, sequence_lowest_ids: Sequence[LowestIds]
 ) -> tuple[LowestRows, ...]:
-    """The rows with the worst values of each metric, with their texts; those deleted meanwhile are left out.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        sequence_lowest_ids: which rows; see `lowest_ids`.
-    """
+    """Read the texts of the rows that `lowest_ids` selected; rows deleted since then are left out."""
     known = sample_views(database, record, (name for made in sequence_lowest_ids for name in made.ids))
     return tuple(
         LowestRows(

@@ -14,16 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlanePoint:
-    """A row in the plane of θ(r,c) and θ(r,q).
-
-    Attributes:
-        id: the sample's.
-        position: its place in the data.
-        theta_rc: angle between response and context, radians.
-        theta_rq: angle between response and question, radians.
-        value: its SGI.
-        label: known truth; None where there is none.
-    """
+    """A row by its SGI and the angles (radians) of its response to context (rc) and question (rq)."""
 
     id: str
     position: int
@@ -35,12 +26,9 @@ class PlanePoint:
 
 @dataclass(frozen=True)
 class Plane:
-    """The rows of a run in the plane of the two angles; on the diagonal SGI is 1.
+    """Rows of a run by the two angles; on the diagonal SGI is 1.
 
-    Attributes:
-        metric: whose angles they are, a canonical string.
-        points: evenly spaced over the data where there are more rows than were wanted.
-        rows: how many rows have both angles.
+    ``rows`` counts the rows with both angles; the points are an evenly spaced selection of them.
     """
 
     metric: str
@@ -49,13 +37,7 @@ class Plane:
 
 
 def plane(database: Database, record: RunRecord, *, most: int) -> Plane | None:
-    """The rows in the plane of the two angles; None where no metric of the run has kept them.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        most: how many points at most; of more rows, evenly spaced ones are taken.
-    """
+    """At most ``most`` rows by their two angles; None if no metric of the run stores them."""
     found = plane_rows(database, record, most=most)
     if found is None:
         return None

@@ -39,12 +39,12 @@ class RowLine:
     """A row of the table.
 
     Attributes:
-        id: the sample's.
-        position: its place in the data.
-        label: known truth; None where there is none.
-        question: its beginning.
-        response: its beginning.
-        cells: by the metric's canonical string.
+        id: the id of the sample.
+        position: its position in the data.
+        label: the known label; None if there is none.
+        question: the start of the question.
+        response: the start of the response.
+        cells: values by the canonical name of the metric.
     """
 
     id: str
@@ -60,12 +60,12 @@ class RowPage:
     """Some rows of a run.
 
     Attributes:
-        metrics: the columns of values, canonical strings.
-        rows: of this page.
-        total: how many rows the filters leave.
-        of: how many rows of the run are scored.
-        query: what was asked for, with the page that is shown and the metric's canonical string.
-        pages: how many pages there are, at least 1.
+        metrics: canonical names of the columns.
+        rows: the rows of this page.
+        total: number of rows that match the filters.
+        of: number of scored rows of the run.
+        query: the request, with the page shown and the canonical name of the metric.
+        pages: number of pages, at least 1.
     """
 
     metrics: tuple[str, ...]
@@ -77,16 +77,11 @@ class RowPage:
 
 
 def row_page(database: Database, record: RunRecord, query: RowQuery = EVERY_ROW) -> RowPage:
-    """A page of the scored rows of a run; the last one where fewer pages are there than was asked for.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        query: which rows, in which order, which page.
+    """A page of the scored rows of a run; the last page if the requested one does not exist.
 
     Raises:
         UnknownNameError: the run has no such metric, or several of that name.
-        UsageError: a part of the plane is asked for, and no metric of the run has kept the two angles.
+        UsageError: the query selects a part of the plane, and no metric of the run stores the two angles.
     """
     found_rows = find_rows(database, record, query)
     shown = replace(query, page=found_rows.page, metric=found_rows.metric)

@@ -34,22 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunView:
-    """View of a whole run.
-
-    Attributes:
-        head: what it is.
-        headline: its numbers.
-        distributions: one a metric that has values.
-        plane: None where no metric of the run has the two angles.
-        groups: by label and by each column of the metadata with few values.
-        correlation: None with fewer than two metrics that vary.
-        scatter: None without a semantic and a lexical metric.
-        disagreement: None without a semantic and a lexical metric.
-        worst: one a metric that has values.
-        labelled: one a metric, where rows of both labels have values.
-        reasons: why rows have no value, the most frequent first.
-        usage: what was asked of each judge, by its fingerprint.
-    """
+    """All views of a run; a view is None if the run lacks the metrics for it."""
 
     head: RunHeader
     headline: Headline
@@ -77,12 +62,8 @@ def run_view(
 ) -> RunView:
     """Read all views of a run.
 
-    Args:
-        database: where the run is.
-        record: the run.
-        worst: how many of the worst rows of each metric, and of those where two metrics disagree.
-        points: how many points of the plane and of the scatter plot at most.
-        views: those of the run, where its rows may have been read already.
+    ``worst`` limits the rows shown for each metric, ``points`` the points of the plane and the scatter plot.
+    ``views`` saves reading the rows again.
     """
     views = views or RunViews(database, record)
     plotted = views.points if points == MAX_POINTS else views.some_points(points)

@@ -19,22 +19,22 @@ class RunHeader:
 
     Attributes:
         id: sorts by time.
-        name: the user's name for it; None where it has none.
-        data: what messages call its data.
-        rows: how many rows the data has.
-        scored: how many of them are done.
+        name: the user's name for it; None if it has none.
+        data: display name of its data.
+        rows: number of rows of the data.
+        scored: number of scored rows.
         rejected: rows that could not be parsed.
-        state: ``unfinished`` while it goes on; ``damaged`` where its settings or its summary cannot be read.
-        stopped: why it ended before its time, or what is damaged; empty where neither is so.
+        state: ``unfinished`` while it is running; ``damaged`` if its settings or summary cannot be read.
+        stopped: why it stopped early, or what is damaged; else empty.
         created_at: ISO 8601, UTC.
-        finished_at: likewise; None while there are rows to do.
-        metrics: canonical strings, in the order asked.
-        means: the mean of each metric, by canonical string, as far as the headline knows it.
-        shares: the metrics that lie in [0, 1] and are read as percent.
-        tags: the user's, sorted.
+        finished_at: ISO 8601, UTC; None while rows remain.
+        metrics: canonical names, in the requested order.
+        means: the mean of each metric, by canonical name, if the summary has it.
+        shares: the metrics in [0, 1] that are shown as percent.
+        tags: the user's tags, sorted.
         signature: everything that can change a number.
-        versions: of the packages that made the numbers.
-        spec: how it was asked for.
+        versions: of the packages that computed the numbers.
+        spec: the settings of the run.
     """
 
     id: str
@@ -57,12 +57,12 @@ class RunHeader:
 
     @property
     def label(self) -> str:
-        """What pages call it: its name, or its id."""
+        """Display name: the name or the id."""
         return self.name or self.id
 
 
 def run_header(record: RunRecord) -> RunHeader:
-    """What is known of a run without its rows."""
+    """The header of a run."""
     told = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
     return RunHeader(
         id=record.id,
@@ -86,7 +86,7 @@ def run_header(record: RunRecord) -> RunHeader:
 
 
 def state_of(record: RunRecord) -> State:
-    """Whether a run is finished, goes on, stopped early, or cannot be read as a whole."""
+    """The state of a run: finished, running, stopped early or damaged."""
     if record.damage:
         return "damaged"
     if record.finished:

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunList:
-    """Some runs, the newest first.
+    """Some runs, newest first.
 
     Attributes:
-        runs: of this page.
-        total: how many the search leaves.
-        page: which page this is, from 1.
-        pages: how many there are, at least 1.
-        search: what was looked for.
-        tag: the tag they all have; None for all.
-        tags: every tag there is, and how many runs have it.
+        runs: the runs of this page.
+        total: number of runs that match the search.
+        page: number of this page, from 1.
+        pages: number of pages, at least 1.
+        search: the search text.
+        tag: the tag that all of them have; None for all.
+        tags: every tag with its number of runs.
     """
 
     runs: tuple[RunHeader, ...]
@@ -42,14 +42,9 @@ class RunList:
 def run_list(
     database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
 ) -> RunList:
-    """A page of the runs that are looked for; the last one where there are fewer than was asked for.
+    """A page of the runs that match; the last page if the requested one does not exist.
 
-    Args:
-        database: where they are.
-        search: a text that stands in the run's id, its name, its data's name or a tag, in any case.
-        tag: a tag they have.
-        page: from 1.
-        size: runs on a page, 1 or more.
+    ``search`` matches ids, names, data names and tags, ignoring case. Pages count from 1.
 
     Raises:
         UsageError: page or size is less than 1.

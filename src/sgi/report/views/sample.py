@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreView:
-    """What a metric made of a row.
+    """The score of a row under a metric.
 
     Attributes:
-        value: None where there is none.
+        value: None if there is none.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        reason: why there is no value; empty where there is one.
-        details: what the value was made of.
-        evidence: what a judge said.
+        reason: why there is no value; empty if there is one.
+        details: how the value was computed.
+        evidence: the reply of a judge.
     """
 
     value: float | None
@@ -36,20 +36,20 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class SampleView:
-    """A row with all that is kept of it.
+    """A row with all stored data.
 
     Attributes:
-        id: the sample's.
-        position: its place in the data.
-        question: empty where there is none, like the texts below.
+        id: the id of the sample.
+        position: its position in the data.
+        question: empty if there is none, like the texts below.
         contexts: the passages.
         response: the answer.
-        reference: None where there is none.
+        reference: None if there is none.
         alternatives: further references.
-        label: known truth; None where there is none.
+        label: the known label; None if there is none.
         metadata: further columns of the data.
-        reason: why there is no answer; empty where there is one.
-        scores: by the metric's canonical string, in the order asked.
+        reason: why there is no response; empty if there is one.
+        scores: by canonical name of the metric, in the requested order.
     """
 
     id: str
@@ -69,19 +69,19 @@ def sample_view(database: Database, record: RunRecord, sample_id: str) -> Sample
     """One row of a run.
 
     Raises:
-        UnknownNameError: the run's data has no such sample; says which ids come near.
-        UsageError: it is not scored yet.
+        UnknownNameError: the data of the run has no such sample; suggests similar ids.
+        UsageError: the row is not scored yet.
     """
     return shown(sample_evaluation(database, record, sample_id))
 
 
 def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
-    """Some rows of a run, by id; those that are not scored are left out."""
+    """Some rows of a run, by id; rows that are not scored are left out."""
     return {name: shown(found) for name, found in sample_evaluations(database, record, sample_ids).items()}
 
 
 def shown(evaluation: StoredEvaluation) -> SampleView:
-    """A row as it was read, as people look at it."""
+    """A stored evaluation as a view."""
     sample = evaluation.sample
     return SampleView(
         id=sample.id,

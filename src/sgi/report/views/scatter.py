@@ -1,4 +1,4 @@
-"""Two metrics of a run against each other, row by row."""
+"""Scatter of two metrics of a run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,9 @@ WIDE_GAP = 0.5
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """A row by its values of two metrics.
+    """A row by a lexical (horizontal) and a semantic (vertical) value.
 
-    Attributes:
-        id: the sample's id.
-        lexical: its value of the horizontal metric.
-        semantic: its value of the vertical metric.
-        gap: its semantic rank minus its lexical rank, both as shares of the rows, in [−1, 1].
-        label: known truth; None where there is none.
+    ``gap`` is its semantic rank minus its lexical rank, both as shares of the rows, in [−1, 1].
     """
 
     id: str
@@ -40,18 +35,16 @@ class ScatterPoint:
 
 @dataclass(frozen=True)
 class Scatter:
-    """A metric of meaning against a metric of wording.
+    """A semantic metric (vertical) against a lexical metric (horizontal).
 
     Attributes:
-        semantic: the vertical metric, a canonical string.
-        lexical: the horizontal metric, a canonical string.
-        points: at most as many as were asked for, evenly spaced over the data.
-        rows: how many rows have both values.
-        spearman: rank correlation over these rows; None where a metric does not vary.
-        paraphrases: rows whose semantic rank is higher by more than ``WIDE_GAP``: near in meaning, in other
-            words.
-        overlaps: rows whose lexical rank is higher by more than ``WIDE_GAP``: the words of the reference,
-            with another meaning.
+        semantic: canonical name of the vertical metric.
+        lexical: canonical name of the horizontal metric.
+        points: rows, evenly spaced over the data if there are too many.
+        rows: number of rows with both values.
+        spearman: rank correlation over these rows; None if a metric is constant.
+        paraphrases: rows whose semantic rank is higher by more than ``WIDE_GAP``: same meaning, other words.
+        overlaps: rows whose lexical rank is higher by more than ``WIDE_GAP``: same words, other meaning.
     """
 
     semantic: str
@@ -64,12 +57,7 @@ class Scatter:
 
 
 def scatter(columns: RunColumns, *, most: int) -> Scatter | None:
-    """The first metric of meaning against the first of wording; None without rows that have both.
-
-    Args:
-        columns: the rows of the run.
-        most: how many points at most; of more rows, evenly spaced ones are taken.
-    """
+    """The first semantic against the first lexical metric; None without rows that have both."""
     pair = semantic_and_lexical(columns)
     return None if pair is None else scatter_of(columns, *pair, most=most)
 
@@ -77,14 +65,7 @@ def scatter(columns: RunColumns, *, most: int) -> Scatter | None:
 def scatter_of(
     columns: RunColumns, semantic: MetricColumn, lexical: MetricColumn, *, most: int
 ) -> Scatter | None:
-    """Any two metrics of a run against each other; None without rows that have both.
-
-    Args:
-        columns: the rows of the run.
-        semantic: the vertical metric.
-        lexical: the horizontal metric.
-        most: how many points at most; of more rows, evenly spaced ones are taken.
-    """
+    """Two metrics of a run against each other, at most ``most`` points; None without rows with both."""
     rows = np.flatnonzero(semantic.ok & lexical.ok)
     if not len(rows):
         return None

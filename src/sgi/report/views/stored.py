@@ -1,4 +1,4 @@
-"""Views that need all rows of a run, computed once and stored until the rows change."""
+"""Views that need all rows of a run; computed once and stored until the rows change."""
 
 from __future__ import annotations
 
@@ -45,14 +45,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class RunTables:
-    """What the tables of a run show.
-
-    Attributes:
-        groups: by label and by each column of the metadata with few values.
-        correlation: None with fewer than two metrics that vary.
-        distributions: one a metric that has values.
-        reasons: why rows have no value, the most frequent first.
-    """
+    """Groups, correlation, distributions, and the most frequent reasons for missing values."""
 
     groups: tuple[GroupTable, ...]
     correlation: Correlation | None
@@ -62,12 +55,7 @@ class RunTables:
 
 @dataclass(frozen=True)
 class RunPoints:
-    """The rows that the plots of a run show.
-
-    Attributes:
-        plane: None where no metric of the run has the two angles.
-        scatter: None without a semantic and a lexical metric.
-    """
+    """Rows in the angle plane and the scatter plot, each None if no metric provides it."""
 
     plane: Plane | None
     scatter: Scatter | None
@@ -75,31 +63,23 @@ class RunPoints:
 
 @dataclass(frozen=True)
 class AgainstLabels:
-    """The metrics of a run against its labels, where rows of both labels have values."""
+    """The metrics of a run compared with its labels."""
 
     metrics: tuple[Labelled, ...]
 
 
 @dataclass(frozen=True)
 class RunExtremes:
-    """Which rows a report tells whole, without their texts.
-
-    Attributes:
-        worst: one a metric that has values.
-        gaps: where two metrics disagree most; None without a semantic and a lexical metric.
-    """
+    """Rows that a report shows in full: the worst, and those where two metrics disagree; without texts."""
 
     worst: tuple[LowestIds, ...]
     gaps: Gaps | None
 
 
 class RunViews:
-    """The views of a run that need all its rows, each loaded or computed when it is first used.
+    """The views of a run that need all its rows; each is loaded or computed on first use.
 
-    Args:
-        database: where the run is.
-        record: the run.
-        read: reads the rows of the run; by default, from the database.
+    ``read`` reads the rows; by default from the database.
     """
 
     def __init__(
@@ -111,35 +91,35 @@ class RunViews:
 
     @cached_property
     def columns(self) -> RunColumns:
-        """The rows themselves."""
+        """The rows as columns."""
         return self._read()
 
     @cached_property
     def tables(self) -> RunTables:
-        """Groups, correlation, distributions, and why rows have no value."""
+        """Groups, correlation, distributions, and reasons for missing values."""
         return self._kept("tables", RunTables, self._tables)
 
     @cached_property
     def points(self) -> RunPoints:
-        """The plane and the scatter plot, of ``MAX_POINTS`` rows at most."""
+        """Points of the plane and the scatter plot, at most ``MAX_POINTS`` each."""
         return self._kept("points", RunPoints, lambda: self.some_points(MAX_POINTS))
 
     @cached_property
     def labelled(self) -> tuple[Labelled, ...]:
-        """The metrics against the labels."""
+        """The metrics compared with the labels."""
         return self._kept("labelled", AgainstLabels, lambda: AgainstLabels(labelled(self.columns))).metrics
 
     @cached_property
     def extremes(self) -> RunExtremes:
-        """The ``LOWEST_ROWS`` rows of each metric, and as many on which two metrics disagree most."""
+        """The ``LOWEST_ROWS`` worst rows of each metric, and as many with the largest disagreement."""
         return self._kept("extremes", RunExtremes, lambda: self.some_extremes(LOWEST_ROWS))
 
     def some_points(self, most: int) -> RunPoints:
-        """As `points`, computed now."""
+        """Like `points` with another limit, not stored."""
         return RunPoints(plane(self._database, self._record, most=most), scatter(self.columns, most=most))
 
     def some_extremes(self, most: int) -> RunExtremes:
-        """As `extremes`, computed now."""
+        """Like `extremes` with another limit, not stored."""
         return RunExtremes(lowest_ids(self.columns, most=most), gaps(self.columns, most=most))
 
     def make_all(self) -> None:
@@ -155,7 +135,7 @@ class RunViews:
         )
 
     def _kept(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
-        """The view as it was stored in this state of the run; else made now, and stored."""
+        """Load the view if it is stored for this state of the run, else compute and store it."""
         if not self._is_cacheable:
             return make()
         body = load_view(self._database, self._record.id, name, self._state)
@@ -168,13 +148,13 @@ class RunViews:
 
     @property
     def _is_cacheable(self) -> bool:
-        """Whether the run is finished, and its clusters are its own: other views are asked for once."""
+        """Whether the run is finished and uses its own clusters; other views are rarely requested twice."""
         own = self._record.spec.get("cluster", BY_QUESTION)
         return self._record.finished and self._record.cluster == own
 
     @cached_property
     def _state(self) -> str:
-        """Everything that decides what the views hold."""
+        """Everything that determines the content of the views."""
         record = self._record
         known = class_keys(record.metrics)
         facts = [_FORMAT, package_version(), record.scored, record.changes, record.finished_at, known]
@@ -182,11 +162,7 @@ class RunViews:
 
 
 def make_views(database: Database, run: str) -> None:
-    """Compute and store the views of a run that has ended, if it has ``MANY_ROWS``.
-
-    Args:
-        database: where the run is.
-        run: its id.
+    """Compute and store the views of a finished run, if it has ``MANY_ROWS``.
 
     Raises:
         SgiError: the database cannot be read, or the run was deleted.

@@ -27,10 +27,9 @@ _NAMES: dict[str, Any] = {
 
 
 def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
-    """A view, or any part of one, as JSON values.
+    """Convert a view, or a part of one, to JSON values.
 
-    Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), and a number that JSON
-    does not have becomes null.
+    Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
 
     >>> from sgi.report.views.rows import Cell
     >>> as_json({"sgi": Cell(float("nan"), "ok", "")})
@@ -59,15 +58,11 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """The view that `as_json` wrote, by its type.
-
-    Args:
-        kind: a dataclass or named tuple of such types, a tuple, a mapping, a union with None, or a scalar.
-        value: JSON values.
+    """Restore a value of type ``kind`` from the output of `as_json`.
 
     Raises:
         KeyError: an entry is missing.
-        TypeError, ValueError: a value is not of its type.
+        TypeError, ValueError: a value does not have its type.
 
     >>> from sgi.report.views.rows import Cell
     >>> from_json(tuple[Cell, ...], as_json((Cell(0.5, "ok", ""),)))
