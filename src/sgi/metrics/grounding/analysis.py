@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def _checked(
     sentence: str, about: MetaStatements, passages: Sequence[str], question: str
 ) -> tuple[Check, ...]:
-    """The checks of the facts that a sentence claims."""
+    """Check the facts that a sentence claims."""
     return tuple(
         check
         for check in check_facts(sentence, passages, question)
@@ -43,9 +43,8 @@ class Sentence(NamedTuple):
     Attributes:
         start: where it begins in the response, in characters.
         end: where it ends.
-        words: its words among the response's words.
+        words: slice of its words among the response's words.
         silent: whether it only says that something is not in the passages.
-        checks: its facts, checked.
     """
 
     start: int
@@ -57,15 +56,13 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ResponseText:
-    """What can be read of a response alone.
+    """Analysis of a response without its passages.
 
     Attributes:
-        text: the response.
-        words: its words, n of them.
-        spans: where each sentence begins and ends, in characters.
+        spans: start and end of each sentence, in characters.
         slices: the words of each sentence.
         about: what each sentence says about the passages themselves.
-        claims: which words claim something about the world, shape (n,).
+        claims: which words claim something about the world, shape (words,).
     """
 
     text: AnalysedText
@@ -106,15 +103,13 @@ class ResponseText:
 
 @dataclass(frozen=True, eq=False)
 class ResponseAnalysis:
-    """The analysis of a response with its passages.
+    """Analysis of a response with its passages.
 
     Attributes:
-        response: the text.
-        passages: those that are not blank.
-        question: the question; "" without one.
+        passages: the passages that are not blank.
+        question: the question, or "".
         support: which words the passages support.
         claims: which words claim something about the world, not the passages, shape (words,).
-        sentences: the response's sentences, in order.
 
     >>> response = "Passage 1 says it is red. It weighs 5 kg."
     >>> analysis = ResponseAnalysis.of(response, ["It is red and weighs 7 kg."])
@@ -135,13 +130,7 @@ class ResponseAnalysis:
     def of(
         cls, response: str | ResponseText, passages: Sequence[str] | PassageIndex, question: str = ""
     ) -> ResponseAnalysis:
-        """Analyse a response beside its passages.
-
-        Args:
-            response: the response, or what was analysed of it alone.
-            passages: the passages that are not blank, or their index.
-            question: the question; "" where there is none.
-        """
+        """Analyse a response with its non-blank passages."""
         response_text = response if isinstance(response, ResponseText) else ResponseText.of(response)
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [

@@ -41,14 +41,12 @@ _NOTHING: Mapping[str, JsonValue] = {}
 
 @dataclass(frozen=True, eq=False)
 class PreparedRow:
-    """A row in plain typography, and what is computed of it once.
+    """A row with normalised typography and cached analysis.
 
     Attributes:
-        sample: the row.
-        response: the response.
         passages: the passages that are not blank.
-        positions: the position of each of them among the row's contexts.
-        question: the question; empty where it is blank.
+        positions: index of each of them among the row's contexts.
+        question: the question; empty if it is blank.
     """
 
     sample: Sample
@@ -218,8 +216,8 @@ def _score_row(
     scores, contributions = iter(sigmoid(odds).tolist()), iter(parts.tolist())
     value, signals = next(scores), _parts(whole, next(contributions))
     by_sentence = [
-        None if signals_or_none is None else SentenceScore(next(scores), next(contributions))
-        for signals_or_none in each
+        None if sentence_signals is None else SentenceScore(next(scores), next(contributions))
+        for sentence_signals in each
     ]
     origin = OriginalTexts(row.sample.response, row.response, row.passages, row.positions)
     evidence_map = build_evidence_map(

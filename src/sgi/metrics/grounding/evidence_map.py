@@ -1,4 +1,4 @@
-"""The evidence map of a response, as it is kept and shown: sentences beside passages."""
+"""The evidence map of a response: sentences and the passages that support them."""
 
 from __future__ import annotations
 
@@ -84,12 +84,7 @@ class SentenceEvidence(BaseModel):
 
 
 class SignalPart(BaseModel):
-    """What a signal measured, and what it added to the log odds of being supported.
-
-    Attributes:
-        value: None where the response has nothing of the kind.
-        log_odds: above 0 speaks for support.
-    """
+    """Value of a signal (None if not applicable) and its part of the log odds; above 0 means support."""
 
     model_config = _FROZEN
 

@@ -1,4 +1,4 @@
-"""The evidence map of a response: sentences beside passages, what is unsupported, what contradicts it."""
+"""Builds the evidence map of a response."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SHORTEST_GAP = 2  # content words in a row that no passage has
 
 
 class OriginalTexts(NamedTuple):
-    """Where what was read came from.
+    """Original texts of a row, to map positions back.
 
     Attributes:
-        response: the response as it was written.
-        read: the response as it was read.
-        passages: those that are not blank, as they were read.
-        positions: where each of them stands among the row's contexts.
+        response: the original response.
+        read: the response with normalised typography.
+        passages: the non-blank passages, with normalised typography.
+        positions: index of each of them among the row's contexts.
     """
 
     response: str
@@ -41,7 +41,7 @@ class OriginalTexts(NamedTuple):
 
 
 class SentenceScore(NamedTuple):
-    """The grounding score of a sentence, and what each signal adds to its log odds."""
+    """The grounding score of a sentence, and each signal's part of its log odds."""
 
     score: float
     contributions: Sequence[float]
@@ -55,15 +55,10 @@ def build_evidence_map(
     scores: Sequence[SentenceScore | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
-    """The map of a response.
+    """Build the evidence map of a response.
 
-    Args:
-        analysis: the response and its passages that are not blank.
-        similarity: the cosines of its sentences with theirs.
-        passage_sentences: the sentences of each passage.
-        origin: the texts as they were written.
-        scores: of each sentence; None where it claims nothing.
-        signals: the signals of the whole response.
+    ``scores`` holds None for sentences that claim nothing; ``passage_sentences`` and ``similarity`` cover the
+    non-blank passages.
     """
     sentences: list[SentenceEvidence] = []
     used: set[int] = set()
@@ -97,10 +92,9 @@ def build_evidence_map(
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
-    """Stretches of a sentence whose content words no passage has, two or more in a row, or that fail a check.
+    """Return disjoint (start, end) spans of a sentence that no passage supports.
 
-    Returns:
-        Start and end of each in the response, in characters; they do not overlap.
+    A span has two or more consecutive content words that no passage has, or a fact that fails its check.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> response = "The old tower was sold to Spanish investors."

@@ -1,4 +1,4 @@
-"""What an entailment model adds: does each sentence of a response follow from one of its best passages?"""
+"""Scores with an entailment model whether each sentence follows from one of its best passages."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Pair = tuple[str, str]
 
 
 def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
-    """What an entailment model is asked of each sentence: (passage, sentence), of its best passages.
+    """Return the (passage, sentence) pairs to score for each sentence.
 
-    Passages are whole, distinct, at most `MOST_PASSAGES`: those that have most of the sentence's words
-    together, in the order of `token_support.TokenSupport.nearest`. A sentence that claims nothing is skipped.
+    At most `MOST_PASSAGES` whole, distinct passages, in the order of `token_support.TokenSupport.nearest`. A
+    sentence that claims nothing is skipped.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -56,7 +56,7 @@ def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
 
 
 class SentenceEntailment(NamedTuple):
-    """What an entailment model makes of a sentence beside its best passages."""
+    """Entailment scores of a sentence with its best passages."""
 
     entailment: float
     """How far one of them entails it, the most, in [0, 1]."""
@@ -93,23 +93,23 @@ class ResponseEntailment:
 
     @classmethod
     def of(cls, analysis: ResponseAnalysis, table: EntailmentTable) -> Self:
-        """Look up what the model said of `entailment_pairs_of` the analysis."""
+        """Look up the scores of the pairs of the analysis."""
         return cls(tuple(_most(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
 
     @property
     def least(self) -> float:
-        """The entailment of the sentence that follows least; NaN where none claims anything."""
+        """The lowest entailment of a sentence; NaN if none claims anything."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
         return min(entailments, default=float("nan"))
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
-        """The part of the response, and after it of each sentence that claims something; 0 of none."""
+        """The log odds of the response, followed by those of each sentence that claims something."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
         return _part([self.least, *entailments])
 
     def shown_in(self, evidence: EvidenceMap) -> EvidenceMap:
-        """The map with this signal, and with entailment and contradiction of each sentence."""
+        """Add this signal, and each sentence's entailment and contradiction, to the map."""
         value, part = self.least, float(self.log_odds[0])
         signal = SignalPart(value=None if np.isnan(value) else round(value, 6), log_odds=round(part, _DIGITS))
         sentences = tuple(

@@ -37,12 +37,10 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PassageIndex:
-    """The words of all passages of a row at positions so far apart that no window spans two passages.
+    """The words of all passages of a row, at positions such that no window spans two passages.
 
     Attributes:
-        texts: the passages.
-        passages: the words of each.
-        starts: the position of the first word of each, ascending, shape (passages,).
+        starts: the position of the first word of each passage, ascending, shape (passages,).
         line: the positions of each stem, ascending.
     """
 
@@ -81,12 +79,12 @@ class PassageIndex:
         return cls(analysed, read, starts, {stem: np.array(where) for stem, where in positions.items()})
 
     def forget(self) -> None:
-        """Drop what the passages keep of their analysis."""
+        """Drop the cached analysis of the passages."""
         for text in self.texts:
             text.results.clear()
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
-        """Which of these words each window has, of all windows that begin with one of them."""
+        """Return which of these words each window has, for all windows that begin with one of them."""
         lines = [self.line.get(stem, _NOWHERE) for stem in stems]
         starts = np.unique(np.concatenate([_NOWHERE, *lines]))
         if not starts.size:
@@ -157,11 +155,7 @@ class Coverage:
         return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
     def nearest(self, sought: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
-        """All passages, first those whose best window has the most words of a sentence.
-
-        Args:
-            sought: which of the words the sentence has, shape (words,).
-            passages: the number of passages.
+        """Return all passages, ordered by how many words of a sentence their best window has.
 
         >>> shelf = PassageIndex.of(["Bees sleep.", "A red tower.", "The tower."])
         >>> shelf.coverage(["red", "tower"]).nearest(np.ones(2, dtype=bool), 3)

@@ -1,4 +1,4 @@
-"""The signals of a response or a sentence: numbers that fall when support is missing."""
+"""The signals of a response or a sentence; lower values mean less support."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ _MOST_STRETCHES = 3.0
 
 
 class Signals(NamedTuple):
-    """The signals of a stretch of a response; NaN where it has nothing of the kind. More is better supported.
+    """Signals of a part of a response; higher means better supported, NaN means not applicable.
 
-    Each of the first five is the mean over the weakest stretch of so many words in a row, or over all words
-    where there are fewer. A long answer with one invented sentence has a weak stretch, and a good mean. What
-    a passage has is what it has at a place that backs the sentence (`token_support.TokenSupport`).
+    The first five are means over the weakest run of words, because one invented sentence changes the mean of
+    a long answer little. Passages count only where they match the sentence (`token_support.TokenSupport`).
     """
 
     known: float
@@ -66,7 +65,7 @@ MEASURED = Signals._fields[:-1]
 def signals_of(
     analysis: ResponseAnalysis, similarity: PassageSimilarity, number: int | None = None
 ) -> Signals:
-    """The signals of a whole response, or of one of its sentences, by its number.
+    """Compute the signals of a whole response, or of the sentence with this number.
 
     >>> from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
@@ -119,7 +118,7 @@ def _unsupported(sentences: Iterable[Sentence], kinds: frozenset[FactKind]) -> f
 
 
 def counted(facts: int) -> float:
-    """The signal of so many facts that fail: each further one says half as much as the one before.
+    """Return the signal of failed facts: each further one counts half as much as the one before.
 
     >>> counted(0), counted(1), counted(2)
     (0.0, -1.0, -1.5)

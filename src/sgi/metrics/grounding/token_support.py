@@ -1,4 +1,4 @@
-"""Which words of a response its passages support, in the windows that match its sentences."""
+"""Finds the words of a response that its passages support."""
 
 from __future__ import annotations
 
@@ -63,14 +63,7 @@ class TokenSupport:
         on: PassageIndex,
         claims: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """Match a response with its passages.
-
-        Args:
-            response_words: the response.
-            sentences: the words of each of its sentences.
-            on: the passages.
-            claims: the words to look for, shape (n,); None for all.
-        """
+        """Match the words of a response (or only those in ``claims``) with its passages."""
         claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
         sought = _SoughtWords.of(response_words, sentences, claims, on)
         places, has = sought.coverage.choose(sought.words)
@@ -93,7 +86,7 @@ class TokenSupport:
         return cls(response_words, tuple(places), in_passages, paired, run, sought)
 
     def nearest(self, number: int) -> tuple[int, ...]:
-        """All passages, first those with a window that has the most words of a sentence."""
+        """Return all passages, ordered by how many words of a sentence their best window has."""
         return self._sought.coverage.nearest(self._sought.words[number], self._sought.passages)
 
 
@@ -130,7 +123,7 @@ class _SoughtWords(NamedTuple):
 
 
 def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
-    """The stems in and around some windows."""
+    """Return the stems in and around windows."""
     return set().union(
         *(
             on.passages[place.passage].stems[max(0, place.start - _AROUND) : place.start + WIDTH + _AROUND]
@@ -182,9 +175,7 @@ def _covering(
 
 
 def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
-    """The least mean of ``size`` consecutive values, or of all where there are fewer; NaN of none.
-
-    One invented sentence changes the mean of a long response little, but its weakest part much.
+    """Return the least mean of ``size`` consecutive values, or of all if there are fewer; NaN if none.
 
     >>> worst_window(np.array([1.0, 0.0, 0.0, 1.0, 1.0]), 3), worst_window(np.array([1.0, 0.5]), 9)
     (0.3333333333333333, 0.75)
