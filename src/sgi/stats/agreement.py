@@ -71,21 +71,11 @@ def cohen_kappa(
     Distances use the values themselves. For categories numbered 0, 1, 2 … this is the weighted κ; for
     measurements, the quadratic κ is Lin's concordance correlation coefficient.
 
-    The interval is a jackknife over clusters and needs at least five.
-
-    Args:
-        first: finite ratings, shape (n,).
-        second: finite ratings of the same rows, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        weights: cost of a disagreement.
-        level: confidence level, in (0, 1).
-        seed: random seed; more than 400 clusters are merged into 400 random groups.
+    The interval is a jackknife over clusters and needs at least five. More than 400 clusters are
+    merged into 400 random groups.
 
     Returns:
         A value in [−1, 1]; None for fewer than two rows, or if all ratings are equal.
-
-    Raises:
-        ValueError: values are not finite, lengths differ, or the level is out of range.
 
     Source: Cohen (1960), Educ. Psychol. Meas. 20; Cohen (1968), Psychol. Bull. 70 (weights); Lin (1989),
     Biometrics 45.
@@ -115,21 +105,11 @@ def krippendorff_alpha(
     (``nominal``), the squared distance of their mid-ranks among those N (``ordinal``), or ``(x − y)²``
     (``interval``). Unlike κ, it penalises raters who use the scale differently.
 
-    The interval is a jackknife over clusters and needs at least five.
-
-    Args:
-        first: finite ratings, shape (n,).
-        second: finite ratings of the same rows, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        scale: measurement scale of the ratings.
-        level: confidence level, in (0, 1).
-        seed: random seed; more than 400 clusters are merged into 400 random groups.
+    The interval is a jackknife over clusters and needs at least five. More than 400 clusters are
+    merged into 400 random groups.
 
     Returns:
         A value of at most 1; None for fewer than two rows, or if all ratings are equal.
-
-    Raises:
-        ValueError: values are not finite, lengths differ, or the level is out of range.
 
     Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
 
@@ -322,10 +302,7 @@ def random_groups(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
 def fisher_interval(value: float, half: float, level: float) -> Interval | str:
     """Interval of a correlation on Fisher's z scale, or the reason why there is none.
 
-    Args:
-        value: the correlation, in [−1, 1].
-        half: half-width on the original scale.
-        level: in (0, 1).
+    ``half`` is the half-width on the original scale.
 
     >>> result = fisher_interval(0.5, 0.2, 0.95)
     >>> round(result.low, 3), round(result.high, 3)

@@ -57,19 +57,10 @@ def auroc_difference(
 
     Measured type I error: see ``docs/results/ranking-intervals.md``.
 
-    Args:
-        scores: higher = more likely positive, shape (n,); rows where either score is NaN are left out.
-        others: the other score, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: confidence level, in (0, 1).
+    Rows without one of the scores (NaN) are omitted.
 
     Returns:
-        None where a class is absent. The difference has no interval where the rarer class occurs in fewer
-        than five clusters.
-
-    Raises:
-        ValueError: a label is neither true nor false, lengths differ, or the level is out of range.
+        None if a class is absent. There is no interval if the rarer class occurs in fewer than five clusters.
 
     Source: Zou and Donner (2008), Statistics in Medicine 27 (combining the ends); DeLong, DeLong and
     Clarke-Pearson (1988), Biometrics 44 (covariance); Obuchowski (1997), Biometrics 53 (clusters).

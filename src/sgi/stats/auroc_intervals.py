@@ -55,19 +55,9 @@ def auroc_interval(
 
     Measured coverage: see ``docs/results/ranking-intervals.md``.
 
-    Args:
-        scores: higher = more likely positive, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: confidence level, in (0, 1).
-
     Returns:
         An interval within [0, 1], or the reason why there is none: a class is absent, or the rarer class
         occurs in fewer than five clusters.
-
-    Raises:
-        ValueError: a score is NaN, a label is neither true nor false, lengths differ, or the level is out of
-            range.
 
     Source: Newcombe (2006), Statistics in Medicine 25 (score interval, V); DeLong, DeLong and Clarke-Pearson
     (1988), Biometrics 44; Obuchowski (1997), Biometrics 53 (clusters); the weight w is new.
@@ -89,12 +79,7 @@ def area_interval(
 ) -> Interval | NoInterval:
     """The interval of `auroc_interval` for pairs of rows within the same stratum.
 
-    Args:
-        scores: shape (n,); not NaN.
-        truth: shape (n,).
-        codes: the cluster of each row, shape (n,).
-        strata: the stratum of each row, counted from 0, shape (n,); each stratum holds both classes.
-        level: in (0, 1).
+    All arrays have shape (n,). Strata are counted from 0; each contains both classes.
     """
     reason = too_few_groups(codes, truth)
     if reason:
@@ -120,11 +105,7 @@ def row_influence(scores: Floats, truth: NDArray[np.bool_], strata: Codes) -> tu
 
     The influence of a positive row in stratum s is (wins − A·n_s) / Σ_s m_s·n_s: its wins over the n_s
     negative rows of the stratum, ties counting half, minus those expected at A. Negative rows likewise.
-
-    Args:
-        scores: shape (n,); not NaN.
-        truth: shape (n,); both classes in each stratum.
-        strata: counted from 0, shape (n,).
+    Strata are counted from 0; each contains both classes.
 
     >>> scores, truth = np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True])
     >>> area, influence = row_influence(scores, truth, np.zeros(4, dtype=np.int64))

@@ -20,16 +20,10 @@ def bootstrap_values(
     draws: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Values of a statistic over bootstrap resamples of clusters.
+    """Values of a statistic over bootstrap resamples of clusters, shape (draws,); NaN if undefined.
 
-    Args:
-        statistic: function of the row weights, shape (n,); returns None if it is undefined.
-        codes: cluster index of each row, from 0, shape (n,).
-        draws: number of resamples.
-        seed: random seed; the same clusters and seed give the same resamples.
-
-    Returns:
-        Shape (draws,), NaN where the statistic is undefined.
+    ``statistic`` is a function of the row weights, shape (n,), and returns None if undefined. ``codes`` are
+    the cluster indices from 0. The same clusters and seed give the same resamples.
 
     Source: Efron (1979), Ann. Stat. 7.
 
@@ -59,15 +53,9 @@ def has_spread(values: NDArray[np.float64]) -> bool:
 
 
 def interval_of_resamples(values: NDArray[np.float64], level: float, lack: str) -> Interval | None:
-    """Percentile interval of resampled values; its method states how many resamples were dropped.
+    """Percentile interval of resampled values; None if all are NaN.
 
-    Args:
-        values: one per resample, NaN if undefined, shape (draws,).
-        level: confidence level, in (0, 1).
-        lack: reason for an undefined value.
-
-    Returns:
-        None if every value is NaN.
+    The method states how many resamples were dropped, with the reason ``lack``.
 
     >>> interval_of_resamples(np.array([0.2, np.nan, 0.4]), 0.95, "one class only").method
     'bootstrap, 1 of 3 draws had one class only'
@@ -83,16 +71,7 @@ def interval_of_resamples(values: NDArray[np.float64], level: float, lack: str) 
 def shuffled_labels(
     truth: NDArray[np.bool_], codes: NDArray[np.int64], draws: int, seed: int
 ) -> Iterator[NDArray[np.bool_]]:
-    """Random permutations of labels: between clusters of equal size, and within each cluster.
-
-    Args:
-        truth: labels, shape (n,).
-        codes: cluster index of each row, from 0, shape (n,).
-        draws: number of permutations.
-        seed: random seed.
-
-    Yields:
-        Permuted labels, shape (n,).
+    """Yield random permutations of labels: between clusters of equal size, and within each cluster.
 
     >>> pairs = shuffled_labels(np.array([True, True, False, False]), np.array([0, 0, 1, 1]), 50, seed=0)
     >>> sorted({tuple(labels.tolist()) for labels in pairs})

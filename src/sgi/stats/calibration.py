@@ -63,10 +63,6 @@ def reliability(
         bins: number of bins, at least 1.
         binning: ``width`` or ``mass``.
 
-    Raises:
-        ValueError: a probability is NaN or outside [0, 1], a label is not boolean, lengths differ, there are
-            no rows, or ``bins`` or ``binning`` is invalid.
-
     Source: DeGroot and Fienberg (1983), The Statistician 32; the treatment of ties is new.
 
     >>> reliability([0.1, 0.1, 0.8, 0.9], [0, 1, 1, 1], bins=2).frequency
@@ -90,19 +86,10 @@ def reliability(
 def expected_calibration_error(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> float:
-    """Expected calibration error, in [0, 1]; 0 is best.
+    """Expected calibration error, in [0, 1]; 0 is best. Arguments are those of `reliability`.
 
     ECE = Σ_b (n_b/n)·|share true in b − mean probability in b|. It depends on the bins. A constant forecast
     of the base rate has an ECE of 0, so report a Brier score beside it.
-
-    Args:
-        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
-        labels: true or false (or 1 and 0), shape (n,).
-        bins: number of bins, at least 1.
-        binning: ``width`` or ``mass``; see `reliability`.
-
-    Raises:
-        ValueError: as for `reliability`.
 
     Source: Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML.
 
@@ -130,17 +117,10 @@ class Brier:
 
 
 def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
-    """Brier score and its decomposition over the distinct probabilities (no binning).
+    """Brier score and its decomposition over the distinct probabilities (no binning), each in [0, 1].
 
     If every row has a distinct probability, ``reliability`` equals the score. The decomposition is
     informative only for few distinct probabilities, such as those of an isotonic map.
-
-    Args:
-        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
-        labels: true or false (or 1 and 0), shape (n,).
-
-    Raises:
-        ValueError: as for `reliability`.
 
     Source: Brier (1950); Murphy (1973), J. Appl. Meteorol. 12.
 
@@ -167,24 +147,15 @@ def out_of_fold_probabilities(
     folds: int | Sequence[NDArray[np.int64]] = 5,
     seed: int = 0,
 ) -> Floats:
-    """Cross-validated probability of each row, from a map fitted without its cluster.
+    """Cross-validated probability of each row, from a map fitted without its cluster, shape (n,).
 
     Clusters are assigned to folds with similar base rates. There are at most as many folds as clusters that
-    contain the rarer class.
-
-    Args:
-        scores: finite, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,); each class in at least two clusters.
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        method: ``platt``, ``isotonic``, or ``base rate`` (share of true rows in the other folds).
-        folds: maximum number of folds, at least 2; or the row numbers of each, from `grouped_folds`.
-        seed: random seed of the fold assignment.
-
-    Returns:
-        Probabilities in [0, 1], shape (n,).
+    contain the rarer class. ``method`` is ``platt``, ``isotonic``, or ``base rate`` (share of true rows in
+    the other folds). ``folds`` is the maximum number of folds, at least 2, or the row numbers of each, from
+    `grouped_folds`.
 
     Raises:
-        ValueError: as for `fit_platt`, or a class occurs in only one cluster.
+        ValueError: a class occurs in only one cluster.
 
     Source: Stone (1974), J. R. Stat. Soc. B 36 (cross-validation).
 
@@ -205,13 +176,7 @@ def out_of_fold_probabilities(
 def grouped_folds(
     labels: ArrayLike, clusters: ArrayLike | None = None, *, folds: int = 5, seed: int = 0
 ) -> tuple[NDArray[np.int64], ...]:
-    """Assign whole clusters to folds, with classes spread as evenly as possible.
-
-    Args:
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value stay together, shape (n,); None if all rows are independent.
-        folds: maximum number of folds, at least 2.
-        seed: random seed of the assignment.
+    """Assign whole clusters to at most ``folds`` folds, with classes spread as evenly as possible.
 
     Returns:
         Row numbers of each fold, ascending; the rows outside a fold contain both classes.
@@ -237,8 +202,8 @@ def grouped_folds(
 def _assign_folds(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Fold of each cluster, given its rows per class, shape (clusters, 2).
 
-    Sorted clusters are assigned back and forth over the folds. Clusters with the rarer class come first, the
-    others start from the other end, so no fold contains all clusters of a class.
+    Clusters with the rarer class are assigned first, the others from the other end, so no fold contains all
+    clusters of a class.
     """
     rarer = int((held[:, 1] > 0).sum() < (held[:, 0] > 0).sum())
     shuffled = rng.permutation(len(held))

@@ -33,12 +33,6 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
         grounded: finite scores of grounded rows, higher = better, one per question, shape (n,).
         rate: maximum share of grounded rows to flag, in (0, 1).
 
-    Returns:
-        One of the scores, or −∞.
-
-    Raises:
-        ValueError: a score is not finite, or the rate lies outside (0, 1).
-
     Source: Vovk, Gammerman and Shafer (2005); Lei et al. (2018), J. Am. Stat. Assoc. 113.
 
     >>> conformal_threshold(range(1, 20), 0.05), conformal_threshold(range(1, 19), 0.05)
@@ -52,18 +46,9 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
 def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
     """Threshold such that clearing scores above it gives P(cleared | ungrounded) ≤ rate.
 
-    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores, or ∞ if rate < 1/(n + 1), the mirror
-    image of `conformal_threshold` with the same guarantee. A score equal to it is not cleared.
-
-    Args:
-        ungrounded: finite scores of ungrounded rows, higher = better, one per question, shape (n,).
-        rate: maximum share of ungrounded rows to clear, in (0, 1).
-
-    Returns:
-        One of the scores, or ∞.
-
-    Raises:
-        ValueError: a score is not finite, or the rate lies outside (0, 1).
+    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores (one per question), or ∞ if
+    rate < 1/(n + 1): the mirror image of `conformal_threshold`, with the same guarantee. A score equal to it
+    is not cleared.
 
     Source: Angelopoulos et al. (2024), ICLR (conformal risk control, of which this is the case of a miss).
 
@@ -74,17 +59,10 @@ def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
 
 
 def one_row_per_cluster(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
-    """Sample one row of each cluster, independently of scores.
+    """Sample one row of each cluster, independently of scores; returns row numbers, ascending.
 
     Conformal thresholds need exchangeable rows. Answers to one question are similar, so a threshold over all
     answers can flag far more than the given rate for new questions. One row per question is exchangeable.
-
-    Args:
-        clusters: rows with the same value are dependent, integers or texts, shape (n,).
-        seed: random seed.
-
-    Returns:
-        Row numbers, ascending, one per cluster.
 
     Source: Dunn, Wasserman and Ramdas (2023), J. Am. Stat. Assoc. 118 (subsampling one of each group).
 
@@ -134,9 +112,6 @@ def length_thresholds(
         rate: maximum share of grounded rows to flag, in (0, 1).
         bins: maximum number of strata, at least 1.
         min_rows: minimum number of rows per stratum.
-
-    Raises:
-        ValueError: as for `conformal_threshold`, lengths differ, or ``bins`` is below 1.
 
     Source: Vovk (2012), ACML (Mondrian conformal predictors).
 

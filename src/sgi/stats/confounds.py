@@ -77,23 +77,10 @@ def baseline(
     *,
     direction: Literal["higher", "lower", "either"] = "higher",
 ) -> Baseline | None:
-    """AUROC of one column alone.
+    """AUROC of one column alone; None if a class is absent.
 
-    Args:
-        name: name of the column.
-        values: shape (n,); rows with NaN are omitted.
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,).
-        direction: values ranked as true. ``either`` takes the better direction on these rows, so its AUROC is
-            at least 0.5 and optimistic on few rows.
-
-    Returns:
-        None if a class is absent.
-
-    Raises:
-        ValueError: as for `ranking`, or the direction is invalid.
-
-    Source: AUROC as in `auroc`; the choice of baselines is new.
+    Rows with NaN are omitted. The direction ``either`` takes the better direction on these rows, so its AUROC
+    is at least 0.5 and optimistic for few rows.
 
     >>> result = baseline("copied", [0.9, 0.2, 0.4, 0.1], [0, 1, 0, 1], direction="either")
     >>> result.direction, result.ranking.auroc
@@ -120,23 +107,15 @@ def trivial_baselines(
     overlaps: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """AUROC of length and of overlap alone; a detector should exceed both.
+    """AUROC of length and of overlap alone, as far as given; a detector should exceed both.
 
-    Length takes the better direction on these rows; for overlap, higher = true.
+    Length takes the better direction on these rows; for overlap, higher = true. Rows with NaN are omitted.
 
     Args:
         labels: true or false (or 1 and 0), shape (n,).
-        lengths: lengths of the responses, shape (n,); rows with NaN are omitted.
-        overlaps: share of the response found in its contexts, shape (n,); rows with NaN are omitted.
+        lengths: lengths of the responses, shape (n,).
+        overlaps: share of the response found in its contexts, shape (n,).
         clusters: rows with the same value are dependent, shape (n,).
-
-    Returns:
-        The given baselines with both classes present, length first.
-
-    Raises:
-        ValueError: as for `ranking`.
-
-    Source: AUROC as in `auroc`; the choice of baselines is new.
 
     >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> result.name, result.direction, result.ranking.auroc
@@ -164,22 +143,12 @@ def stratified_auroc(
 
     .. math:: \frac{\sum_s m_s n_s\,\mathrm{AUROC}_s}{\sum_s m_s n_s}
 
-    with m positive and n negative rows in stratum s. A variable that is constant within each stratum, such as
-    the stratum itself, adds nothing to it. The interval is the score interval of `auroc_interval` over these
-    pairs; a cluster may span several strata.
-
-    Args:
-        scores: higher = more likely positive, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        strata: variable to condition on, numbers or names, shape (n,); not NaN.
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: confidence level, in (0, 1).
+    with m positive and n negative rows in stratum s. A variable that is constant within each stratum adds
+    nothing to it. The interval is the score interval of `auroc_interval` over these pairs; a cluster may span
+    several strata. ``strata`` are numbers or names, shape (n,).
 
     Returns:
         None if no stratum has both classes.
-
-    Raises:
-        ValueError: as for `auroc_interval`, or a stratum is NaN.
 
     Source: Janes and Pepe (2009), Biometrika 96 (covariate-adjusted ROC curve), here with weights of pairs.
 
@@ -212,21 +181,17 @@ def matched_rows(
     """Rows in which each value occurs equally often with either label (exact or coarsened matching).
 
     For each distinct value, or bin [k·width, (k + 1)·width), keeps all rows of the rarer class and as many
-    random rows of the other. An exactly matched value then has AUROC 0.5. The values and labels of the result
-    do not depend on the order of the rows.
+    random rows of the other. An exactly matched value then has AUROC 0.5. Rows with NaN are omitted. The
+    values and labels of the result do not depend on the order of the rows.
 
     Args:
-        values: variable to match, such as the response length, shape (n,); rows with NaN are omitted.
+        values: variable to match, such as the response length, shape (n,).
         labels: true or false (or 1 and 0), shape (n,).
         width: bin width; 0 matches equal values only.
         seed: random seed.
 
     Returns:
         Row numbers, ascending; empty if no value occurs with both labels.
-
-    Raises:
-        ValueError: a label is not boolean, lengths differ, or ``width`` is negative, not finite or too
-            narrow.
 
     Source: exact and coarsened exact matching, Iacus, King and Porro (2012), Political Analysis 20.
 
@@ -255,27 +220,13 @@ def permutation_control(
     draws: int = 200,
     seed: int = 0,
 ) -> PermutationControl | None:
-    r"""Permutation test of AUROC.
+    r"""Permutation test of AUROC; None if a class is absent.
 
     .. math:: p = \frac{1 + \#\{|A^* - ½| \ge |A - ½|\}}{1 + B}
 
-    Labels are exchanged between clusters of the same size, and permuted within each cluster. A permutation of
-    single rows would be wrong for clustered labels: too wide with one true and one false answer per question,
-    and too narrow with one label per cluster. A cluster of unique size is only permuted within, which keeps
+    Labels are exchanged between clusters of the same size, and permuted within each cluster. Permuting single
+    rows would be wrong for clustered labels. A cluster of unique size is only permuted within, which keeps
     the test valid and costs some power.
-
-    Args:
-        scores: higher = more likely true, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        draws: number of permutations, B.
-        seed: random seed.
-
-    Returns:
-        None if a class is absent.
-
-    Raises:
-        ValueError: as for `auroc`, or draws are below 1.
 
     Source: Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations); Winkler et
     al. (2015), NeuroImage 123 (exchangeable blocks of one size).

@@ -40,20 +40,12 @@ def correlation(
     r_(g) is the coefficient without cluster g; t has the effective number of clusters minus one degrees of
     freedom. Unlike κ, a correlation ignores a constant shift or another unit of one rater.
 
-    Args:
-        first: finite values, shape (n,).
-        second: finite values of the same rows, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        kind: ``pearson`` (values) or ``spearman`` (ranks).
-        level: in (0, 1).
-        seed: random seed; more than 400 clusters are merged into 400 random groups.
+    More than 400 clusters are merged into 400 random groups. ``kind`` is ``pearson`` (values) or ``spearman``
+    (ranks).
 
     Returns:
         A value in [−1, 1], None if a column is constant. There is no interval with fewer than five clusters
         or if the coefficient is −1 or 1.
-
-    Raises:
-        ValueError: values are not finite, lengths differ, or the level is out of range.
 
     Source: Fisher (1921), Metron 1; Tukey (1958), Ann. Math. Stat. 29 (jackknife).
 

@@ -18,18 +18,10 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
     .. math:: d = (\bar x_1 - \bar x_2) / s, \qquad
               s^2 = \frac{(n_1 - 1)\,s_1^2 + (n_2 - 1)\,s_2^2}{n_1 + n_2 - 2}
 
-    with variances of divisor n − 1. By convention 0.2 is small, 0.5 medium, 0.8 large.
-
-    Args:
-        first: finite values of one group, shape (n₁,).
-        second: finite values of the other group, shape (n₂,).
+    By convention 0.2 is small, 0.5 medium, 0.8 large. The groups have shapes (n₁,) and (n₂,).
 
     Returns:
-        Any number, above 0 where the first group's mean is higher; None where a group is empty or neither
-        group varies.
-
-    Raises:
-        ValueError: values are not finite or not one column.
+        Above 0 if the first mean is higher; None if a group is empty or neither varies.
 
     Source: Cohen (1988), Statistical Power Analysis, 2nd edition, 2.5.
 
@@ -47,23 +39,16 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""The two-sided p of Welch's test that two groups have the same mean, with unequal variances.
+    r"""Two-sided p-value of Welch's test that two groups have the same mean, with unequal variances.
 
     .. math:: t = \frac{\bar x_1 - \bar x_2}{\sqrt{e_1 + e_2}}, \qquad
               \nu = \frac{(e_1 + e_2)^2}{e_1^2 / (n_1 - 1) + e_2^2 / (n_2 - 1)}, \qquad e_k = s_k^2 / n_k
 
     The test assumes independent rows. Answers to the same question are dependent, which makes p too small.
 
-    Args:
-        first: finite values of one group, shape (n₁,).
-        second: finite values of the other group, shape (n₂,).
-
     Returns:
-        A value in [0, 1], 0 where it is too small for a float; None where a group has fewer than two values,
-        or neither group varies.
-
-    Raises:
-        ValueError: values are not finite or not one column.
+        A value in [0, 1], 0 if too small for a float; None if a group has fewer than two values or neither
+        varies.
 
     Source: Welch (1947), Biometrika 34.
 
@@ -91,15 +76,8 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
     .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}
               {\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
 
-    Args:
-        first: finite, shape (n,).
-        second: finite, shape (n,), row for row.
-
     Returns:
-        A value in [−1, 1]; None where a column does not vary, or has fewer than two rows.
-
-    Raises:
-        ValueError: values are not finite or not one column, or lengths differ.
+        A value in [−1, 1]; None if a column is constant or has fewer than two rows.
 
     Source: Pearson (1895), Proc. R. Soc. 58.
 
@@ -119,15 +97,10 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
 def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
     """Spearman's correlation: `pearson` of the ranks, with the mean rank for tied values.
 
-    Args:
-        first: shape (n,); infinities have a rank, NaN has none.
-        second: shape (n,), row for row.
+    Infinities have a rank.
 
     Returns:
-        A value in [−1, 1]; None where a column does not vary, or has fewer than two rows.
-
-    Raises:
-        ValueError: a value is NaN, values are not one column, or lengths differ.
+        A value in [−1, 1]; None if a column is constant or has fewer than two rows.
 
     Source: Spearman (1904), Am. J. Psychol. 15.
 
@@ -138,13 +111,7 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """Rank of each value, from 1 (least) upwards; tied values get their mean rank.
-
-    Args:
-        values: shape (n,); infinities have a rank, NaN has none.
-
-    Raises:
-        ValueError: a value is NaN, or values are not one column.
+    """Rank of each value, from 1 (least) upwards; tied values get their mean rank. Infinities have a rank.
 
     >>> ranks([0.5, 0.1, 0.5]).tolist()
     [2.5, 1.0, 2.5]

@@ -17,7 +17,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """Confidence interval.
+    """Confidence interval from ``low`` to ``high``.
 
     Attributes:
         low: lower end.
@@ -34,11 +34,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class NoInterval:
-    """Stands for an interval that cannot be computed with the right coverage.
-
-    Attributes:
-        reason: why there is no interval.
-    """
+    """Reason why an interval cannot be computed with the right coverage."""
 
     reason: str
 
@@ -54,12 +50,7 @@ def interval_or_none(made: Interval | NoInterval) -> Interval | None:
 
 @dataclass(frozen=True)
 class ValueRange:
-    """Range of possible values of a metric.
-
-    Attributes:
-        low: lower end; −∞ if unbounded.
-        high: upper end; ∞ if unbounded.
-    """
+    """Range of possible values of a metric; −∞ or ∞ if unbounded."""
 
     low: float
     high: float
@@ -116,16 +107,10 @@ def unseen_share(count: int, level: float = 0.95) -> float:
 
 
 def unseen_values_interval(value: float, count: int, scale: ValueRange, level: float) -> Interval:
-    """Interval of a mean where all clusters have the same value.
+    """Interval of a mean of ``count`` clusters with the same value.
 
     A share of up to `unseen_share` of the population can be absent from the sample, at either end of the
-    range. The interval therefore extends by that share towards each end.
-
-    Args:
-        value: value of all clusters.
-        count: number of clusters.
-        scale: range of values, with two finite ends.
-        level: in (0, 1).
+    finite range ``scale``. The interval therefore extends by that share towards each end.
 
     >>> unseen_values_interval(0.75, 5, ValueRange(0.0, 1.0), 0.95).low.__round__(4)
     0.3586
@@ -136,16 +121,7 @@ def unseen_values_interval(value: float, count: int, scale: ValueRange, level: f
 
 
 def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:
-    """Wilson's score interval of a share, see `wilson_ends`.
-
-    Args:
-        successes: number of successes, in [0, n].
-        n: number of observations, at least 1.
-        level: confidence level, in (0, 1).
-        method: name of the method in the result.
-
-    Returns:
-        An interval within [0, 1].
+    """Wilson's score interval of a share, with ``method`` as its name; see `wilson_ends`.
 
     Raises:
         ValueError: n is below 1, or successes lie outside [0, n].
@@ -163,10 +139,7 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: st
 def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
     """Ends of Wilson's score interval of a share: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
 
-    Args:
-        share: p, in [0, 1].
-        n: sample size, not necessarily whole.
-        quantile: z, or t.
+    n need not be whole; the quantile is z or t.
 
     Source: Wilson (1927), J. Am. Stat. Assoc. 22.
 
@@ -199,10 +172,6 @@ def student_quantile(level: float, freedom: float) -> float:
     z + Σ_k g_k(z)/ν^k over the first four terms of the Cornish–Fisher series. At a level of 95 % it is 0.12 %
     too low for ν = 3, 0.01 % for ν = 5 and less beyond; below 3 it is rough, and ν below 1 counts as 1.
 
-    Args:
-        level: in (0, 1).
-        freedom: ν, not necessarily whole.
-
     Source: Abramowitz and Stegun (1964), 26.7.5.
 
     >>> round(student_quantile(0.95, 11), 4)
@@ -232,9 +201,7 @@ def effective_clusters(sizes: NDArray[np.number]) -> float:
 def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
     """Clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
 
-    Args:
-        sums: S_c, the sum of each cluster's values, shape (G,), G at least 2.
-        sizes: n_c, shape (G,).
+    S_c is the sum and n_c the size of each cluster, shape (G,), G ≥ 2.
 
     Source: Miller (2024), arXiv:2411.00640, with the usual correction for few clusters.
 

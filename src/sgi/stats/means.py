@@ -65,16 +65,13 @@ def mean_interval(
 
     Args:
         values: finite values, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        clusters: rows with the same value are dependent, shape (n,).
         low: least possible value; None if unbounded.
         high: greatest possible value; None if unbounded.
         level: in (0, 1).
 
     Returns:
         The interval, or the reason why there is none.
-
-    Raises:
-        ValueError: values are not finite or not one column, lengths differ, or the scale or level is invalid.
 
     Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927), J. Am. Stat. Assoc. 22;
     Korn and Graubard (1998), Survey Methodology 24 (shares in clusters).
@@ -109,13 +106,7 @@ def mean_interval(
 
 
 def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | NoInterval:
-    """Interval of a mean from the sums and sizes of clusters; see `mean_interval`.
-
-    Args:
-        sums: the sum of each cluster's values, shape (G,).
-        sizes: rows of each cluster, at least 1, shape (G,).
-        scale: possible values.
-        level: in (0, 1).
+    """Interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`.
 
     >>> clustered_interval(np.arange(8.0), np.ones(8), ValueRange.of(0, 10), 0.95).method
     'skew-corrected t'

@@ -92,7 +92,7 @@ def paired_differences(
     Args:
         first: one column per metric, NaN for a missing value, shape (n, m) or (n,).
         second: the same rows and metrics of the other system.
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        clusters: rows with the same value are dependent, shape (n,).
         ranges: width of each metric's scale, shape (m,); None for an unbounded metric.
         level: confidence level, in (0, 1).
         draws: number of sign flips, B.
@@ -100,9 +100,6 @@ def paired_differences(
 
     Returns:
         One per column; pairs with NaN on either side are omitted.
-
-    Raises:
-        ValueError: shapes differ, a value is infinite, or ranges, level or draws are invalid.
 
     Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Phipson and Smyth
     (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations).
@@ -281,13 +278,6 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     The test assumes independent pairs. For rows that share a question p is too small: use
     `paired_differences`.
 
-    Args:
-        first: 0 or 1, shape (n,).
-        second: 0 or 1, shape (n,).
-
-    Raises:
-        ValueError: lengths differ, or a value is neither 0 nor 1.
-
     Source: McNemar (1947), Psychometrika 12.
 
     >>> result = mcnemar([1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 1])
@@ -310,15 +300,6 @@ def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
 
     The k-th smallest of m becomes max over j ≤ k of min(1, (m − j + 1)·p_(j)). None stays None and is not
     counted.
-
-    Args:
-        p: p-values in [0, 1], or None.
-
-    Returns:
-        Adjusted p-values, in the same order.
-
-    Raises:
-        ValueError: a p-value is outside [0, 1].
 
     Source: Holm (1979), Scand. J. Stat. 6.
 

@@ -80,16 +80,12 @@ def prediction_powered_mean(
     Args:
         labels: NaN where a row has none, shape (n + N,).
         scores: finite, on any scale, shape (n + N,).
-        clusters: rows with the same value are dependent, shape (n + N,); None if all rows are independent.
+        clusters: rows with the same value are dependent, shape (n + N,).
         bounds: least and greatest possible label, if known; value and interval stay within.
         level: of the interval, in (0, 1).
 
     Returns:
         None with fewer than two labelled rows.
-
-    Raises:
-        ValueError: lengths differ, a score or label is not finite (a label may be NaN), a label is out of
-            bounds, or the level is invalid.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
@@ -138,16 +134,8 @@ def slice_difference(
     z = (f̄_L − f̄_U)/SE with clustered SE. A random sample exceeds ±2.58 in 1 % of cases; beyond that, the
     labelled rows are probably not a random sample.
 
-    Args:
-        scores: finite, shape (n,).
-        labelled: boolean mask of labelled rows, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-
     Returns:
         None if either side has fewer than five clusters, or the scores have no spread.
-
-    Raises:
-        ValueError: lengths differ, or a score is not finite.
 
     Source: Welch (1947), Biometrika 34, with the clustered errors of Miller (2024), arXiv:2411.00640.
 

@@ -51,7 +51,7 @@ class PlattMap:
     intercept: float
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Probability of true for each score; see `ProbabilityMap`."""
         with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
@@ -62,11 +62,7 @@ class PlattMap:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read a map written by `to_dict`.
-
-        Raises:
-            ValueError: a number is absent or not finite.
-        """
+        """Read a map written by `to_dict`; raises ValueError if a number is absent or not finite."""
         slope, intercept = _finite([values.get("slope"), values.get("intercept")])
         return cls(slope, intercept)
 
@@ -94,7 +90,7 @@ class IsotonicMap:
             raise ValueError("A probability is outside [0, 1].")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Probability of true for each score; see `ProbabilityMap`."""
         column = np.asarray(scores, dtype=np.float64)
         result = np.interp(column, self.scores, self.probabilities)
         return np.where(np.isnan(column), np.nan, result)  # np.interp maps NaN to the value of a single point
@@ -109,11 +105,7 @@ class IsotonicMap:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read a map written by `to_dict`.
-
-        Raises:
-            ValueError: the values are invalid.
-        """
+        """Read a map written by `to_dict`; raises ValueError if the values are invalid."""
         return cls(_finite(values.get("scores")), _finite(values.get("probabilities")))
 
 
@@ -140,13 +132,8 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
     separable classes without a penalty. The fit uses standardised scores and Newton's method with
     backtracking. Constant scores give slope 0 and the mean of the targets.
 
-    Args:
-        scores: finite, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,), both classes present.
-
     Raises:
-        ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
-            absent.
+        ValueError: a class is absent.
 
     Source: Platt (1999), Advances in Large Margin Classifiers; Lin, Lin and Weng (2007), Machine Learning 68.
 
@@ -207,13 +194,6 @@ def fit_isotonic(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
 
     It assumes only that a higher score is never less probable. It needs more rows than `fit_platt`: some
     hundreds. Where the classes are separable it gives 0 and 1.
-
-    Args:
-        scores: finite, higher = more likely true, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,), both classes present.
-
-    Raises:
-        ValueError: as for `fit_platt`.
 
     Source: Zadrozny and Elkan (2002), KDD; Barlow et al. (1972). The result has the bits of scikit-learn's.
 
@@ -276,13 +256,6 @@ def _pool_adjacent_violators(means: list[float], weights: list[float]) -> tuple[
 def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
     """Constant map: the share of true rows, the baseline for other maps.
 
-    Args:
-        scores: finite, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,), both classes present.
-
-    Raises:
-        ValueError: as for `fit_platt`.
-
     >>> fit_base_rate([1, 2, 3, 4], [0, 0, 0, 1]).probability([-9, 9]).tolist()
     [0.25, 0.25]
     """
@@ -292,9 +265,6 @@ def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
 
 def boolean_labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Check labels and convert them to booleans.
-
-    Raises:
-        ValueError: a label is not boolean, or the shape differs.
 
     >>> boolean_labels([1, 0], (2,)).tolist()
     [True, False]
@@ -309,10 +279,6 @@ def boolean_labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool
 
 def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     """Check scores and labels: finite, and both classes present.
-
-    Raises:
-        ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
-            absent.
 
     >>> labelled_scores([0.1, 0.7], [0, 1])[1].tolist()
     [False, True]

@@ -64,13 +64,6 @@ class TieGroups:
 def scores_and_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Check scores and labels and convert them to arrays.
 
-    Args:
-        scores: shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-
-    Raises:
-        ValueError: a score is NaN, a label is not boolean, or lengths differ.
-
     >>> scores_and_labels([0.1, 0.4], [0, 1])
     (array([0.1, 0.4]), array([False,  True]))
     """
@@ -95,14 +88,7 @@ def values_and_labels(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
 
 
 def row_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Check row weights; 1 by default.
-
-    Args:
-        weights: finite and not negative, shape (n,); 0 omits a row.
-        n: number of rows.
-
-    Raises:
-        ValueError: a weight is negative or not finite, or lengths differ.
+    """Check row weights, finite and not negative; 1 by default, 0 omits a row.
 
     >>> row_weights(None, 2).tolist(), row_weights([3, 0], 2).tolist()
     ([1.0, 1.0], [3.0, 0.0])

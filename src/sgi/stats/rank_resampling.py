@@ -52,20 +52,9 @@ def average_precision_interval(
     questions with two dependent answers, AUROC 0.5 to 0.96) the 95 % intervals cover 93 to 96 % where 30 or
     50 % of the rows are positive (98 % with 20 questions at AUROC 0.96), and 91 to 95 % where 10 % are.
 
-    Args:
-        scores: higher = more likely positive, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: confidence level, in (0, 1).
-        seed: random seed of the groups.
-
     Returns:
-        An interval within [0, 1]; None where the rarer class occurs in fewer than five clusters, or where
+        An interval within [0, 1]; None if the rarer class occurs in fewer than five clusters, or if
         leaving out a cluster never changes AP, as with a perfect ranking.
-
-    Raises:
-        ValueError: a score is NaN, a label is neither true nor false, lengths differ, or the level is out of
-            range.
 
     Source: Tukey (1958), Ann. Math. Stat. 29; Boyd, Eng and Page (2013), ECML PKDD (logit of AP).
 
@@ -109,32 +98,19 @@ def bootstrap_interval(
 ) -> Interval | None:
     """A percentile bootstrap interval of any statistic of scores and labels, resampling whole clusters.
 
-    The same rows and seed give the same resamples. There is no interval if every resample has the same
-    value: a perfect ranking has no false positives in any resample, which proves nothing.
+    ``statistic`` is called with scores, labels and weights, **sorted by score**, such as
+    ``lambda s, labels, weights: fpr_at_recall(s, labels, 0.95, weights)``. It returns None if a class has no
+    weight; the method of the interval states how many such draws were omitted. AUROC and average precision
+    have better intervals: `auroc_interval`, `average_precision_interval`.
 
     In simulations of binormal scores (AUROC 0.76 and 0.96, two answers per question that share half of their
     variance) the 95 % interval of the false positive rate at 95 % recall covers in 94 to 97 % of cases from
     50 positive rows on, and in 87 to 88 % with 20. With one positive row in ten it covers in 57 % with 10
     positive rows, 78 % with 20, 90 % with 40 and 94 % with 80. A logit scale does no better.
 
-    Args:
-        statistic: called with scores, labels and weights, **sorted by score**; returns None where a class has
-            no weight. For example
-            ``lambda s, labels, weights: fpr_at_recall(s, labels, 0.95, weights)``. AUROC and average
-            precision have better intervals: `auroc_interval`, `average_precision_interval`.
-        scores: higher = more likely positive, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: confidence level, in (0, 1).
-        draws: number of resamples; the method states how many had one class only and were omitted.
-        seed: random seed.
-
     Returns:
-        None where the rarer class occurs in fewer than five clusters, or all draws give the same value.
-
-    Raises:
-        ValueError: a score is NaN, a label is not boolean, lengths differ, or ``level`` or ``draws`` is
-            invalid.
+        None if the rarer class occurs in fewer than five clusters, or if all draws give the same value, as
+        with a perfect ranking.
 
     Source: Efron (1979); Obuchowski (1997), Biometrics 53 (clusters).
 

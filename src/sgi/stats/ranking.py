@@ -43,21 +43,7 @@ class Ranking:
 def ranking(
     scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None, *, level: float = 0.95
 ) -> Ranking | None:
-    """AUROC, its interval and the counts; see `auroc` and `auroc_interval`.
-
-    Args:
-        scores: higher = more likely positive, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,).
-        clusters: rows with the same value are dependent, shape (n,).
-        level: in (0, 1).
-
-    Returns:
-        None if a class is absent.
-
-    Raises:
-        ValueError: as for `auroc_interval`.
-
-    Source: Hanley and McNeil (1982), Radiology 143.
+    """AUROC, its interval and the row counts; None if a class is absent. See `auroc` and `auroc_interval`.
 
     >>> ranking([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]).auroc
     0.75
@@ -71,21 +57,11 @@ def ranking(
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
-    """Probability that a true row scores above a false one; ties count half.
+    """Probability that a true row scores above a false one, in [0, 1]; ties count half.
 
-    AUROC = (#{s⁺ > s⁻} + ½·#{s⁺ = s⁻}) / (n⁺·n⁻), the area under the ROC curve. A row of weight w
-    counts w times.
-
-    Args:
-        scores: higher = more likely true, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        weights: finite and not negative, shape (n,); integer weights give the same bits as repeated rows.
-
-    Returns:
-        A value in [0, 1]; None if a class is absent or has no weight.
-
-    Raises:
-        ValueError: a score is NaN, a label is not boolean, a weight is invalid, or lengths differ.
+    AUROC = (#{s⁺ > s⁻} + ½·#{s⁺ = s⁻}) / (n⁺·n⁻), the area under the ROC curve. ``weights`` are finite and
+    not negative, shape (n,); integer weights give the same bits as repeated rows. None if a class is absent
+    or has no weight.
 
     Source: Mann and Whitney (1947); Hanley and McNeil (1982), Radiology 143.
 
@@ -101,21 +77,11 @@ def auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None
 
 
 def average_precision(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
-    """Average precision, without interpolation.
+    """Average precision, without interpolation, in (0, 1].
 
     AP = Σ_k (R_k − R_{k−1})·P_k over all thresholds from the highest score down, with precision P_k and
     recall R_k. Uninformative scores reach about the share of true rows, so report that share beside it.
-
-    Args:
-        scores: higher = more likely true, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        weights: as in `auroc`.
-
-    Returns:
-        A value in (0, 1]; None if a class is absent or has no weight.
-
-    Raises:
-        ValueError: as for `auroc`.
+    Weights and None are as for `auroc`.
 
     Source: Davis and Goadrich (2006), ICML (why not to interpolate); Boyd, Eng and Page (2013), ECML PKDD.
 
@@ -135,22 +101,10 @@ def average_precision(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike |
 def fpr_at_recall(
     scores: ArrayLike, labels: ArrayLike, recall: float = 0.95, weights: ArrayLike | None = None
 ) -> float | None:
-    """False positive rate at a given recall.
+    """False positive rate at a given recall, in [0, 1]; 0 is best.
 
     The smallest false positive rate of all thresholds whose recall is at least ``recall``, without
-    interpolation of the ROC curve.
-
-    Args:
-        scores: higher = more likely true, shape (n,); not NaN.
-        labels: true or false (or 1 and 0), shape (n,).
-        recall: required share of true rows, in (0, 1].
-        weights: as in `auroc`.
-
-    Returns:
-        A value in [0, 1], 0 is best; None if a class is absent or has no weight.
-
-    Raises:
-        ValueError: as for `auroc`, or recall is out of range.
+    interpolation of the ROC curve. Weights and None are as for `auroc`.
 
     Source: Liang, Li and Srikant (2018), ICLR, for the rate at 95 % recall.
 

@@ -11,17 +11,9 @@ if TYPE_CHECKING:
 
 
 def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
-    r"""Ratios v = a/b as shares a/(a + b).
+    r"""Ratios v = a/b in [0, ∞) as shares a/(a + b) = v / (1 + v), in [0, 1); NaN stays NaN.
 
-    .. math:: s = v / (1 + v)
-
-    The scale is monotone and symmetric: v and 1/v have shares that add up to 1. A value of 1 becomes 0.5.
-
-    Args:
-        ratios: in [0, ∞); NaN stays NaN.
-
-    Returns:
-        Shares in [0, 1), of the same shape.
+    The scale is monotone and symmetric: v and 1/v have shares that add up to 1.
 
     >>> bounded_ratio([0.0, 1.0, 3.0]).tolist()
     [0.0, 0.5, 0.75]
@@ -41,15 +33,11 @@ def ratio_of(share: float) -> float:
 
 
 def ratio_slope(first: float, second: float) -> float:
-    r"""Slope of the ratio over the share, between two shares.
+    r"""Slope of the ratio over the share, between two shares in [0, 1).
 
     .. math:: k = \frac{v_2 - v_1}{s_2 - s_1} = \frac{1}{(1 - s_1)(1 - s_2)}
 
     This is the slope of the secant; for equal shares, that of the tangent.
-
-    Args:
-        first: a share in [0, 1).
-        second: another share in [0, 1).
 
     >>> ratio_slope(0.5, 0.75) == (ratio_of(0.75) - ratio_of(0.5)) / 0.25
     True

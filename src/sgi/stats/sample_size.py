@@ -39,11 +39,8 @@ def detectable_difference(
     The non-central t variable exceeds t with probability 0.8. The level 0.05/m is the strictest step of
     Holm's correction, so the power is a lower bound.
 
-    Args:
-        sums: sum of differences in each cluster, shape (G,).
-        sizes: number of pairs in each cluster, at least 1, shape (G,).
-        tests: m, number of metrics tested together, at least 1.
-        draws: number of random sign flips; None for the normal test.
+    ``sums`` and ``sizes`` are the sum of differences and the number of pairs of each cluster, shape (G,).
+    ``draws`` is the number of sign flips; None for the normal test.
 
     Returns:
         None with fewer than 6 clusters, without spread, or if the smallest possible p, max(2/2^G,

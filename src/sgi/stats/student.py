@@ -11,18 +11,11 @@ _MAX_TERMS = 10_000
 
 
 def student_two_sided_p(t: float, freedom: float) -> float:
-    r"""Return the probability that Student's variable lies outside [−t, t].
+    r"""Return the probability that Student's variable lies outside [−t, t], for t ≥ 0 and ν > 0.
 
     .. math:: p = I_x(\nu/2, 1/2), \quad x = \nu / (\nu + t^2)
 
-    with the regularised incomplete beta function I as a continued fraction.
-
-    Args:
-        t: at least 0.
-        freedom: ν, above 0, not necessarily whole.
-
-    Returns:
-        A value in [0, 1]; 0 where it is too small for a float.
+    with the regularised incomplete beta function I as a continued fraction; 0 if too small for a float.
 
     Source: DiDonato and Morris (1992), ACM Transactions on Mathematical Software 18, equation 9.
 
