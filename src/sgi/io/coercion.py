@@ -1,4 +1,4 @@
-"""Converts raw values to the values of fields, with an error for anything else."""
+"""Convert raw values to the values of fields, or raise a DataError without a place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 
 def is_absent(value: object) -> bool:
-    """Whether the value stands for nothing: None, NaN, pandas' NA and NaT.
+    """Return whether the value is None, NaN, or NA or NaT of pandas.
 
     >>> is_absent(None), is_absent(float("nan")), is_absent("")
     (True, True, False)
@@ -40,11 +40,7 @@ def is_absent(value: object) -> bool:
 
 
 def as_text(value: object) -> str:
-    """A text that can be written as UTF-8.
-
-    Raises:
-        DataError: no text, or a text with a lone surrogate; place unknown.
-    """
+    """Return text that UTF-8 can encode; raise a DataError for other values and lone surrogates."""
     if type(value) is str and value.isascii():  # first what nearly all are
         return value
     if not isinstance(value, str):
@@ -61,7 +57,7 @@ def as_text(value: object) -> str:
 
 
 def as_id(value: object) -> str:
-    """An id: text, or a whole number as text."""
+    """Convert an id: text, or an integer."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):
@@ -72,7 +68,7 @@ def as_id(value: object) -> str:
 
 
 def as_passages(value: object) -> tuple[str, ...]:
-    """Passages: a text, a list of texts, or a list of objects with their text under a usual key.
+    """Convert passages: a text, a list of texts, or a list of objects with their text under a usual key.
 
     >>> as_passages("one"), as_passages(["one", {"page_content": "two", "source": "b"}])
     (('one',), ('one', 'two'))
@@ -81,18 +77,18 @@ def as_passages(value: object) -> tuple[str, ...]:
 
 
 def as_reference(value: object) -> str | tuple[str, ...]:
-    """The expected answer, or all accepted answers, where there are none or several."""
+    """Convert the expected answer; a tuple of all accepted answers unless there is exactly one."""
     answers = as_answers(value)
     return answers[0] if len(answers) == 1 else answers
 
 
 def as_answers(value: object) -> tuple[str, ...]:
-    """Accepted answers: a text or a list of texts."""
+    """Convert accepted answers: a text or a list of texts."""
     return _texts(value, as_text, "answer")
 
 
 def as_label(value: object) -> bool:
-    """A label: true/false, 1/0 or yes/no.
+    """Convert a label: true/false, 1/0 or yes/no.
 
     >>> as_label(1), as_label("No"), as_label(0.0)
     (True, False, False)
@@ -108,7 +104,7 @@ def as_label(value: object) -> bool:
 
 
 def as_object(value: object) -> dict[str, JsonValue]:
-    """Metadata: an object of JSON values."""
+    """Convert metadata: an object of JSON values."""
     if not isinstance(value, dict):
         raise DataError(f"expected an object, found {describe(value)}")
     plain = as_json(value)
@@ -116,13 +112,12 @@ def as_object(value: object) -> dict[str, JsonValue]:
 
 
 def as_json(value: Any, depth: int = 0) -> JsonValue:
-    """The value as JSON: NaN and the like are null, dates ISO text, arrays lists.
+    """Convert to JSON: NaN and the like become null, dates ISO text, arrays lists.
+
+    Raises DataError for other types, or more than 100 nested levels.
 
     >>> as_json({"at": date(2025, 1, 31), "n": Decimal("0.5"), "gone": float("nan")})
     {'at': '2025-01-31', 'n': 0.5, 'gone': None}
-
-    Raises:
-        DataError: JSON has nothing for it, or it is nested deeper than 100 levels; place unknown.
     """
     if isinstance(value, str):
         return as_text(value)
@@ -140,14 +135,14 @@ def as_json(value: Any, depth: int = 0) -> JsonValue:
 
 
 def any_json(value: Any) -> JsonValue:
-    """The value as JSON whatever it is, for showing what was refused: what has no JSON is shown as text."""
+    """Convert any value to JSON, to show what was rejected; values without a JSON form become text."""
     if isinstance(value, dict):
         return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
     return _json_or_text(value)
 
 
 def describe(value: object) -> str:
-    """What a value is, in the words of a message.
+    """Describe a value for a message.
 
     >>> describe(3), describe(None), describe(["a"])
     ('number 3', 'null', 'a list')
@@ -200,7 +195,7 @@ def _key(key: object) -> str:
 
 
 def _scalar(value: object, depth: int) -> JsonValue:
-    """A value of neither JSON's nor Python's plain kinds."""
+    """Convert a value that is neither a plain JSON nor a plain Python type."""
     if isinstance(value, (float, Decimal)):
         if not math.isfinite(value):
             raise DataError(f"JSON has no number {value}", hint="Write null.")

@@ -1,4 +1,4 @@
-"""Which columns of the data became which fields: what every run reports."""
+"""Which columns of the data became which fields; every run reports it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ColumnUse:
     """Which columns of the data became which fields.
 
     Attributes:
-        fields: field → its columns; several where rows have different columns, or where columns are joined.
-        not_used: columns that could have been a field, and why they are not. They are in the metadata.
-        metadata: the other columns that are in the metadata, at most 50.
+        fields: field → its columns; several if rows differ, or if columns are joined.
+        not_used: columns that match a field, and why they are not used. They are in the metadata.
+        metadata: the other columns in the metadata, at most 50.
 
     >>> ColumnUse({"question": ("input",)}, {"context": "contexts ← retrieval_context"}).line()
     'Columns: question ← input. Not used: context (contexts ← retrieval_context).'
@@ -36,7 +36,7 @@ class ColumnUse:
     metadata: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """One line for people; empty where there were no columns, as in data made of Samples."""
+        """Describe the use in one line; empty without columns, as in data made of Samples."""
         if not self.fields:
             return ""
         fields = ", ".join(
@@ -49,7 +49,7 @@ class ColumnUse:
         return f"Columns: {fields}.{not_used}{metadata}"
 
     def to_dict(self) -> dict[str, JsonValue]:
-        """The same as JSON values."""
+        """Convert to JSON values."""
         return {
             "fields": {name: list(columns) for name, columns in self.fields.items()},
             "not_used": dict(self.not_used),
@@ -58,12 +58,12 @@ class ColumnUse:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The use that `to_dict` wrote."""
+        """Reverse `to_dict`."""
         fields = {name: tuple(columns) for name, columns in values["fields"].items()}
         return cls(fields, dict(values["not_used"]), tuple(values["metadata"]))
 
     def merge(self, other: ColumnUse) -> ColumnUse:
-        """The use over both parts of the data; this very object where the other adds nothing."""
+        """Merge the use of two parts of the data; returns this object if the other adds nothing."""
         fields = {
             name: _union(self.fields.get(name, ()), other.fields.get(name, ()))
             for name in {**self.fields, **other.fields}
@@ -79,16 +79,11 @@ class ColumnUse:
 
 
 ReportColumns = Callable[[ColumnUse], None]
-"""Is called with the use of columns so far, whenever it changed."""
+"""Called with the use of columns so far, whenever it changed."""
 
 
 def column_use(plan: Plan, null_columns: Mapping[str, str]) -> ColumnUse:
-    """The use of columns in rows of one plan.
-
-    Args:
-        plan: how the columns become fields.
-        null_columns: columns that were passed over since they hold nothing, and in which rows.
-    """
+    """Return the use of columns in one plan. ``null_columns`` maps skipped columns to reasons."""
     fields = {
         name: tuple(source.text for source in plan.composed[name]) if name in plan.composed else (column,)
         for name, column in plan.fields.items()

@@ -1,4 +1,4 @@
-"""CSV and TSV, read strictly: every row as long as the header, every line number real."""
+"""Read CSV and TSV strictly: every row has the header's length, every line number is real."""
 
 from __future__ import annotations
 
@@ -18,27 +18,19 @@ if TYPE_CHECKING:
     from sgi.io.columns import Pairs
 
 _NO_LIMIT = 2**31 - 1
-"""The parser's own limit, which is one for the whole process; rows are bounded before they are parsed."""
+"""The parser's limit, one per process; rows are bounded before they are parsed."""
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(
     stream: IO[bytes], file: str, *, mapping: Pairs, delimiter: str | None, encoding: str | None = None
 ) -> Iterator[RawRow]:
-    """The rows of a table in CSV; empty cells are None.
+    """Yield the rows of a CSV table; empty cells are None.
 
-    A first column without a name, which is how pandas writes the index of a frame, gets the name that pandas
-    gives it when it reads the file back.
-
-    Args:
-        stream: the file's bytes.
-        file: its name for messages.
-        mapping: field → column, checked.
-        delimiter: the character between cells; None to find out which of comma, semicolon and tab it is.
-        encoding: of the text; None for UTF-8, or what its byte order mark says.
-
-    Raises:
-        DataError: the header is unusable, or the file is not text.
+    A first column without a name, which is how pandas writes an index, gets the name that pandas gives it
+    when it reads the file. ``delimiter`` None detects comma, semicolon or tab; ``encoding`` None means
+    UTF-8, or the encoding of the byte order mark. Raises DataError if the header is unusable, or the file is
+    not text.
     """
     records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))
@@ -63,7 +55,7 @@ def csv_rows(
 def _records(
     lines: Iterable[tuple[int, bytes]], file: str, delimiter: str | None
 ) -> Iterator[tuple[int, list[str] | DataError, str]]:
-    """Each record that is not blank: the line it begins in, its cells or what is wrong, its text."""
+    """Yield each record that is not blank: its first line, its cells or error, its text."""
     csv.field_size_limit(_NO_LIMIT)
     taken: list[str] = []
     most = input_limits().row
@@ -100,7 +92,7 @@ def _records(
 
 
 def _not_utf8(text: str, bad: re.Match[str], begin: int) -> DataError:
-    """The error of a byte that is not UTF-8, with its place in the file."""
+    """Build the error of a byte that is not UTF-8, with its place in the file."""
     line = begin + text.count("\n", 0, bad.start())
     character = bad.start() - text.rfind("\n", 0, bad.start())
     byte = ord(bad[0]) - 0xDC00
@@ -115,7 +107,7 @@ def _again(first: str, rest: Iterator[str], taken: list[str]) -> Iterator[str]:
 
 
 def _free_name(header: list[str]) -> str:
-    """The name for a first column without one; several are there after several round trips."""
+    """Name a first column without a name; there may be several after several round trips."""
     names = (UNNAMED, *(f"{UNNAMED}.{number}" for number in range(1, len(header) + 1)))
     taken = set(header)
     return next(name for name in names if name not in taken)
@@ -129,7 +121,7 @@ def _values(header: list[str], cells: list[str]) -> dict[str, object] | DataErro
 
 
 def _sniff(header: str) -> str:
-    """The delimiter that cuts the header into the most cells; a comma where none does."""
+    """Return the delimiter that splits the header into the most cells; by default a comma."""
 
     def cells(delimiter: str) -> int:
         try:

@@ -1,4 +1,4 @@
-"""Whatever the user has as data, behind one small protocol."""
+"""Open any kind of user data as a dataset."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Dataset(Protocol):
-    """Samples that can be read again and again, in constant memory."""
+    """Samples that can be read repeatedly, in constant memory."""
 
     @property
     def name(self) -> str:
-        """What messages and the signature call it."""
+        """The name for messages and the signature."""
 
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order.
+        """Yield the samples in order.
 
-        Args:
-            on_reject: is given each bad row; without it the first one raises its DataError.
-            on_columns: is given the use of columns so far whenever it changes.
+        ``on_reject`` is called with each bad row; without it the first one raises its DataError.
+        ``on_columns`` is called with the use of columns so far whenever it changes.
         """
 
 
@@ -52,27 +51,25 @@ a Dataset."""
 def open_dataset(
     data: DataLike, *, columns: Mapping[str, str] | None = None, encoding: str | None = None
 ) -> Dataset:
-    """The data as a dataset.
+    """Open data as a dataset.
 
     Args:
-        data: a path; ``ragtruth:PATH`` and the like for a published benchmark (see
-            `sgi.io.benchmarks.open_benchmark`), unless a file has that very name; a list or another iterable
-            of dicts or Samples; a pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a Dataset,
-            which comes back as it is.
-        columns: field → column, where names are not recognised. A dotted path leads into a column
+        data: a path; a benchmark such as ``ragtruth:PATH`` (see `sgi.io.benchmarks.open_benchmark`), unless a
+            file has exactly that name; an iterable of dicts or Samples; a pandas, polars or Arrow table; a
+            Hugging Face ``Dataset``; or a Dataset, which is returned unchanged.
+        columns: field → column, if names are not recognised. A dotted path selects inside a column
             (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty text
             drops the field.
-        encoding: of a text file; None for UTF-8, or what its byte order mark says.
+        encoding: of a text file; None for UTF-8, or the encoding of its byte order mark.
+
+    Raises:
+        DataError: the file cannot be read as a whole.
+        UnknownNameError: no such benchmark; the message lists similar names.
+        UsageError: the kind of data, a mapped field or the encoding is not supported.
 
     >>> data = open_dataset([{"query": "Who?", "answer": "Nobody."}])
     >>> [(sample.id, sample.question) for sample in data.samples()]
     [('1', 'Who?')]
-
-    Raises:
-        DataError: the file cannot be read as a whole.
-        UnknownNameError: no such benchmark; says which come near.
-        UsageError: the data is of no known kind, the mapping names an unknown field, or the encoding is
-            unknown or does not go with the data.
     """
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
@@ -97,12 +94,7 @@ def open_dataset(
 
 @dataclass(frozen=True, eq=False)
 class ObjectDataset:
-    """Dicts and Samples in memory as a dataset; rows are numbered from 1.
-
-    Attributes:
-        rows: the dicts and Samples.
-        columns: field → column, where names are not recognised; Samples need none.
-    """
+    """Dicts and Samples in memory as a dataset; rows are numbered from 1. Samples need no ``columns``."""
 
     rows: Sequence[Any]
     columns: Mapping[str, str] | None = None
@@ -111,7 +103,7 @@ class ObjectDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order; see `read_rows` for what is refused."""
+        """Yield the samples in order; see `read_rows` for rejected rows."""
         rows = (_object_row(number, row) for number, row in enumerate(self.rows, 1))
         return read_rows(rows, file=None, columns=self.columns, on_reject=on_reject, on_columns=on_columns)
 

@@ -1,4 +1,4 @@
-"""Finds empty columns in the first rows, before a column is chosen for each field."""
+"""Find empty columns in the first rows, before a column is chosen for each field."""
 
 from __future__ import annotations
 
@@ -20,23 +20,21 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1000
 MAX_BYTES = 16_000_000
-"""Rows that are read ahead are held; they take about so much memory at most."""
+"""The maximum memory for rows that are read ahead."""
 
 
 @dataclass(frozen=True)
 class NullColumns:
-    """Columns that are passed over since they hold nothing and another one means the same field.
+    """Columns that are skipped: they are empty, and another one matches the same field.
 
-    Attributes:
-        columns: their names.
-        rows: in how many first rows they are null; None for every row.
+    ``rows`` is the number of first rows in which they are null; None for every row.
     """
 
     columns: frozenset[str] = frozenset()
     rows: int | None = None
 
     def why(self) -> str:
-        """The reason, in words.
+        """Describe the reason.
 
         >>> NullColumns(frozenset({"a"}), 1000).why()
         'null in the first 1,000 rows'
@@ -47,18 +45,10 @@ class NullColumns:
 def look_ahead(
     rows: Iterator[RawRow], mapping: Pairs, limit: int = MAX_ROWS
 ) -> tuple[Iterator[RawRow], NullColumns]:
-    """Find the columns that hold nothing, reading no more rows than it takes.
+    """Find the empty columns; returns all rows, and these columns.
 
-    Reading stops as soon as the preferred column of every field has a value, which is the first row in most
-    data, and at the latest after ``limit`` rows or 16 MB.
-
-    Args:
-        rows: raw rows.
-        mapping: from `sgi.io.columns.checked_mapping`; its fields need no choice.
-        limit: how many rows are read ahead at most.
-
-    Returns:
-        All rows, and the columns found null.
+    Reading stops when the preferred column of every field has a value (in most data, at the first row), and
+    at the latest after ``limit`` rows or 16 MB. Mapped fields need no choice.
     """
     head: list[RawRow] = []
     held = 0
@@ -92,7 +82,7 @@ def look_ahead(
 
 
 def _before_the_first(doubtful: list[tuple[str, ...]], filled: set[str]) -> frozenset[str]:
-    """The columns that are preferred to the first one that has a value."""
+    """List the columns that are preferred to the first one with a value."""
     return frozenset(
         column
         for texts in doubtful

@@ -1,4 +1,4 @@
-"""Files of rows, of any kind that is read here, told apart by their suffix."""
+"""Open files of rows; the suffix tells the format."""
 
 from __future__ import annotations
 
@@ -26,18 +26,12 @@ if TYPE_CHECKING:
 _JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
 SUFFIXES = (*_JSON_LINES, ".json", *_TABLES, ".parquet")
-"""The kinds of file that can be read; all but Parquet also with ``.gz`` after them."""
+"""The formats that can be read; all except Parquet also with ``.gz``."""
 
 
 @dataclass(frozen=True)
 class FileDataset:
-    """A file as a dataset; it is opened anew for each reading.
-
-    Attributes:
-        path: the file.
-        columns: field → column, where names are not recognised.
-        encoding: of a text file; None for UTF-8, or what its byte order mark says.
-    """
+    """A file as a dataset, opened anew for each reading; see `open_file`."""
 
     path: Path
     columns: Mapping[str, str] | None = None
@@ -51,7 +45,7 @@ class FileDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order; see `read_rows` for what is refused."""
+        """Yield the samples in order; see `read_rows` for rejected rows."""
         rows = filled(file_rows(self.path, checked_mapping(self.columns), self.encoding), str(self.path))
         return read_rows(
             rows, file=str(self.path), columns=self.columns, on_reject=on_reject, on_columns=on_columns
@@ -61,16 +55,11 @@ class FileDataset:
 def open_file(
     path: Path, columns: Mapping[str, str] | None = None, encoding: str | None = None
 ) -> FileDataset:
-    """A file as a dataset.
+    """Open a file of a format in `SUFFIXES` as a dataset.
 
-    Args:
-        path: the file, of a kind in `SUFFIXES`.
-        columns: field → column, where names are not recognised.
-        encoding: of a text file; None for UTF-8, or what its byte order mark says.
-
-    Raises:
-        DataError: the file cannot be read, or is of no known kind.
-        UsageError: there is no such encoding, or the file is not text.
+    ``columns`` maps a field to its column, if names are not recognised. ``encoding`` is for text files; None
+    means UTF-8, or the encoding of the byte order mark. Raises DataError if the file cannot be read,
+    UsageError for the encoding.
     """
     check_readable(path)
     check_encoded(path, encoding)
@@ -78,17 +67,13 @@ def open_file(
 
 
 def check_encoded(path: Path, encoding: str | None) -> None:
-    """Raise a UsageError if the encoding is unknown, or the file is of a kind that has none."""
+    """Raise a UsageError if the encoding is unknown, or the format has none."""
     if checked_encoding(encoding) is not None and suffix(path) == ".parquet":
         raise UsageError("Parquet files have no encoding of their own.", hint="Leave out --encoding.")
 
 
 def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> Iterator[RawRow]:
-    """The raw rows of a file of any kind in `SUFFIXES`; opened when the first is asked for.
-
-    Raises:
-        DataError: the file cannot be read as a whole.
-    """
+    """Yield the raw rows of a file, which is opened at the first row. Raises DataError."""
     kind, file = suffix(path), str(path)
     if kind == ".parquet":
         yield from parquet_rows(path, mapping=mapping)
@@ -104,7 +89,7 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
 
 
 def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
-    """The rows; a DataError where there are none."""
+    """Yield the rows; DataError if there are none."""
     first = next(rows, None)
     if first is None:
         raise DataError("holds no rows", file=file)
@@ -113,7 +98,7 @@ def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
 
 
 def check_readable(path: Path) -> None:
-    """Raise a DataError, now and not at the first row, if the file cannot be read or is of no known kind."""
+    """Raise a DataError before the first row if the file cannot be read or its format is unknown."""
     with open_bytes(path):
         pass
     if suffix(path) not in SUFFIXES:
@@ -122,7 +107,7 @@ def check_readable(path: Path) -> None:
 
 
 def suffix(path: Path) -> str:
-    """The suffix that tells the format, without ``.gz``.
+    """Return the suffix that tells the format, without ``.gz``.
 
     >>> suffix(Path("rows.CSV.gz"))
     '.csv'

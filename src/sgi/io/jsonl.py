@@ -1,4 +1,4 @@
-"""JSON lines, one object a line, read in constant memory; and JSON files, which hold one list of objects."""
+"""Read JSON lines, one object per line, in constant memory, and JSON files with one list of objects."""
 
 from __future__ import annotations
 
@@ -36,24 +36,15 @@ def stream_rows(
     encoding: str | None = None,
     ahead: int = MAX_ROWS,
 ) -> Iterator[Sample]:
-    """The samples of a stream of JSON lines, as they arrive.
+    """Yield the samples of a binary stream of JSON lines, such as ``sys.stdin.buffer``, as they arrive.
 
-    Args:
-        lines: a binary stream, such as ``sys.stdin.buffer``.
-        name: what messages call it.
-        columns: field → column, where names are not recognised.
-        on_reject: is given each bad row; without it the first one raises.
-        on_columns: is given the use of columns so far whenever it changes.
-        encoding: of the text; None for UTF-8, or what its byte order mark says.
-        ahead: how many rows may be read ahead to find columns that hold nothing.
+    ``encoding`` None means UTF-8, or the encoding of the byte order mark. See `read_rows` for the other
+    parameters. Raises DataError for a bad row or a stream that is not text, UsageError for an unknown
+    encoding.
 
     >>> import io
     >>> [sample.question for sample in stream_rows(io.BytesIO(b'{"query": "Who?"}'), name="stdin")]
     ['Who?']
-
-    Raises:
-        DataError: a bad row, or a stream that is not text.
-        UsageError: there is no such encoding.
     """
     rows = json_lines(numbered_lines(lines, name, checked_encoding(encoding)))
     return read_rows(
@@ -62,7 +53,7 @@ def stream_rows(
 
 
 def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
-    """One raw row for each line that is not blank."""
+    """Yield one raw row for each line that is not blank."""
     for number, line in lines:
         if line.isspace():
             continue
@@ -81,10 +72,9 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
 
 
 def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[RawRow]:
-    """The rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines after all.
+    """Yield the rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines.
 
-    Raises:
-        DataError: the file is not JSON; what follows a mistake in a list cannot be trusted.
+    Raises DataError if the file is not JSON; the rest of a list after a mistake is not read.
     """
     parts = pieces(stream, file, encoding)
     head, is_lines = _head(parts)
@@ -93,7 +83,7 @@ def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iter
 
 
 def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
-    """The pieces up to the second line that is not blank, and whether the first such line is an object."""
+    """Read up to the second line that is not blank; say whether the first such line is an object."""
     head: list[tuple[int, bytes]] = []
     first = size = 0
     for number, part in parts:
@@ -109,7 +99,7 @@ def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], 
 
 
 def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
-    """Why a line is not JSON, as exactly as can be known."""
+    """Build the error of a line that is not JSON, as exact as possible."""
     if wrong := broken_text(line):
         return DataError(wrong, hint=NOT_UTF8)
     try:
@@ -120,7 +110,7 @@ def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
 
 
 def _mistake(values: Any) -> DataError | None:
-    """What Python's reader accepts and JSON does not have, with the first key whose value holds it."""
+    """Find what Python's parser accepts but JSON lacks, with the first key that holds it."""
     for key, value in values.items() if isinstance(values, dict) else [(None, values)]:
         try:
             cells.as_text(key or "")
@@ -140,7 +130,7 @@ def _id_of(values: Any) -> str | None:
 
 
 def _refuse_not_finite(value: Any) -> None:
-    """Refuse NaN and infinities, which elsewhere stand for absent values but are no JSON."""
+    """Reject NaN and infinities: in other formats they mean absent values, but JSON lacks them."""
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"JSON has no number {value}", hint="Write null where there is no value.")
     if isinstance(value, (list, dict)):

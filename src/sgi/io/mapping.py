@@ -1,4 +1,4 @@
-"""Reads the mapping of a field: a column, a path into a column, or several of them."""
+"""Read the mapping of a field: a column, a path into a column, or several of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ _INVISIBLE = "\ufeff\u200b\u2060"
 
 
 class Source(NamedTuple):
-    """One part of a mapping.
-
-    Attributes:
-        text: as the mapping writes it.
-        column: the column.
-        path: the dotted path inside the column's value; empty for the whole value.
-    """
+    """One part of a mapping: text, column, and dotted path in the column (empty: the whole value)."""
 
     text: str
     column: str
@@ -30,7 +24,7 @@ class Source(NamedTuple):
 
 
 def clean_name(column: str) -> str:
-    r"""A column's name without spaces, byte order marks and zero-width characters around it.
+    r"""Strip spaces, byte order marks and zero-width characters from a column's name.
 
     >>> clean_name("\ufeff answer ")
     'answer'
@@ -39,7 +33,7 @@ def clean_name(column: str) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """The parts of a mapping; none for the empty one, which drops the field.
+    """Split a mapping; the empty one, which drops the field, has no parts.
 
     >>> parts_of("ctx_1, ctx_2"), parts_of("")
     (['ctx_1', 'ctx_2'], [])
@@ -48,16 +42,14 @@ def parts_of(text: str) -> list[str]:
 
 
 def resolve(text: str, columns: Sequence[str]) -> dict[str, Source | None]:
-    """Each part of a mapping with its place in rows of these columns; None where its column is missing.
+    """Resolve each part of a mapping in rows of these columns; None if its column is missing.
 
-    A column whose name is the whole text comes first, so names may hold commas and dots. Then each part is
-    the name of a column, or the longest such name followed by a dotted path. Spaces around names are ignored.
+    A column whose name is the whole text wins, so names may contain commas and dots. Then each part is a
+    column's name, or the longest such name and a dotted path. Spaces around names are ignored. Raises
+    UsageError for a bad path.
 
     >>> resolve("outputs.answer", ("id", "outputs"))
     {'outputs.answer': Source(text='outputs.answer', column='outputs', path='answer')}
-
-    Raises:
-        UsageError: a path has invalid syntax.
     """
     parts = parts_of(text)
     whole = _named(text, columns)
@@ -82,7 +74,7 @@ def _source(part: str, columns: Sequence[str]) -> Source | None:
 
 
 def _named(name: str, columns: Sequence[str]) -> str | None:
-    """The column of this name, or the only one that differs by invisible characters around it."""
+    """Find the column of this name, or the only one that differs by invisible characters around it."""
     if name in columns:
         return name
     alike = [column for column in columns if clean_name(column) == clean_name(name)]
@@ -90,11 +82,10 @@ def _named(name: str, columns: Sequence[str]) -> str | None:
 
 
 def read_source(values: Mapping[str, Any], source: Source) -> Any:
-    """The value of one part in a row. Text is read as JSON where a path leads into it.
+    """Return the value of one part in a row. Text is parsed as JSON if a path leads into it.
 
-    Raises:
-        PathAbsentError: the path ends at a null or at an object without the key.
-        DataError: the path does not fit the value.
+    Raises PathAbsentError if the path ends at a null or a missing key, DataError if it does not fit the
+    value.
     """
     value = values[source.column]
     if not source.path or is_absent(value) or value == "":
@@ -116,7 +107,7 @@ def read_source(values: Mapping[str, Any], source: Source) -> Any:
 
 
 def join(values: Sequence[Any]) -> list[Any]:
-    """The values of several columns as one list, without those that are absent."""
+    """Join the values of several columns to one list, without absent ones."""
     joined: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):

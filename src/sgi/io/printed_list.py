@@ -1,15 +1,15 @@
-r"""Lists of texts as a cell of a table holds them: JSON, or what Python and NumPy print.
+"""Parse lists of texts in a table cell: JSON, or what Python and NumPy print.
 
-NumPy separates items by white space, and Python concatenates adjacent string literals: read as Python,
-``['a' 'b']`` is one text. So printed lists have a parser of their own, which evaluates nothing:
+NumPy separates items by white space, and Python joins adjacent strings: to Python, ``['a' 'b']`` is one
+text. So printed lists have their own parser, which evaluates nothing. The separator is the same throughout a
+list:
 
 .. code-block:: text
 
     list    = "[" [ item { separator item } [","] ] "]" | ("array" | "list") "(" list [", dtype=" name] ")"
     item    = string | "np.str_(" string ")" | number | list | object | "None" | "True" | "False" | "nan"
     object  = "{" [ string ":" item { "," string ":" item } ] "}"
-
-The separator is a comma or white space, the same one throughout a list.
+    separator = "," | white space
 """
 
 from __future__ import annotations
@@ -28,24 +28,21 @@ _ARRAY = re.compile(r"(?:array|list)\(\s*(?=\[)")
 _ARRAY_END = re.compile(r"(?:\s*,\s*dtype=(?:[\w.]+|'[^'\n]*'))?\s*\)")
 _NUMPY_TEXT = "np.str_("
 _GOES_ON = re.compile(r"""\s*(?:\Z|\.\.\.|,\s*(?:\Z|\.\.\.|['"]))|\s+['"]""")
-"""What follows the first text of a list that is cut off, shortened or broken further on."""
+"""What follows the first text of a list that is truncated, shortened or broken later."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _CHARACTERS = dict(zip("\\'\"nrtabfv0", "\\'\"\n\r\t\a\b\f\v\0", strict=True))
 
 
 def read_list(cell: str) -> list[Any] | None:
-    """The list in a cell; None where the cell is a plain text.
+    """Parse the list in a cell; None if the cell is plain text.
 
-    A list that holds neither text nor object, such as ``[1]``, is a plain text: it is how sources are cited.
+    A list without text or object, such as ``[1]``, is plain text: citations look like this. Raises
+    ValueError for a list with at least one complete text that is truncated, shortened (``...``) or broken.
 
     >>> read_list('["a", "b"]'), read_list("['a' 'b']"), read_list("array(['a'], dtype=object)")
     (['a', 'b'], ['a', 'b'], ['a'])
     >>> read_list("[1]"), read_list("[Editor's note]")
     (None, None)
-
-    Raises:
-        ValueError: the cell begins like a printed list with at least one whole text, and is cut off,
-            shortened (``...``) or broken.
     """
     text = cell.strip()
     if not text.startswith(("[", "array(", "list(")):
@@ -83,7 +80,7 @@ class _Reader:
 
     Attributes:
         at: the next character.
-        is_list: whether a whole text was read and goes on as in a list, so that the text is meant as one.
+        is_list: a complete text and a separator were read, so the cell is meant as a list.
     """
 
     def __init__(self, text: str) -> None:
@@ -92,7 +89,7 @@ class _Reader:
         self.is_list = False
 
     def whole(self) -> Any:
-        """The list that is the whole text."""
+        """Parse the complete text as one list."""
         value = self._list(0)
         if self.at < len(self.text):
             raise _BrokenListError("is followed by more text")

@@ -1,4 +1,4 @@
-"""Converts raw rows of any source to samples; a bad row is rejected with its place."""
+"""Convert raw rows of any source to samples; a bad row is rejected with its place."""
 
 from __future__ import annotations
 
@@ -47,12 +47,7 @@ _NOTED = 50
 
 @dataclass(frozen=True)
 class Rejected:
-    """A row that was refused, with all it held.
-
-    Attributes:
-        error: why, with file, line, id and field as far as they are known.
-        row: its values as JSON; the text of its line where it could not be parsed.
-    """
+    """A rejected row: the error with file, line, id and field, and the row as JSON or as unparsed text."""
 
     error: DataError
     row: JsonValue
@@ -69,19 +64,18 @@ def read_rows(
     convert: Convert | None = None,
     ahead: int = MAX_ROWS,
 ) -> Iterator[Sample]:
-    """The samples of raw rows, in order.
+    """Yield the samples of raw rows, in order.
 
     Args:
-        rows: raw rows; a DataError raised while they are made is the whole file's, and goes through.
+        rows: raw rows; a DataError that the iterator raises concerns the whole file and is not caught.
         file: the name for messages, or None.
-        columns: field → where its value is, where names are not recognised; see `sgi.io.mapping`.
-        on_reject: is given each bad row; without it the first one raises.
-        on_columns: is given the use of columns so far whenever it changes.
-        stem: what ids begin with where a row has none, as in ``<stem>-17``; by default such an id is the
-            number alone, and that of a pair begins with the file's name.
-        convert: makes rows in columns known here of a row, given with its number; a row of which any part
-            is bad is refused whole.
-        ahead: how many rows may be read ahead to find columns that hold nothing.
+        columns: field → source of its value, if names are not recognised; see `sgi.io.mapping`.
+        on_reject: called with each bad row; without it the first one raises.
+        on_columns: called with the use of columns so far whenever it changes.
+        stem: prefix of generated ids, as in ``<stem>-17``. By default such an id is the number alone, and
+            that of a pair begins with the file's name.
+        convert: converts a row and its number to rows in our columns; a row with any bad part is rejected.
+        ahead: how many rows may be read ahead to find empty columns.
 
     Raises:
         DataError: a bad row; or no row at all has a known, or a mapped, column.
@@ -103,14 +97,14 @@ def read_rows(
 
 
 class Reading:
-    """What one pass over the rows remembers: the ids, and which columns there were.
+    """State of one pass over the rows: the ids and the columns seen so far.
 
     Args:
         file: the name for messages, or None.
         mapping: from `checked_mapping`.
         stem: as for `read_rows`.
         convert: as for `read_rows`.
-        null: the columns that are passed over.
+        null: empty columns to skip.
         on_columns: as for `read_rows`.
     """
 
@@ -140,7 +134,7 @@ class Reading:
         self._plan: Plan | None = None
 
     def samples(self, row: RawRow, number: int) -> list[Sample]:
-        """The samples of a row, which is the ``number``-th; raises what is wrong with it."""
+        """Return the samples of row ``number``; raise if it is bad."""
         if isinstance(row.values, DataError):
             raise row.values
         if isinstance(row.values, Sample):
@@ -154,7 +148,7 @@ class Reading:
         return samples
 
     def finish(self) -> None:
-        """Judge the rows as a whole: every mapped column, and some known one, must have been there."""
+        """Check that every mapped column and at least one known column was present."""
         try:
             if self.noted:
                 missing_mapped(tuple(self.noted), sorted(self.unseen), self.reasons)
@@ -191,7 +185,7 @@ class Reading:
                 self.on_columns(use)
 
     def _check_null(self, values: Mapping[str, Any]) -> None:
-        """Refuse a value in a column that was passed over for its nulls."""
+        """Reject a value in a column that was skipped as empty."""
         for column in self.null.columns & values.keys():
             if not cells.is_absent(values[column]):
                 hint = "Name the column you mean with a mapping, as in contexts=my_column."
@@ -199,7 +193,7 @@ class Reading:
                 raise DataError(f"{problem}, so another column was used", hint=hint)
 
     def _prepared(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
-        """The values with lists read from cells of a table, and with the fields that a mapping composes."""
+        """Parse lists in table cells, and compose the fields that a mapping joins."""
         try:
             if kind != "object":
                 values = table_row(values, plan, blank_response=kind == "csv")
@@ -210,7 +204,7 @@ class Reading:
         return {**values, **composed}
 
     def _composed(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
-        """The value of a field whose mapping joins columns or leads into one; None where there is none."""
+        """Return the value of a field whose mapping joins columns or has a path; None if there is none."""
         sources = plan.composed[name]
         try:
             read = [self._read(values, source) for source in sources]
@@ -235,7 +229,7 @@ class Reading:
         return None if cells.is_absent(value) else value
 
     def _note(self, values: Mapping[str, Any]) -> None:
-        """Keep some of the column names, for the message, until every mapped one has been seen."""
+        """Remember some column names for the error message, until every mapped one was seen."""
         keys: Iterable[object] = values
         columns = tuple(column for column in keys if isinstance(column, str))
         for column in columns[:_NOTED]:
@@ -248,7 +242,7 @@ class Reading:
 
 
 class _Ids:
-    """The ids so far, as 60-bit digests: about 90 bytes an id however long the ids are."""
+    """The ids so far, as 60-bit digests: about 90 bytes per id of any length."""
 
     def __init__(self, file: str | None) -> None:
         self.file = file
@@ -283,7 +277,7 @@ def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
 def _pair(
     values: Mapping[str, Any], plan: Plan, pair: tuple[str, str], unnamed: str, number: int
 ) -> list[Sample]:
-    """HaluEval's row of two answers: the right one first, which is also the reference of both."""
+    """Split a HaluEval row into two samples: the right answer first, which is also the reference of both."""
     given = _given(values, plan)
     name = _known_id(values, plan) or unnamed
     given["metadata"] = {**given.get("metadata", {}), "item": number}
@@ -303,7 +297,7 @@ def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
 
 
 def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
-    """The id for the message of another error."""
+    """Return the id for the message of another error."""
     try:
         return _known_id(values, plan)
     except (DataError, KeyError):
@@ -311,7 +305,7 @@ def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
 
 
 def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """The fields that are there, all but the id."""
+    """Return all fields of a row except the id."""
     given: dict[str, Any] = {}
     name = column = ""
     try:
@@ -329,7 +323,7 @@ def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def _with_spare(given: dict[str, Any], values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """The columns nobody knows join the metadata; where a key is taken, under a longer name."""
+    """Add the unknown columns to the metadata; if a key exists already, under a longer name."""
     spare: dict[str, JsonValue] = {}
     for column in plan.spare:
         if cells.is_absent(values[column]):
@@ -342,7 +336,7 @@ def _with_spare(given: dict[str, Any], values: Mapping[str, Any], plan: Plan) ->
 
 
 def _read(read: Callable[[Any], Any], values: Mapping[str, Any], name: str, column: str) -> Any:
-    """One value, read; its error names field and column."""
+    """Convert one value; its error names field and column."""
     try:
         return read(values[column])
     except DataError as error:
@@ -355,7 +349,7 @@ def _in_column(error: DataError, name: str, column: str) -> DataError:
 
 
 def _encodable(sample: Sample) -> Sample:
-    """The sample itself, once all it holds is known to be writable."""
+    """Return the sample after checking that it can be written as UTF-8."""
     for name in Sample.model_fields:
         try:
             cells.as_json(getattr(sample, name))
@@ -365,7 +359,7 @@ def _encodable(sample: Sample) -> Sample:
 
 
 def raw_values(row: RawRow) -> JsonValue:
-    """What stood in a row, as the file of rejected rows holds it: its values, or its text."""
+    """Return a row as the file of rejected rows holds it: its values, or its text."""
     if isinstance(row.values, DataError):
         return row.text
     values = row.values.model_dump(exclude_unset=True) if isinstance(row.values, Sample) else row.values

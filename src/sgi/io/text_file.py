@@ -1,4 +1,4 @@
-"""Files of text, opened and cut into lines: compression, encodings, and what is no text at all."""
+"""Open text files and split them into lines: compression, encodings, and binary files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_UTF8 = (
     "Save the file as UTF-8, or name its encoding with --encoding (encoding= in Python), "
     "such as cp1252 for files from Windows in Western Europe."
 )
-"""The hint of a text that is not UTF-8; which encoding it has is never guessed."""
+"""The hint for text that is not UTF-8; we never guess its encoding."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
 _PIECE = 1 << 18
@@ -39,10 +39,9 @@ _BINARY_SHARE = 0.05
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """A file's bytes, decompressed where its name ends in ``.gz``.
+    """Open a file's bytes, decompressed if its name ends in ``.gz``.
 
-    Raises:
-        DataError: the file is missing, a directory, no regular file, empty or unreadable.
+    Raises DataError if it is missing, not a regular file, empty or unreadable.
     """
     name = str(path)
     try:
@@ -63,11 +62,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 
 def checked_encoding(encoding: str | None) -> str | None:
-    """The encoding, if Python can decode text with it.
-
-    Raises:
-        UsageError: there is no such encoding of text.
-    """
+    """Return the encoding, or raise a UsageError if Python cannot decode text with it."""
     if encoding is not None:
         try:
             io.TextIOWrapper(io.BytesIO(), encoding=encoding)
@@ -78,28 +73,20 @@ def checked_encoding(encoding: str | None) -> str | None:
 
 
 def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[tuple[int, bytes]]:
-    r"""The lines with their numbers from 1, as UTF-8 bytes without the byte order mark.
+    r"""Yield the lines with their numbers from 1, as UTF-8 bytes without the byte order mark.
 
-    Lines end in ``\n``, which is kept. UTF-16 and UTF-32 are detected by their byte order marks; everything
-    else is read as UTF-8, and bytes that are not UTF-8 are passed on for the reader of the line to refuse.
-
-    Args:
-        stream: the file's bytes.
-        file: its name for messages.
-        encoding: from `checked_encoding`; None for the above.
+    Lines keep their ``\n``. UTF-16 and UTF-32 are detected by their byte order marks; without ``encoding``
+    everything else is read as UTF-8, and the reader of the line rejects other bytes. Raises DataError if the
+    file is binary, truncated or not in the given encoding, or a line exceeds the limit of a row.
 
     >>> list(numbered_lines(io.BytesIO("a\nb".encode("utf-16")), "a.txt"))
     [(1, b'a\n'), (2, b'b')]
-
-    Raises:
-        DataError: the file is binary, breaks off, is not in the given encoding, or a line is longer than
-            the limit of a row.
     """
     return whole_lines(pieces(stream, file, encoding), file)
 
 
 def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of which these are the pieces; a DataError for one that is longer than the limit of a row."""
+    """Join pieces to lines; DataError for one that exceeds the limit of a row."""
     most = input_limits().row
     held: list[bytes] = []
     size = number = 0
@@ -118,17 +105,13 @@ def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple
 
 
 def row_too_large(file: str, line: int) -> DataError:
-    """The error of a row that is longer than the limit."""
+    """Build the error of a row that exceeds the limit."""
     message = f"the row is larger than {size_text(input_limits().row)}"
     return DataError(message, file=file, line=line, hint=how_to_raise("row"))
 
 
 def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines as in `numbered_lines`, each in one or more pieces of at most 256 KB, whatever its length.
-
-    Raises:
-        DataError: the file is binary, breaks off, or is not in the given encoding.
-    """
+    """Yield the lines as `numbered_lines` does, in pieces of at most 256 KB. Raises DataError as it does."""
     peeks = hasattr(stream, "peek")
     buffered = cast("io.BufferedReader", stream if peeks else io.BufferedReader(cast("io.RawIOBase", stream)))
     number = 1
@@ -160,11 +143,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
 
 
 def broken_text(line: bytes, before: int = 0) -> str | None:
-    r"""Why bytes are not UTF-8; None where they are.
-
-    Args:
-        line: the bytes.
-        before: how many bytes of the line come before them.
+    r"""Say why bytes are not UTF-8, or None. ``before`` bytes of the line precede them.
 
     >>> broken_text(b"caf\xe9")
     'byte 4 (0xe9) is not UTF-8'
@@ -202,7 +181,7 @@ def _refuse_binary(head: bytes, file: str) -> None:
 
 
 def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """UTF-8 pieces of a stream in another encoding; lone surrogates of UTF-16 are passed on."""
+    """Recode a stream to UTF-8 pieces; lone surrogates of UTF-16 are passed on."""
     wide = encoding.startswith(("utf-16", "utf-32"))
     errors = "surrogatepass" if wide else "surrogateescape"
     text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")
@@ -223,6 +202,6 @@ class _DecodeError(Exception):
 
 
 def _leave(wrapper: io.BufferedReader | io.TextIOWrapper) -> None:
-    """Let go of the stream inside, or collecting the wrapper would close what belongs to the caller."""
+    """Detach the stream, because deleting the wrapper would close the caller's stream."""
     with suppress(ValueError):  # the caller has closed it meanwhile
         wrapper.detach()

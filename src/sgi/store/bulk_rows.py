@@ -1,4 +1,4 @@
-"""Inserts and reads many rows past the layers of SQLAlchemy."""
+"""Insert and read many rows without SQLAlchemy's layers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CHUNK = 2000
-"""Rows that are held in memory at a time."""
+"""Rows in memory at a time."""
 _A_STATEMENT = 500
-"""Rows in one statement; PostgreSQL takes 65535 values in one."""
+"""Rows per statement; PostgreSQL allows 65535 values in one."""
 
 
 def insert_rows(
     connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[Any, ...]], *, unless_there: bool = False
 ) -> None:
-    """Insert rows past the layers that cost as much as the writing itself.
+    """Insert rows without the layers that cost as much as the writing itself.
 
-    Args:
-        connection: inside a transaction.
-        table: where to.
-        rows: values as the driver takes them (JSON as text), in the order of the table's columns.
-        unless_there: leave out rows whose key is taken.
+    Rows hold values for the driver (JSON as text), in the order of the table's columns. ``unless_there``
+    skips rows whose key exists.
     """
     lite = connection.dialect.name == "sqlite"
     row = f"({', '.join(['?' if lite else '%s'] * len(table.columns))})"
@@ -42,7 +39,7 @@ def insert_rows(
 
 
 def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
-    """The items in lists of ``size``, the last one shorter.
+    """Split items into lists of ``size``; the last may be shorter.
 
     >>> list(chunks("abc", 2))
     [['a', 'b'], ['c']]
@@ -53,7 +50,7 @@ def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """The name, or, if it is taken, with the first number that makes it free.
+    """Return the name, with the first free number if it is taken.
 
     >>> free_name("a", ()), free_name("a", {"a", "a-2"})
     ('a', 'a-3')
@@ -63,9 +60,8 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 def driver_rows(connection: sa.Connection, query: sa.Executable) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query as tuples of the driver, without SQLAlchemy's conversions.
+    """Yield rows as the driver's tuples, several times faster than SQLAlchemy's rows.
 
-    SQLAlchemy takes several times as long to make its own rows as the driver takes to read them. Booleans are
-    1 and 0 in SQLite; cast JSON to text in the query.
+    Booleans are 1 and 0 in SQLite; cast JSON to text in the query.
     """
     return cast("Iterator[tuple[Any, ...]]", connection.execute(query).cursor)

@@ -1,4 +1,4 @@
-"""Reads single rows of any run with all their scores."""
+"""Read single rows of any run with all their scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 _LOOKED_AT = 20_000
-"""Of the ids that are about as long as one that was not found, how many are compared with it."""
+"""How many ids of similar length are compared with an unknown one."""
 _SHOWN = 5
 _IDS_A_QUERY = 300
 
@@ -50,17 +50,16 @@ _FIND_AND_LOCK = _FIND.with_for_update()  # SQLite, which doesn't know it, has l
 
 @dataclass(frozen=True)
 class MetricScore:
-    """What one metric says of one row.
+    """The score of one metric in one row.
 
     Attributes:
-        value: None exactly where the status is not ok.
-        status: why there is a value, or none.
-        reason: why there is none.
-        details: what the value was made of.
-        reasoning: a judge's own words; part of the evidence, from where they are read if they are not given.
-        spec: the facts of the metric; None where nothing was computed here: nobody knows what made a number.
-        provenance: what computed the value; None where that is not known.
-        evidence: all that a judge made of the row, the reasoning included.
+        value: None exactly if the status is not ok.
+        reason: why there is no value.
+        details: intermediate results.
+        reasoning: a judge's own words; by default taken from the evidence.
+        spec: the facts of the metric; None if the number was not computed here.
+        provenance: what computed the value; None if unknown.
+        evidence: all that a judge returned for the row, with the reasoning.
     """
 
     value: float | None
@@ -81,15 +80,7 @@ class MetricScore:
 
 @dataclass(frozen=True)
 class RunHandle:
-    """What the statements below have to know of a run.
-
-    Attributes:
-        id: its id.
-        label: its name, or its id.
-        dataset: the hash of its samples.
-        rows: how many it has.
-        spec: how it was made.
-    """
+    """The facts of a run that the functions below need; ``dataset`` is the hash of its samples."""
 
     id: str
     label: str
@@ -100,12 +91,11 @@ class RunHandle:
 
 @dataclass(frozen=True)
 class StoredEvaluation:
-    """A row of any run, as it was read.
+    """A stored row of any run.
 
     Attributes:
         id: the run's id and the row's position.
         run: the run's name, or its id.
-        position: the row's place in the data.
         sample: with the answer as its response.
         reason: why there is no answer.
         scores: by canonical string, without ``spec``.
@@ -120,7 +110,7 @@ class StoredEvaluation:
 
 
 def find_handle(connection: Connection, text: str, *, lock: bool = False) -> RunHandle | None:
-    """The run of this name or, failing that, of this id."""
+    """Find a run by name, or else by id."""
     if text != encode_text(text):
         return None
     rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": text}).all()
@@ -129,7 +119,7 @@ def find_handle(connection: Connection, text: str, *, lock: bool = False) -> Run
 
 
 def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
-    """The rows of a run, in order; none if there is no such run. Any run will do, however it was made."""
+    """Return the rows of any run, in order; empty if there is no such run."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
         if handle is None:
@@ -142,7 +132,7 @@ def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
 
 
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
-    """One row of a run; None if there is none."""
+    """Return one row of a run, or None."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
         if handle is None:
@@ -156,11 +146,9 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
-    """All that is kept of one sample of a run.
+    """Return all that is stored of one sample of a run.
 
-    Raises:
-        UnknownNameError: the run's data has no such sample; says which ids come near.
-        UsageError: it is not scored yet.
+    Raises UnknownNameError with similar ids, or UsageError if the sample is not scored yet.
     """
     evaluation = read_evaluation(database, record.id, sample_id)
     if evaluation is not None:
@@ -185,7 +173,7 @@ def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> 
 def sample_evaluations(
     database: Database, record: RunRecord, sample_ids: Iterable[str]
 ) -> dict[str, StoredEvaluation]:
-    """All that is kept of some samples of a run, by id; those that are not scored are left out."""
+    """Return all that is stored of some samples of a run, by id; samples without scores are left out."""
     wanted = list(dict.fromkeys(sample_ids))
     found = {}
     with database.reading() as connection:
@@ -205,7 +193,7 @@ def sample_evaluations(
 
 
 def _rows(run: RunHandle) -> sa.Select[Any]:
-    """The committed rows, in order, with the answers of the target."""
+    """Select the committed rows, in order, with the answers of the target."""
     samples, batches = schema.samples, schema.batches
     committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
     return answered_samples(run.id, run.dataset).where(committed).order_by(samples.c.position)
@@ -214,7 +202,7 @@ def _rows(run: RunHandle) -> sa.Select[Any]:
 def _scores(
     connection: Connection, run: RunHandle, positions: Sequence[int] | None = None
 ) -> Iterator[tuple[int, str, MetricScore]]:
-    """Position, metric and score of some rows, or of all."""
+    """Yield position, metric and score of some rows, or of all."""
     metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
     joined = metrics.join(scores, scores.c.metric == metrics.c.id)
     for table in (details, evidence):

@@ -1,4 +1,4 @@
-"""Records which runs were gated on which questions, to count looks at the same data."""
+"""Record which runs were gated on which questions, to count looks at the same data."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 
 def earlier_looks(database: Database, questions: str, run: str) -> dict[tuple[str, str], int]:
-    """How many other runs were gated before this one, by metric and side of the rule.
+    """Count the other runs that were gated before this one, by metric and side of the rule.
 
-    Args:
-        database: where gates are recorded.
-        questions: the hash of the set of questions.
-        run: the id of this run. If it was gated before, only runs that were gated before it count, so that
-            gating a run again is no new look.
+    ``questions`` is the hash of the set of questions. If the run was gated before, only runs that were gated
+    before it count, so that gating a run again is not a new look.
     """
     gates, own = schema.gates, schema.gates.alias("own")
     first = (
@@ -47,16 +44,9 @@ def earlier_looks(database: Database, questions: str, run: str) -> dict[tuple[st
 def record_gate(
     database: Database, questions: str, run: str, decisions: Iterable[tuple[str, str, str, bool]]
 ) -> None:
-    """Record that a run was gated; what was recorded of it before stays.
+    """Record that a run was gated; earlier records stay.
 
-    Args:
-        database: where to.
-        questions: the hash of the set of questions.
-        run: the id of the run.
-        decisions: metric, side, rule and whether it was met.
-
-    Raises:
-        StoreError: the database cannot be written.
+    ``decisions`` holds metric, side, rule and whether it was met. Raises StoreError if writing fails.
     """
     moment = now()
     rows = (

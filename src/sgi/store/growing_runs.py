@@ -1,6 +1,6 @@
-"""Writes runs that grow row by row, as an application saves evaluations.
+"""Write runs that grow row by row, as an application saves evaluations.
 
-Such a run has its own data, which grows with it. Every metric has a score in every row, ``missing`` where
+Such a run has its own data, which grows with it. Every metric has a score in every row, ``missing`` if
 nothing was saved.
 """
 
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from sgi.store.samples import StoredAnswer
 
 NOT_SAVED = "nothing was saved for this metric"
-"""Why a row has no value for a metric that other rows of its run have."""
+"""The reason of a row without a value for a metric that other rows of its run have."""
 
 GROWING = "service-"
-"""What the name of a run's own data begins with; the run's id follows."""
+"""Prefix of the name of a run's own data, before the run's id."""
 
 _ROWS_A_BATCH = 256
 _ANOTHER = "Save it under another test_run_id."
@@ -73,14 +73,14 @@ _TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row to be saved.
+    """A row to save.
 
     Attributes:
-        sample: with the id that the row has in its run; its answer stands in ``answer``.
-        answer: None where nothing is known of one.
+        sample: with the row's id in its run; its answer is in ``answer``.
+        answer: None if unknown.
         scores: by the metric's canonical string.
-        embedders: fingerprints of all models that were asked, also of those that gave no vectors.
-        judge: fingerprint of the judge, with the digest of the prompts; empty where none was asked.
+        embedders: fingerprints of all models that were called, also of those without vectors.
+        judge: fingerprint of the judge with the digest of the prompts; empty without a judge.
     """
 
     sample: Sample
@@ -91,23 +91,21 @@ class EvaluationRow:
 
 
 def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
-    """Save a row into a growing run; it replaces a row with the same sample id.
+    """Save a row into a growing run, and return its id (run id and position).
 
-    A missing run is created, and a finished one is open again. Threads and processes may save at once.
+    It replaces a row with the same sample id. A missing run is created, a finished one is reopened. Threads
+    and processes may save at once.
 
     Args:
-        database: where.
-        run: its name, or its id.
-        row: what to keep.
-        versions: of the packages, kept when the run is made.
-
-    Returns:
-        The row's id: the run's, and the row's position.
+        database: to write into.
+        run: its name or id.
+        row: to save.
+        versions: of the packages, stored when the run is created.
 
     Raises:
-        UsageError: a run cannot be called so, or the run of this name was made in another way.
-        RunMismatchError: the run's scores were made with another model, judge, prompts or metric version.
-        StoreError: the database cannot be written; nothing of the row is kept.
+        UsageError: the name is not allowed, or the run of this name is not a growing run.
+        RunMismatchError: the run's scores have another model, judge, prompts or metric version.
+        StoreError: the database cannot be written; nothing of the row is saved.
     """
     with database.writing() as connection:
         found = _lock_run(connection, run) or _create_run(connection, run, versions)
@@ -125,7 +123,7 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
 
 
 def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
-    """The run has all its rows; this is its headline."""
+    """Finish a run and store its summary."""
     with database.writing() as connection:
         found = _lock_run(connection, run)
         if found is None:
@@ -135,7 +133,7 @@ def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> 
 
 
 def _lock_run(connection: Connection, text: str) -> RunHandle | None:
-    """The run, in this transaction's hands until it ends."""
+    """Find the run and lock it until the transaction ends."""
     handle = find_handle(connection, text, lock=True)
     if handle is not None and "service" not in handle.spec:
         message = f"The run {text!r} was not made by saving single evaluations, and cannot grow."
@@ -144,7 +142,7 @@ def _lock_run(connection: Connection, text: str) -> RunHandle | None:
 
 
 def _create_run(connection: Connection, name: str, versions: Mapping[str, str]) -> RunHandle:
-    """A new run without rows; the one that another process made meanwhile."""
+    """Create a run without rows, or return the one that another process has just created."""
     run, moment = new_run_id(), now()
     dataset, spec = f"{GROWING}{run}", {"service": True}
     start = RunStart(
@@ -170,9 +168,9 @@ def _create_run(connection: Connection, name: str, versions: Mapping[str, str]) 
 
 
 def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
-    """The models of the run's scores; those of one run have to be the same, or its means say nothing.
+    """Merge the run's models with the row's. They must be equal, or the means of the run are meaningless.
 
-    A model that could not be opened is any: it made no number. Its place is taken once it is known.
+    A model that could not be loaded matches any: it computed no number.
     """
     before, here = list(run.spec.get("embedders", ())), list(embedders)
     if not before or not here:
@@ -184,7 +182,7 @@ def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
 
 
 def _merge_judge(run: RunHandle, judge: str) -> str:
-    """The judge of the run's scores, with the digest of its prompts; one run has one judge."""
+    """Merge the run's judge with the row's; one run has one judge and one set of prompts."""
     before = str(run.spec.get("judge", ""))
     if before and judge and before != judge:
         then, now_ = (found.rpartition("@") for found in (before, judge))
@@ -202,9 +200,9 @@ def _may_be_equal(one: str, other: str) -> bool:
 def _metrics(
     connection: Connection, run: RunHandle, scores: Mapping[str, MetricScore], position: int | None
 ) -> dict[str, int]:
-    """The number of every metric of the run; those it hasn't had yet are added to all its rows.
+    """Return the number of every metric of the run; new metrics are added to all its rows.
 
-    The first value of a metric says of which version it is; before that, anything may come.
+    The first value of a metric fixes its version.
     """
     there = {row.metric: row for row in connection.execute(_METRICS_OF, {"this": run.id})}
     numbers = {name: int(row.id) for name, row in there.items()}
@@ -221,10 +219,7 @@ def _metrics(
 
 
 def _metric_spec(name: str, score: MetricScore) -> MetricSpec:
-    """What is known of the metric.
-
-    A number that was not computed here is of version 0 and has no bounds: nobody knows which formula made it.
-    """
+    """Return the facts of the metric. Without a known formula, it has version 0 and no bounds."""
     if score.spec is not None:
         return score.spec
     try:
@@ -238,7 +233,7 @@ def _metric_spec(name: str, score: MetricScore) -> MetricSpec:
 
 
 def _has_values(connection: Connection, number: int, but: int | None) -> bool:
-    """Whether any row has a value, but for the one that is about to be replaced."""
+    """Return whether any row has a value, except the one that will be replaced."""
     scores = schema.scores
     ours = (scores.c.metric == number) & (scores.c.status == Status.OK.value)
     if but is not None:
@@ -253,7 +248,7 @@ def _mixed_versions_error(run: RunHandle, name: str, then: int, here: int) -> Ru
 
 
 def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:
-    """What computed the first value of a metric: a score without one may lack its model."""
+    """Store the provenance of a metric's first value: a score without a value may lack its model."""
     if score.provenance is not None:
         this = schema.run_metrics.c.id == number
         values = {"provenance": asdict(score.provenance)}
@@ -283,7 +278,7 @@ def _find_position(connection: Connection, dataset: str, sample_id: str) -> int 
 
 
 def _append_position(connection: Connection, run: RunHandle) -> None:
-    """One row more in the data and in the batch it falls into."""
+    """Add one row to the data and to its batch."""
     connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
     start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
     if inside:
@@ -293,7 +288,6 @@ def _append_position(connection: Connection, run: RunHandle) -> None:
 
 
 def _delete_row(connection: Connection, run: RunHandle, position: int, metrics: Mapping[str, int]) -> None:
-    """Forget what is known of a row."""
     samples, answers = schema.samples, schema.answers
     places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
     for table in (schema.scores, schema.details, schema.evidence):
@@ -317,7 +311,7 @@ def _insert_row(
 
 
 def _update_run(connection: Connection, run: RunHandle, models: list[str], judge: str, *, n: int) -> None:
-    """Store the models and the judge of the rows; remove the summary, which is of fewer rows."""
+    """Store the models and the judge of the rows; remove the summary, which covers fewer rows."""
     signature = run_signature(models, n=n, judge=judge or "-")
     values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
     made_with = {"embedders": models, "judge": judge}

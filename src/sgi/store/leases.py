@@ -1,8 +1,8 @@
-"""Leases: one process at a time writes a run, and a dead one does not keep it.
+"""Leases: one process at a time writes a run, and a dead process does not block it.
 
-A lease is a row that names its owner. On the owner's machine it holds as long as the owner's process lives,
-whatever the clock says. From another machine that cannot be seen: there it holds until it expires, by the
-clock of the database, some minutes after the owner's last write.
+A lease is a row that names its owner. On the owner's machine it is valid while the owner's process lives.
+Other machines cannot see the process: for them it expires some minutes after the owner's last write, by the
+clock of the database.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
 LEASE_SECONDS = 600.0
-"""How long after the owner's last write a lease of another machine holds."""
+"""How long a lease of another machine is valid after the owner's last write."""
 _HELD: WeakSet[Lease] = WeakSet()
-"""The leases of this process; one whose recorder is gone is not held any more."""
+"""The leases of this process, as weak references: a lease ends with its recorder."""
 _CLOCKS = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8",
@@ -36,27 +36,15 @@ _CLOCKS = {
 
 @dataclass(eq=False)
 class Lease:
-    """The right of this process to write a run.
-
-    Attributes:
-        run: its id.
-        owner: a random token, of this lease alone.
-    """
+    """The right of this process to write a run. ``owner`` is a random token, unique for this lease."""
 
     run: str
     owner: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def take(self, connection: Connection, moment: str, *, take_over: bool = False) -> None:
-        """Take the lease, inside a transaction that writes.
+        """Take the lease in the open transaction, with ``take_over`` also from a live process.
 
-        Args:
-            connection: of the transaction.
-            moment: the time, as the tables hold it.
-            take_over: take it also from a process that lives.
-
-        Raises:
-            RunBusyError: another process has it.
-            StoreError: the run was deleted.
+        Raises RunBusyError if another process has it, StoreError if the run was deleted.
         """
         runs = schema.runs
         query = sa.select(runs.c.id).where(runs.c.id == self.run).with_for_update()  # one after the other
@@ -81,10 +69,9 @@ class Lease:
         _HELD.add(self)
 
     def renew(self, connection: Connection) -> None:
-        """Hold it for longer; part of each transaction that writes the run.
+        """Extend the lease; part of each transaction that writes the run.
 
-        Raises:
-            StoreError: another process took it over, or the run was deleted.
+        Raises StoreError if another process took it over, or the run was deleted.
         """
         leases = schema.leases
         later = sa.update(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
@@ -102,7 +89,7 @@ class Lease:
         )
 
     def release(self, connection: Connection) -> bool:
-        """Give it back; False if this process does not hold it any more."""
+        """Release it; False if this process no longer holds it."""
         leases = schema.leases
         mine = sa.delete(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
         _HELD.discard(self)
@@ -110,7 +97,7 @@ class Lease:
 
 
 def deleted_error(run: str) -> StoreError:
-    """The error for a run that is no longer there."""
+    """Build the error for a deleted run."""
     return StoreError(f"The run {run} was deleted meanwhile.", hint="Start a new one with `sgi run`.")
 
 
@@ -119,7 +106,7 @@ def _lease_of(connection: Connection, run: str) -> Row[tuple[object, ...]] | Non
 
 
 def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
-    """Whether the owner lives; where that cannot be seen, whether its lease has not expired."""
+    """Return whether the owner lives; if that is unknown, whether the lease has not expired."""
     if held.machine != _machine():
         return bool(held.expires_at > now)
     if held.process == _process(os.getpid()):
@@ -139,12 +126,12 @@ def _owner(held: Row[tuple[object, ...]]) -> str:
 
 
 def _database_time(connection: Connection) -> float:
-    """Seconds since 1970 by the clock of the database, which all its clients share."""
+    """Return seconds since 1970 by the clock of the database, which all its clients share."""
     return float(connection.exec_driver_sql(_CLOCKS[connection.dialect.name]).scalar_one())
 
 
 def _machine() -> str:
-    """Equal where processes can see each other: the host, its boot, and the namespace of process ids."""
+    """Identify host, boot and namespace of process ids: equal if processes can see each other."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -153,7 +140,7 @@ def _machine() -> str:
 
 
 def _process(pid: int) -> str | None:
-    """What tells a live process from a later one with the same id; empty if none lives, None if unknown."""
+    """Distinguish a live process from a later one with the same id; empty if none lives, None if unknown."""
     if os.name != "posix":
         return f"{pid}" if pid == os.getpid() else None
     try:

@@ -1,7 +1,7 @@
-"""Imports results from a SQLite table ``evals`` of an application, one wide row each, as runs.
+"""Import a SQLite table ``evals`` of an application, one wide row per result, as runs.
 
-The table is the one that the view ``evals`` of our own database shows: a row has an ``id``, a
-``test_run_id``, a ``qa_pair_id``, the answer, a column for each metric and ``*_reasoning`` for some.
+The view ``evals`` of our own database shows the same table: ``id``, ``test_run_id``, ``qa_pair_id``, the
+answer, a column for each metric, and ``*_reasoning`` for some.
 """
 
 from __future__ import annotations
@@ -49,24 +49,17 @@ _TEXTS = {"question": "question", "reference": "reference", "answer": "response"
 _NO_VALUE = "the old database has no value"
 _WAY_OUT = "Name a SQLite file that has a table `evals`."
 _NUMBERED = "run -99999"
-"""What can be added to a name."""
+"""Space for a suffix of a name."""
 _SHOWN = 60
 _UNKNOWN = MetricSpec("", 0, frozenset(), -math.inf, math.inf)
-"""Version 0: the formula of the old numbers is not known."""
+"""Version 0: the formula of the old numbers is unknown."""
 _SHARE = replace(_UNKNOWN, low=0.0, high=1.0)
 _Cell = str | bytes | int | float | None
 
 
 @dataclass(frozen=True)
 class EvalsImport:
-    """What an import brought.
-
-    Attributes:
-        runs: the names of the new runs.
-        rows: how many rows they have.
-        skipped: how many runs had been imported before.
-        metadata: the columns that became metadata of the samples; none where no run is new.
-    """
+    """Result of an import: names of the new runs, their rows, number of skipped runs, metadata columns."""
 
     runs: tuple[str, ...]
     rows: int
@@ -76,7 +69,7 @@ class EvalsImport:
 
 @dataclass(frozen=True)
 class _Table:
-    """The old table's columns by what becomes of them; each by its place in a row."""
+    """The columns of the old table by purpose, as indexes into a row."""
 
     columns: tuple[str, ...]
 
@@ -105,7 +98,7 @@ class _Table:
 
 @dataclass
 class _OldRun:
-    """The rows of one ``test_run_id``, as a first reading found them."""
+    """The rows of one ``test_run_id``, from a first pass."""
 
     wanted: str
     rows: int
@@ -115,7 +108,7 @@ class _OldRun:
 
 @dataclass
 class _Ids:
-    """Sample ids: unique in a run, also where the old table repeats one."""
+    """Sample ids, unique in a run even if the old table repeats one."""
 
     seen: set[str] = field(default_factory=set)
 
@@ -128,18 +121,16 @@ class _Ids:
 
 
 def import_evals(database: Database, path: str | Path) -> EvalsImport:
-    """Bring every row of the table ``evals`` of a SQLite file into the database; the file stays as it is.
+    """Import every row of the table ``evals`` of a SQLite file, which is not changed.
 
-    Each ``test_run_id`` becomes a finished run of that name (numbered, if another run has it), each row a
-    sample with the ``qa_pair_id`` as its id; where a run repeats one, ``#`` and the row's own id follow it.
-    A metric without a value is ``missing``, one with something else than a finite number ``failed``; numbers
-    are kept as they are. A metric is read as a share from 0 to 1 only if every number of its column in the
-    file lies there: a rating from 1 to 5 has no known range and is never printed as percent. Columns that are
-    neither metric, text nor reasoning become metadata. All is one transaction; runs that were imported before
-    are left out.
+    Each ``test_run_id`` becomes a finished run of that name (numbered if the name is taken). Each row
+    becomes a sample with the ``qa_pair_id`` as its id; if a run repeats one, ``#`` and the row's own id
+    follow it. A metric without a value is ``missing``, one that is not a finite number ``failed``; numbers
+    stay as they are. A metric is a share from 0 to 1 only if all its numbers in the file are in that range;
+    others have no known range and are never printed as percent. Other columns become metadata. The import is
+    one transaction and skips runs that were imported before.
 
-    Raises:
-        StoreError: the file cannot be read or has no such table, or the database cannot be written.
+    Raises StoreError if the file cannot be read or has no such table, or the database cannot be written.
     """
     file = Path(path)
     with _open_file(file) as old:
@@ -157,11 +148,7 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
 
 
 def require_evals(path: str | Path) -> None:
-    """Raise unless the file is one that `import_evals` reads.
-
-    Raises:
-        StoreError: it cannot be read, or has no table `evals`.
-    """
+    """Raise a StoreError unless `import_evals` can read the file."""
     with _open_file(Path(path)) as old:
         _columns(old, Path(path))
 
@@ -177,7 +164,7 @@ def _translate_errors(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that changes neither the file nor what stands beside it, and sees one state of it."""
+    """Connect to one snapshot, without any change to the file or beside it."""
     with TemporaryDirectory(prefix="sgi-") as folder:
         with _translate_errors(file):
             old = sqlite3.connect(
@@ -192,7 +179,7 @@ def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _decode(raw: bytes) -> str:
-    """Text; bytes that are no UTF-8 come through as lone surrogates."""
+    """Decode text; bytes that are not UTF-8 become lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -208,7 +195,7 @@ def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
 
 
 def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
-    """The metrics all of whose numbers in the file lie in [0, 1]."""
+    """Return the metrics whose numbers are all in [0, 1]."""
     found = {}
     with _translate_errors(file):
         for name in filter(METRICS.__contains__, table.metrics):
@@ -221,7 +208,7 @@ def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str
 def _by_run(
     old: sqlite3.Connection, table: _Table, file: Path
 ) -> Iterator[tuple[_Cell, Iterator[tuple[_Cell, ...]]]]:
-    """The rows of each run, in an order that depends on the rows alone."""
+    """Yield the rows of each run, in an order that depends on the rows alone."""
     key = _ID if _ID in table.columns else _PAIR
     if _RUN not in table.columns:
         yield None, _rows(old, key, file)
@@ -244,13 +231,13 @@ def _old_run(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldR
 
 
 def _run_name(key: _Cell, file: Path) -> str:
-    """The run's name as a user can type it."""
+    """Return the run's name in a form that a user can type."""
     name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
     return name if is_run_name(name) else f"run {name}"
 
 
 def _name_runs(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
-    """Give each run that isn't there yet a free name; these runs."""
+    """Give each new run a free name, and return the new runs."""
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken = {name for _, name in there}
     imported = {content for content, _ in there}
@@ -327,7 +314,7 @@ def _text(value: _Cell) -> str:
 
 
 def _json(value: _Cell) -> JsonValue:
-    """The value in metadata; what JSON has no word for, as text."""
+    """Convert a value for metadata; values without a JSON form become text."""
     if isinstance(value, bytes) or (isinstance(value, float) and not math.isfinite(value)):
         return _text(value)
     return value

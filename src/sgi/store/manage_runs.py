@@ -1,4 +1,4 @@
-"""Renames, tags and deletes runs."""
+"""Rename, tag and delete runs. Each function raises UnknownNameError for an unknown run id."""
 
 from __future__ import annotations
 
@@ -22,24 +22,14 @@ if TYPE_CHECKING:
 
 
 class Change(TypedDict, total=False):
-    """What becomes of a run; what is left out stays.
-
-    Attributes:
-        name: as in `rename_run`.
-        tags: as in `set_tags`.
-    """
+    """Changes of a run, as in `rename_run` and `set_tags`; what is left out stays."""
 
     name: str | None
     tags: Iterable[str]
 
 
 def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> None:
-    """Change what is said of a run: all that is wanted, or nothing.
-
-    Raises:
-        UsageError: another run has the name, it stands for something else, or the tags cannot be.
-        UnknownNameError: there is no run with this id.
-    """
+    """Change the name and tags of a run in one transaction. Raises UsageError for a bad name or tag."""
     tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
     with database.writing() as connection:
         found = _lock_run(connection, run_id)
@@ -52,12 +42,7 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
 
 
 def rename_run(database: Database, run_id: str, name: str | None) -> None:
-    """Rename a run; None clears its name.
-
-    Raises:
-        UsageError: another run has the name, or it stands for something else.
-        UnknownNameError: there is no run with this id.
-    """
+    """Rename a run; None clears its name. Raises UsageError if the name is taken or reserved."""
     change_run(database, run_id, name=name)
 
 
@@ -65,9 +50,6 @@ def delete_run(database: Database, run_id: str) -> None:
     """Delete a run with its scores, and its data unless another run uses it.
 
     A process that is writing the run ends with a StoreError at its next batch.
-
-    Raises:
-        UnknownNameError: there is no run with this id.
     """
     runs, datasets = schema.runs, schema.datasets
     with database.writing() as connection:
@@ -82,19 +64,14 @@ def delete_run(database: Database, run_id: str) -> None:
 
 
 def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """Give a run these tags in place of those it has; says which they are, sorted.
-
-    Raises:
-        UsageError: one of them cannot be a tag, or they are too many.
-        UnknownNameError: there is no run with this id.
-    """
+    """Replace the tags of a run, and return them sorted. Raises UsageError for a bad tag, or too many."""
     tuplestr = checked_tags(tags)
     change_run(database, run_id, tags=tuplestr)
     return tuplestr
 
 
 def count_scores(database: Database, run_id: str) -> int:
-    """How many scores of a run are kept."""
+    """Count the stored scores of a run."""
     metrics, scores = schema.run_metrics, schema.scores
     query = sa.select(sa.func.count()).select_from(scores.join(metrics, metrics.c.id == scores.c.metric))
     with database.reading() as connection:
@@ -102,7 +79,7 @@ def count_scores(database: Database, run_id: str) -> int:
 
 
 def data_files(database: Database) -> frozenset[str]:
-    """The files of rows that runs were asked for with, as their specs name them."""
+    """Return the data files that the specs of runs name."""
     with database.reading() as connection:
         texts = connection.execute(sa.select(sa.cast(schema.runs.c.spec, sa.Text))).scalars()
         specs = [read_stored_json({"spec": text})[0]["spec"] for text in texts]
@@ -121,7 +98,7 @@ def _set_name(connection: Connection, run_id: str, name: str | None) -> None:
 
 
 def _lock_run(connection: Connection, run_id: str) -> Row[Any, Any]:
-    """The run, in this transaction's hands until it ends."""
+    """Read the run and lock it until the transaction ends."""
     runs = schema.runs
     query = sa.select(runs.c.name, runs.c.dataset).where(runs.c.id == run_id).with_for_update()
     found = connection.execute(query).first()

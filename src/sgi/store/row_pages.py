@@ -1,4 +1,4 @@
-"""Reads a page of the rows of a run, or its rows in the plane of the two angles."""
+"""Read a page of the rows of a run, or its rows in the plane of the two angles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CUT_ESCAPE = re.compile("\ufdd0[0-9a-f]{0,3}$")
 
 
 class RowScore(NamedTuple):
-    """What a metric says of a row; ``reason`` is empty where there is a value."""
+    """The score of one row; ``reason`` is empty if there is a value."""
 
     value: float | None
     status: str
@@ -44,13 +44,9 @@ _UNKNOWN = RowScore(None, Status.MISSING.value, "nothing is kept of it")
 class PageRow:
     """A row of a page.
 
-    Attributes:
-        position: its place in the data.
-        id: the sample's.
-        label: known truth; None where there is none.
-        question: its first 300 characters.
-        response: its first 400 characters; the target's answer where a target was asked.
-        scores: by canonical string, in the order asked.
+    ``position`` is its place in the data. ``question`` and ``response`` (the target's answer, if there is a
+    target) are cut to 300 and 400 characters. ``scores`` has canonical strings as keys, in the order of the
+    request.
     """
 
     position: int
@@ -63,16 +59,15 @@ class PageRow:
 
 @dataclass(frozen=True)
 class RowPage:
-    """A page of rows, all of one moment.
+    """A page of rows, all from one snapshot.
 
     Attributes:
-        metrics: of the run, canonical strings, in the order asked.
-        metric: the one the query means; None where it means none.
-        rows: of this page.
+        metrics: of the run, canonical strings, in the order of the request.
+        metric: the metric of the query; None if it names none.
         total: how many rows the query finds.
         of: how many rows of the run are committed.
-        page: which page this is: the last one where there are fewer than was asked for.
-        pages: how many there are, at least 1.
+        page: from 1; the last page if the query asks for a later one.
+        pages: at least 1.
     """
 
     metrics: tuple[str, ...]
@@ -97,12 +92,10 @@ class PlaneRow(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneRows:
-    """Rows in the plane of θ(r,c) and θ(r,q).
+    """Rows in the plane of θ(r,c) and θ(r,q), in data order.
 
-    Attributes:
-        metric: whose angles and values they are, a canonical string.
-        points: in the order of the data.
-        rows: how many the run has with both angles and a value.
+    ``metric`` (canonical string) has these angles and values. ``rows`` counts all rows with both angles and
+    a value.
     """
 
     metric: str
@@ -111,11 +104,10 @@ class PlaneRows:
 
 
 def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
-    """A page of the committed rows of a run.
+    """Return a page of the committed rows of a run.
 
-    Raises:
-        UnknownNameError: the run has no such metric, or several of that name.
-        UsageError: ``plane`` is asked for, and no metric of the run has kept the two angles.
+    Raises UnknownNameError if the run has no such metric, or several of that name; UsageError if the query
+    has a ``plane`` and no metric of the run stores the two angles.
     """
     with database.reading() as connection:
         numbers = metric_ids(connection, record.id)
@@ -141,19 +133,11 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage
 
 
 def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows | None:
-    """The rows of a run in the plane of θ(r,c) and θ(r,q), evenly spaced over the data where they are many.
+    """Return the rows of a run in the plane of θ(r,c) and θ(r,q): at most ``most`` (≥ 1), evenly spaced.
 
-    The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``. Of n > ``most``
-    rows with both and a value, those are taken where ⌊k·(most − 1)/(n − 1)⌋ steps up, k = 0 … n − 1:
-    the first, the last, and as many between as there is room for.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        most: how many rows at most, 1 or more.
-
-    Returns:
-        None where no metric of the run has kept the two angles.
+    The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``; None if there
+    is no such metric. Of n > ``most`` rows with both and a value, those remain where ⌊k·(most − 1)/(n − 1)⌋
+    increases, k = 0 … n − 1. This includes the first and the last.
     """
     require(most >= 1, "most", "is 1 or more")
     with database.reading() as connection:
@@ -170,7 +154,7 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
 
 
 def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
-    """The canonical string of a metric of the run."""
+    """Find the canonical string of the query's metric."""
     bare = [metric for metric in numbers if metric_name(metric) == name]
     if name in numbers:
         return name
@@ -186,7 +170,7 @@ def _committed(connection: Connection, run: str) -> int:
 
 
 def _select_positions(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
-    """The positions of all committed rows, beside the metric's scores."""
+    """Select the positions of all committed rows, joined with the metric's scores."""
     samples, scores, batches = schema.samples, schema.scores, schema.batches
     found = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
     if not whole:
@@ -204,7 +188,7 @@ def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
 
 
 def _select_spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
-    """The rows of the plane, evenly spaced; ``n`` says in each how many there are."""
+    """Select rows of the plane, evenly spaced; the column ``n`` holds their total number."""
     details, scores, samples = schema.details, schema.scores, schema.samples
     place = (sa.func.row_number().over(order_by=scores.c.position) - 1).label("k")
     angles = dict(zip(("theta_rc", "theta_rq"), angles_in(connection, details.c.body), strict=True))
@@ -227,7 +211,7 @@ def _select_spaced(connection: Connection, metric: int, dataset: str, most: int)
 
 
 def _page_number(query: RowQuery, total: int) -> tuple[int, int]:
-    """Which page is shown, and how many there are."""
+    """Return the page to show and the number of pages."""
     pages = max(1, -(-total // query.size))
     return min(query.page, pages), pages
 
@@ -240,7 +224,7 @@ def _count(connection: Connection, found: sa.Select[Any]) -> int:
 def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> tuple[PageRow, ...]:
-    """The rows at these positions, in this order, with what is shown of them."""
+    """Read the rows at these positions, in this order."""
     samples, answers = schema.samples, schema.answers
     asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
@@ -271,7 +255,7 @@ def _page_rows(
 def _scores(
     connection: Connection, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> dict[tuple[int, int], RowScore]:
-    """By the metric's number and the position."""
+    """Read scores by the metric's number and the position."""
     scores = schema.scores
     ours = scores.c.metric.in_(list(numbers.values())) & scores.c.position.in_(positions)
     query = sa.select(scores.c.metric, scores.c.position, scores.c.value, scores.c.status, scores.c.reason)
@@ -282,5 +266,5 @@ def _scores(
 
 
 def _decode_beginning(text: str | None) -> str:
-    """The beginning of a text, as it was; a sign that was cut in two is left out."""
+    """Decode the beginning of a text; a character that was cut in two is left out."""
     return "" if text is None else display_text(decode_text(_CUT_ESCAPE.sub("", text)))

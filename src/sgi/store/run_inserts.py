@@ -1,4 +1,4 @@
-"""The statements that insert a run, its metrics, batches and scores, for every kind of run."""
+"""Insert a run, its metrics, batches and scores, for every kind of run."""
 
 from __future__ import annotations
 
@@ -27,18 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunStart:
-    """What is known of a run before its first batch.
+    """The facts of a run before its first batch.
 
     Attributes:
-        dataset: the hash of the samples.
-        dataset_name: the name of the data in messages.
+        dataset: hash of the samples.
+        dataset_name: name of the data for messages.
         rows: number of samples.
-        spec: the settings of the run as JSON, without secrets.
-        spec_hash: differs between settings that can give other numbers.
+        spec: settings of the run as JSON, without secrets.
+        spec_hash: differs for settings that can give other numbers.
         signature: everything that can change a number, as it is printed.
         versions: of the packages that compute the numbers.
-        metrics: in the order of the request.
-        name: the user's name for it, unique in the database.
         rejected: rows that could not be read.
         provenance: what computes each metric, by canonical string.
     """
@@ -162,15 +160,15 @@ def score_rows(
 
 
 def bound(value: float) -> float | None:
-    """A bound as the tables hold it: None for an infinite one."""
+    """Convert a bound for the tables: None if it is infinite."""
     return value if math.isfinite(value) else None
 
 
 def new_run_id() -> str:
-    """An id that sorts by time; the last part tells runs of one second apart."""
+    """Return an id that sorts by time; the last part distinguishes runs of the same second."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
 def now() -> str:
-    """The time as the tables hold it: ISO 8601, UTC."""
+    """Return the time for the tables: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

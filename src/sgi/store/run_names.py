@@ -19,21 +19,15 @@ if TYPE_CHECKING:
 LONGEST_TAG = 40
 """Characters."""
 MOST_TAGS = 20
-"""That a run has."""
+"""Tags per run."""
 
 _SHOWN = 60
 _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
-"""Names that stand for other runs: the last one, and what looks like an id."""
+"""Reserved names: the last run, and what looks like an id."""
 
 
 def require_free_name(connection: Connection, name: str, *, otherwise: str = "") -> None:
-    """Raise a UsageError for a name that is taken, or that stands for something else.
-
-    Args:
-        connection: in the transaction that gives the name.
-        name: what a run shall be called.
-        otherwise: what can be done with the run that has the name, in place of taking another one.
-    """
+    """Raise a UsageError for a taken or reserved name. ``otherwise`` suggests what to do."""
     require_run_name(name)
     found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if found is not None:
@@ -42,7 +36,7 @@ def require_free_name(connection: Connection, name: str, *, otherwise: str = "")
 
 
 def is_run_name(name: str) -> bool:
-    """Whether a run can have the name.
+    """Return whether a run can have the name.
 
     >>> is_run_name("nightly"), is_run_name("last")
     (True, False)
@@ -65,11 +59,10 @@ def require_run_name(name: str) -> None:
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """The tags without the space around them, each once, sorted.
+    """Return the tags stripped, unique and sorted.
 
-    Raises:
-        UsageError: one is empty, longer than 40 characters, holds a comma or what cannot be printed; or they
-            are more than 20.
+    Raises UsageError for a tag that is empty, longer than 40 characters, or has a comma or characters that
+    cannot be printed, and for more than 20 tags.
 
     >>> checked_tags([" nightly ", "gpt-4o", "nightly"])
     ('gpt-4o', 'nightly')

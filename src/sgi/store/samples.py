@@ -1,4 +1,4 @@
-"""Samples and answers of the target as rows of their tables, and back."""
+"""Convert samples and answers of the target to table rows and back."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ _ANSWER = ("run", "response", "contexts", "reason")
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """What the target returned for a sample: a response, or the reason why there is none.
+    """What the target returned for a sample: a response, or the reason for a failure.
 
-    Attributes:
-        response: the answer; None where the call failed.
-        contexts: the passages that the target used; None where it returned none.
-        reason: why there is no response.
-        seconds: how long it took, with retries and waits.
+    ``contexts`` are the passages that the target used, if it returned any. ``seconds`` includes retries and
+    waits.
     """
 
     response: str | None
@@ -37,7 +34,7 @@ class StoredAnswer:
 
 
 def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
-    """The row of the table ``samples``, as a driver takes it: columns in the table's order, JSON as text.
+    """Convert a sample for the table ``samples``: values for the driver, in column order, JSON as text.
 
     NULL marks an absent field, which differs from a blank one.
 
@@ -61,7 +58,7 @@ def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
 
 
 def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
-    """The row of the table ``answers``, as a driver takes it."""
+    """Convert an answer for the table ``answers``, as values for the driver."""
     response = None if answer.response is None else encode_text(answer.response)
     contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
     reason = None if answer.reason is None else encode_text(answer.reason)
@@ -69,7 +66,7 @@ def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:
-    """The answer in a row of the table ``answers``."""
+    """Convert a row of the table ``answers``."""
     return StoredAnswer(
         response=None if row.response is None else decode_text(row.response),
         contexts=None if row.contexts is None else tuple(row.contexts),
@@ -79,7 +76,7 @@ def answer_of(row: sa.Row[Any]) -> StoredAnswer:
 
 
 def answered_samples(run: str, dataset: str) -> sa.Select[Any]:
-    """The samples of a dataset, with the answers of the target in a run, in columns ``answer_…``."""
+    """Select the samples of a dataset, with the target's answers in a run in columns ``answer_…``."""
     samples, answers = schema.samples, schema.answers
     answered = (answers.c.run == run) & (answers.c.position == samples.c.position)
     return (
@@ -90,7 +87,7 @@ def answered_samples(run: str, dataset: str) -> sa.Select[Any]:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """The sample in a row of the table ``samples``, or of `answered_samples`: then with the target's answer.
+    """Convert a row of the table ``samples``, or of `answered_samples`, which has the target's answer.
 
     >>> absent = dict.fromkeys(schema.samples.columns.keys())
     >>> sorted(sample_of(absent | {"id": "1", "response": "", "contexts": ["a"]}).model_fields_set)

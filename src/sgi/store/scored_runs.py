@@ -1,4 +1,4 @@
-"""Reads the scores of a run as columns, with what its rows are grouped and clustered by."""
+"""Read the scores of a run as columns, with the columns that group or cluster its rows."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Reason(NamedTuple):
 
 
 def scored_run(database: Database, record: RunRecord) -> ScoredRun:
-    """The scores of all committed rows as columns."""
+    """Return the scores of all committed rows as columns."""
     with database.reading() as connection:
         return _scored_run(database, connection, record)
 
@@ -60,19 +60,16 @@ def scored_run(database: Database, record: RunRecord) -> ScoredRun:
 def grouped_run(
     database: Database, record: RunRecord, by: str, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
-    """The scores as columns, what each row has in a column of its data, and the class each metric gave it.
-
-    All three are of the same moment, also while the run goes on.
+    """Return the scores as columns, the values of a data column, and each row's class by metric.
 
     Args:
-        database: where the run is.
+        database: to read from.
         record: the run.
-        by: a metadata column, or ``label``, which is known truth unless the metadata has a column of that
-            name.
-        class_keys: by metric, the entry of its details that holds a row's class.
+        by: a metadata column, or ``label`` (known truth, unless the metadata has that column).
+        class_keys: by metric, the key in its details that holds a row's class.
 
     Raises:
-        UnknownNameError: no row has such a column; says which there are.
+        UnknownNameError: no row has such a column; the message lists the columns.
     """
     with database.reading() as connection:
         run = _scored_run(database, connection, record)
@@ -83,14 +80,9 @@ def grouped_run(
 def whole_run(
     database: Database, record: RunRecord, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:
-    """The scores as columns, and of each row its label, its metadata and the class each metric gave it.
+    """Return the scores as columns, and of each row its label, metadata and class by metric, in one snapshot.
 
-    All are of the same moment, also while the run goes on. Rows of equal metadata share one mapping.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        class_keys: by metric, the entry of its details that holds a row's class.
+    ``class_keys`` is as in `grouped_run`. Rows of equal metadata share one mapping.
     """
     with database.reading() as connection:
         run = _scored_run(database, connection, record)
@@ -138,7 +130,6 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
 
 
 def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
-    """The class of every committed row, for each metric that gives one."""
     classes = {
         name: _class_values(connection, record, number, keys[name])
         for name, number in metric_ids(connection, record.id).items()
@@ -148,7 +139,7 @@ def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str])
 
 
 def _class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
-    """The class of every committed row, in order; empty if the metric gives none."""
+    """Return the class of every committed row, in order; empty if the metric has none."""
     details = schema.details
     entry = sa.cast(details.c.body[key], sa.Text)
     query = sa.select(details.c.position, entry).where(details.c.metric == metric)
@@ -162,14 +153,14 @@ def _class_values(connection: Connection, record: RunRecord, metric: int, key: s
 
 
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
-    """A metadata column of all committed rows, in order; None where a row has none."""
+    """Return a metadata column of all committed rows, in order; None if a row has no value."""
     with database.reading() as connection:
         found = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
         return [(body or {}).get(column) for body in found]
 
 
 def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Reason]:
-    """Why rows have no value, the most frequent first."""
+    """Return why rows have no value, the most frequent reason first."""
     scores, metrics = schema.scores, schema.run_metrics
     rows = sa.func.count()
     query = (
@@ -185,7 +176,7 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
 
 
 def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Positions and ids of the committed rows."""
+    """Read positions and ids of the committed rows."""
     samples = schema.samples
     rows = list(driver_rows(connection, select_committed(record, samples.c.position, samples.c.id)))
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
@@ -196,7 +187,7 @@ _STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code"
 
 
 def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
-    """One metric's values and status codes, at these positions."""
+    """Read one metric's values and status codes, at these positions."""
     scores = schema.scores
     code = sa.case(*((scores.c.status == status.value, n) for n, status in enumerate(STATUSES)), else_=-1)
     value = sa.func.coalesce(scores.c.value, sa.literal_column("0.0"))  # numpy takes no NULL
@@ -216,10 +207,9 @@ def _spread(
     codes: NDArray[np.int8],
     positions: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """The same at all positions; a row that a metric knows nothing of is ``missing``.
+    """Align values and codes to all positions; rows without a score are ``missing``.
 
-    Raises:
-        StoreError: there is a score of a row that no batch holds.
+    Raises StoreError if a score belongs to a row outside all batches.
     """
     if not np.isin(found, positions).all():
         raise damaged("it holds scores of rows that are in no batch of the run")
@@ -231,18 +221,10 @@ def _spread(
 
 
 def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], Clustering]:
-    """The cluster of each committed row, in order, and what the notes on them need.
+    """Return the cluster of each committed row, in order, and what the notes on clusters need.
 
-    Args:
-        connection: to the database.
-        record: the run, with the rule that is wanted.
-
-    Returns:
-        Numbers counted from 0 in the order of their first rows, shape (n,), as the engine has them: equal
-        numbers give equal draws.
-
-    Raises:
-        UnknownNameError: the rule is a column that no row has.
+    Clusters are numbered from 0 in the order of their first rows, shape (n,), as in the engine: equal
+    numbers give equal bootstrap draws. Raises UnknownNameError if the rule is a column that no row has.
     """
     match record.cluster:
         case "question":
@@ -283,7 +265,7 @@ def _of_column(
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
-    """The cluster number of each row's passages; those that a target returned go before the data's."""
+    """Number each row's passages; passages that a target returned replace those of the data."""
     samples, answers = schema.samples, schema.answers
     query = select_committed(record, samples.c.contexts, answers.c.contexts.label("returned"))
     answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
@@ -295,7 +277,7 @@ def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int
 def _dominant(
     connection: Connection, record: RunRecord, numbers: NDArray[np.int64]
 ) -> DominantQuestion | None:
-    """The question that most rows share, if there is one; few runs need more than a count for it."""
+    """Find the question that most rows share; for most runs a count decides."""
     counts = np.bincount(numbers) if len(numbers) else np.zeros(1, dtype=np.int64)
     most = int(counts.argmax())
     if 2 * counts[most] <= len(numbers):
@@ -309,6 +291,6 @@ def _dominant(
 
 
 def _numbered(clusters: list[int]) -> NDArray[np.int64]:
-    """The same clusters, numbered by their first row."""
+    """Renumber clusters by their first row."""
     _, first, codes = np.unique(np.array(clusters, dtype=np.int64), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]

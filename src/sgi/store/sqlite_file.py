@@ -1,4 +1,4 @@
-"""A SQLite file as both the cache and the database open it: the user's own, shared by processes."""
+"""Open a SQLite file as the cache and the database do: private to the user, shared by processes."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from sgi.kernel.durable_files import sync_folder
 _BUSY_SECONDS = 30.0
 _ANY_READ = "SELECT count(*) FROM sqlite_master"
 _NO_INDEX = ("unable to open", "readonly")
-"""What SQLite says where it cannot make its index of transactions beside a file."""
+"""SQLite's message if it cannot create its index of transactions beside a file."""
 _WAL_MODE = 2
 """The read version in the header of a file in WAL mode."""
 _PAGE_NOT_READ = re.compile(r"unable to get the page\. error code=(\d+)")
-"""What SQLite's check of a file says of a page that it could not read, for whatever reason."""
+"""The message of SQLite's check for a page that it could not read, for whatever reason."""
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that can be referred to weakly, and whose rollback cannot fail for lack of memory."""
+    """A connection that allows weak references, and whose rollback does not fail for lack of memory."""
 
     _closed = False
 
     def rollback(self) -> None:
         """Undo the open transaction.
 
-        Without memory for that statement, close the connection, which undoes it too. Otherwise the
-        transaction would stay open and lock the file for every other writer.
+        If there is no memory for that, close the connection, which undoes it too. Otherwise the open
+        transaction would lock the file for every other writer.
         """
         if self._closed:
             return
@@ -45,16 +45,15 @@ class _Connection(sqlite3.Connection):
             self.close()
 
     def close(self) -> None:
-        """Close the connection; closing twice does no harm."""
+        """Close the connection. You can call it twice."""
         self._closed = True
         super().close()
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that begins no transaction by itself.
+    """Connect in autocommit mode.
 
-    A new file is the user's alone. A file that cannot be written, or beside which SQLite cannot put its own
-    files, is opened for reading.
+    Only the user can read a new file. If the file or its folder is read-only, the connection is too.
     """
     new = not path.exists()
     try:
@@ -80,7 +79,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection to a file that may only be read, also in a folder where SQLite can put no other file."""
+    """Connect read-only, also in a folder where SQLite cannot create its files."""
     folder = Path(tempfile.mkdtemp(prefix="sgi-"))
     connection = None
     try:
@@ -101,14 +100,10 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def readable_address(path: Path, folder: Path) -> str:
-    """The address by which SQLite reads a file without a change to it or beside it.
+    """Return the address by which SQLite reads a file and changes nothing in it or beside it.
 
-    Transactions that a crash left beside the file are part of its content. To read them SQLite has to write,
-    so it does that in a copy.
-
-    Args:
-        path: the file.
-        folder: an empty folder, for a copy.
+    Transactions that a crash left beside the file belong to its content. To read them SQLite must write, so
+    it works on a copy in the empty ``folder``.
     """
     with path.open("rb") as stream:
         header = stream.read(19)
@@ -122,7 +117,7 @@ def readable_address(path: Path, folder: Path) -> str:
 
 
 def _copy_address(path: Path, folder: Path) -> str:
-    """The address of a copy with the transactions beside the file."""
+    """Copy the file with its transactions, and return the copy's address."""
     for place in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-journal"))):
         if place.exists():
             shutil.copyfile(place, folder / place.name)
@@ -141,11 +136,9 @@ def _open(address: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether SQLite's own check says so: what looks like a bug of ours is then the file's.
+    """Return whether SQLite's own check finds damage: an odd error is then the file's fault, not ours.
 
-    Raises:
-        MemoryError: there is not enough memory for the check.
-        sqlite3.OperationalError: the disk fails.
+    Raises MemoryError, or ``sqlite3.OperationalError`` if the disk fails.
     """
     try:
         with closing(connect(path)) as connection:
@@ -164,12 +157,10 @@ def is_damaged(path: Path) -> bool:
 
 
 def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:
-    """Let readers and a writer work at once; SQLite doesn't wait by itself while another process switches.
+    """Switch to WAL mode, in which readers and a writer work at once; wait while another process switches.
 
-    Args:
-        connection: to the file.
-        durable: whether a commit returns only when it is on the disk. Otherwise a power loss can take the
-            last commits, and leaves the file whole.
+    With ``durable`` a commit returns when it is on the disk. Otherwise a power loss can lose the last
+    commits, but does not damage the file.
     """
     until = time.monotonic() + _BUSY_SECONDS
     while True:
@@ -188,10 +179,9 @@ def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:
 
 
 def owner_and_names(connection: sqlite3.Connection) -> tuple[int, set[str]]:
-    """Whose the file says it is (0: no one's), and the names of what it holds, as they were at one moment.
+    """Read the application id (0: none) and the table names in one snapshot.
 
-    Read one after the other, another process could make the file ours in between, and its tables would look
-    like a stranger's.
+    With two reads, another process could initialise the file in between, and its tables would look foreign.
     """
     connection.execute("BEGIN")
     try:

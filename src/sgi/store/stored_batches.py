@@ -1,4 +1,4 @@
-"""Reads what a run stores: batches with samples and scores, answers of the target, judgements of a judge."""
+"""Read what a run stores: batches with samples and scores, answers of the target, judgements of a judge."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 
 RowJudgements = tuple["Mapping[str, JsonValue] | None", ...]
-"""What was said of consecutive rows; None where nothing was."""
+"""Judgements of consecutive rows; None for a row without one."""
 
 _NOTHING: Mapping[str, Any] = {}
 _FACTS = {"position", "id", "label", "metadata"}
-"""What a row is known by without its texts."""
+"""Columns that identify a row without its texts."""
 _AT_ONCE = 500
-"""Rows a statement names."""
+"""Rows per SQL statement."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredBatch:
-    """A committed batch, as the engine made it.
+    """A committed batch.
 
     Attributes:
-        start: the position of its first sample.
-        batch: the samples, with the target's answers where there was a target.
+        start: position of its first sample.
+        batch: the samples, with the target's answers if there was a target.
         scores: by canonical string.
-        truncated: rows by the field that was longer than a model reads.
-        failures: models that gave no vectors, with the reason.
+        truncated: rows by the field that exceeded a model's limit.
+        failures: the reason for each model without vectors.
     """
 
     start: int
@@ -64,29 +64,23 @@ class StoredBatch:
 
 
 class JudgementCount(NamedTuple):
-    """What there is of a metric's evidence."""
+    """How much evidence of a metric is stored."""
 
     version: int
-    """Of the metric, when it was scored; 0 where nothing was computed here."""
+    """Version of the metric; 0 if the scores were not computed here."""
     rows: int
-    """How many rows have some."""
+    """Rows with evidence."""
 
     @property
     def usable(self) -> bool:
-        """Whether there is any that was made here, so that it can be read as the metric's own."""
+        """Whether there is evidence that was computed here, so that it can be read as the metric's own."""
         return bool(self.rows and self.version)
 
 
 def stored_batches(database: Database, record: RunRecord, *, texts: bool = True) -> Iterator[StoredBatch]:
-    """The committed batches of a run, in order, each read when it is asked for.
+    """Yield the committed batches of a run, in order; each is read on demand.
 
-    Args:
-        database: where the run is.
-        record: the run.
-        texts: whether to read the texts of the samples, and not only id, label and metadata.
-
-    Raises:
-        StoreError: the run was deleted meanwhile.
+    Without ``texts``, samples have only id, label and metadata. Raises StoreError if the run was deleted.
     """
     with database.reading() as connection:
         starts = _batch_starts(connection, record.id)
@@ -95,7 +89,7 @@ def stored_batches(database: Database, record: RunRecord, *, texts: bool = True)
 
 
 def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bool = True) -> StoredBatch:
-    """A committed batch; see `stored_batches`."""
+    """Return a committed batch; see `stored_batches`."""
     batches, samples = schema.batches, schema.samples
     with database.reading() as connection:
         wanted = (batches.c.run == record.id) & (batches.c.start == start)
@@ -115,7 +109,7 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
 
 
 def read_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
-    """The target's answers to consecutive samples, by position."""
+    """Return the target's answers to consecutive samples, by position."""
     answers = schema.answers
     inside = answers.c.position.between(start, start + rows - 1)
     found = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
@@ -129,7 +123,7 @@ def _batch_starts(connection: Connection, run: str) -> list[int]:
 
 
 def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
-    """The scores of consecutive rows, with what they were made of."""
+    """Read the scores of consecutive rows, with their details."""
     scores, details = schema.scores, schema.details
     joined = scores.outerjoin(
         details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
@@ -159,12 +153,10 @@ def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
 
 
 def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadSamples:
-    """A function that reads the samples of rows, in the order in which it is given them.
+    """Return a function that reads the samples of rows in the given order.
 
-    Args:
-        database: must be open when the function is called.
-        record: the run.
-        positions: the position of each of its rows, shape (n,).
+    ``positions`` are those of the run's rows, shape (n,). The database must be open when you call the
+    function.
     """
 
     def read(rows: Sequence[int]) -> Iterator[Sample]:
@@ -180,7 +172,7 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
 
 
 def count_judgements(database: Database, record: RunRecord) -> dict[str, JudgementCount]:
-    """The metrics of a run, in the order asked, with what there is of their evidence."""
+    """Count the evidence of each metric of a run, in the order of the request."""
     metrics, evidence = schema.run_metrics, schema.evidence
     rows = sa.select(sa.func.count()).where(evidence.c.metric == metrics.c.id).scalar_subquery()
     query = sa.select(metrics.c.metric, metrics.c.version, rows).where(metrics.c.run == record.id)
@@ -192,14 +184,7 @@ def count_judgements(database: Database, record: RunRecord) -> dict[str, Judgeme
 def read_judgements(
     database: Database, record: RunRecord, positions: Sequence[int], metrics: Iterable[str]
 ) -> dict[str, RowJudgements]:
-    """What was said of these consecutive rows, by canonical string.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        positions: of the rows.
-        metrics: canonical strings; KeyError for one that the run does not have.
-    """
+    """Return the judgements of consecutive rows by canonical string; KeyError for an unknown metric."""
     table = schema.evidence
     found = {}
     with database.reading() as connection:

@@ -1,7 +1,6 @@
-r"""Encodes any text so that a database can hold it: NUL and lone surrogates become escapes.
+"""Encode any text for the database: NUL and lone surrogates, which PostgreSQL rejects, become escapes.
 
-PostgreSQL refuses both. The escape sign is U+FDD0, which Unicode sets aside for use inside programs; texts
-without these signs, which is nearly all there are, stay as they are.
+The escape character is U+FDD0, a Unicode noncharacter. Texts without these characters stay as they are.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ESCAPED = re.compile(f"{_ESCAPE}([0-9a-f]{{4}})")
 
 
 def encode_text(text: str) -> str:
-    r"""The text as any database takes it.
+    r"""Encode a text for any database.
 
     >>> encode_text("plain"), encode_text("a\0b") == "a\ufdd00000b"
     ('plain', True)
@@ -37,13 +36,10 @@ def encode_text(text: str) -> str:
 
 
 def decode_text(text: str) -> str:
-    r"""The text as it was.
+    r"""Reverse `encode_text`. Raises StoreDamagedError if SQLite returns another type than text.
 
     >>> decode_text(encode_text("a\0b\ud800\ufdd0")) == "a\0b\ud800\ufdd0"
     True
-
-    Raises:
-        StoreDamagedError: it is not a text; SQLite lets a column of texts hold other values.
     """
     try:
         if _ESCAPE not in text:
@@ -54,7 +50,7 @@ def decode_text(text: str) -> str:
 
 
 def encode_json(value: JsonValue | tuple[str, ...]) -> str:
-    r"""The value as JSON text that any database takes; numbers that are not finite become null.
+    r"""Encode a value as JSON text for any database; numbers that are not finite become null.
 
     >>> encode_json({"a": [1.5, "b\0"]}) == '{"a":[1.5,"b\ufdd00000"]}'
     True
@@ -69,7 +65,7 @@ def encode_json(value: JsonValue | tuple[str, ...]) -> str:
 
 
 def decode_json(text: str) -> Any:
-    """The value as it was.
+    """Reverse `encode_json`.
 
     >>> decode_json(encode_json({"a": 2**70}))
     {'a': 1180591620717411303424}
@@ -79,7 +75,7 @@ def decode_json(text: str) -> Any:
 
 
 def decode_json_shared(texts: Iterable[str | None]) -> Iterator[Any]:
-    """The value of each text, as `decode_json` gives it; equal texts share one object, None stays.
+    """Decode each text as `decode_json` does; equal texts share one object, None stays.
 
     >>> one, none, other = decode_json_shared(['{"a":1}', None, '{"a":1}'])
     >>> one, none, one is other
@@ -93,11 +89,7 @@ def decode_json_shared(texts: Iterable[str | None]) -> Iterator[Any]:
 
 
 def column_json(text: str) -> Any:
-    """The value of a JSON column.
-
-    Raises:
-        StoreDamagedError: the text is not JSON, so the database is damaged.
-    """
+    """Decode a JSON column. Raises StoreDamagedError if the text is not JSON."""
     try:
         return decode_json(text)
     except (ValueError, RecursionError) as error:

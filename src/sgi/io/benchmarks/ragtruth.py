@@ -1,4 +1,4 @@
-"""RAGTruth: answers, summaries and descriptions by six models, with what people found made up in them."""
+"""RAGTruth: answers, summaries and descriptions by six models, with human annotations of hallucinations."""
 
 from __future__ import annotations
 
@@ -28,21 +28,16 @@ _HEADING = re.compile(r"(?:^|\n)[ \t]*passage (\d{1,4}):")
 
 
 def ragtruth(path: Path, task_type: str | None = None, split: str | None = None) -> BenchmarkRows:
-    """RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``.
+    """Read RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``, or a file in our columns.
 
-    A response is labelled true if nothing in it is marked, false if any span is. The spans stay in the
-    metadata, with ``task_type``, ``split``, ``source``, ``source_id``, ``model``, ``temperature`` and
-    ``quality`` (the authors score «good» ones only; all are read here). Passages of QA are taken apart; the
-    article of a summary is its context; data to be described is the context as JSON. Only QA has a question.
-    Ids are the published ones. Rows that share a ``source_id`` are not independent. The sources are kept in
-    memory, the responses are not.
+    The label is true if no span of a response is annotated. The spans stay in the metadata, with
+    ``task_type``, ``split``, ``source``, ``source_id``, ``model``, ``temperature`` and ``quality`` (the
+    authors score "good" ones only; all are read here). The context is the separate passages of QA, the
+    article of a summary, or the data as JSON. Only QA has a question. Ids are the published ones. Rows that
+    share a ``source_id`` are not independent. ``task_type`` selects ``QA``, ``Summary`` or ``Data2txt``,
+    ``split`` selects ``train`` or ``test``. Sources are kept in memory, responses are not.
 
     References: Niu et al. (2024), RAGTruth, arXiv:2401.00396.
-
-    Args:
-        path: the folder, or a file of rows in this project's own columns.
-        task_type: only ``QA``, ``Summary`` or ``Data2txt``.
-        split: only ``train`` or ``test``.
     """
     wanted = {"task_type": task_type, "split": split}
     choice = {key: value for key, value in wanted.items() if value is not None}
@@ -54,7 +49,7 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
 
 
 def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
-    """The responses; before the first, the sources are read: what is wrong with those is no row's fault."""
+    """Yield the responses. The sources are read first: an error in them concerns no single row."""
     path = file.with_name(_SOURCES)
     for row in filled(file_rows(path), str(path)):
         try:
@@ -76,7 +71,7 @@ def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
 
 
 def _material(info: Any) -> dict[str, Any]:
-    """What a response rests on: an article, passages for a question, or data."""
+    """Return the source of a response: an article, passages for a question, or data."""
     if isinstance(info, str):
         return {"context": info}
     if isinstance(info, dict) and "passages" in info:
@@ -87,10 +82,7 @@ def _material(info: Any) -> dict[str, Any]:
 
 
 def _passages(text: str) -> tuple[str, ...]:
-    """The passages under the headings ``passage 1:``, ``passage 2:``, …; all of the text where none is.
-
-    A heading counts only in its turn: passages quote such words too.
-    """
+    """Split at the headings ``passage 1:``, … in order; passages quote such headings too."""
     found: list[re.Match[str]] = []
     for heading in _HEADING.finditer(text):
         if int(heading[1]) == len(found) + 1:
@@ -141,7 +133,7 @@ def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[M
 
 
 def _chosen(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The row, if its metadata say what was asked for."""
+    """Return the row if its metadata match the options."""
     metadata = row.get("metadata", row.get("meta"))
     for key in choice:
         if not isinstance(metadata, dict) or key not in metadata:

