@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sgi.stats.calibration import Reliability
 
-# Okabe and Ito's palette: told apart also by people who see few colours, and in print.
+# Okabe and Ito's palette: distinct for colour-blind readers and in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """What series are drawn in, in this order."""
 GREY = "#888888"
@@ -92,7 +92,7 @@ def dot_chart(
     if grouped:
         shared["yOffset"] = nominal("series", sort=series)
     layers: list[Chart] = [] if chance is None else [_rule(chance, scale)]
-    if any("low" in row for row in rows):  # an empty layer has no extent: Vega warns
+    if any("low" in row for row in rows):  # Vega warns about an empty layer
         ends = {"x": quantitative("low", title=axis, scale=scale), "x2": {"field": "high"}}
         rule = {"type": "rule", "strokeWidth": 2}
         layers.append(
@@ -171,9 +171,7 @@ def line_chart(
 
 
 def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> Chart:
-    """A square matrix, such as correlations, as coloured cells with their numbers.
-
-    Values are in [0, 1], or in [−1, 1] if ``signed``; NaN leaves a cell empty.
+    """A square matrix, such as correlations, as coloured cells with their numbers; NaN leaves a cell empty.
 
     Raises:
         ValueError: the matrix does not have one row and one column per name.
@@ -243,15 +241,9 @@ def step_chart(
     mark: float | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Shares of each group in bins, as one stepped area per group.
+    """Shares of each group in bins as stepped areas; ``edges`` ascend, shape (bins + 1,).
 
-    Args:
-        edges: bin edges, ascending, shape (bins + 1,).
-        shares: for each group, the share of each bin.
-        title: chart title.
-        axis: axis title.
-        mark: position of a dashed line.
-        colours: fixed colours of some groups.
+    ``mark`` places a dashed line. ``colours`` fixes the colours of some groups.
 
     >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI")["title"]
     't'

@@ -17,10 +17,7 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
-    """Yield indented list items: sentences with a low score or an unsupported part, and the reason.
-
-    Unsupported parts are **strong**. Sentences and passages are cut to ``longest`` characters.
-    """
+    """Yield indented list items: sentences with a low score or an unsupported (**strong**) part, and why."""
     yield f"  - {view.verdict}"
     if view.left_out:
         yield f"  - {view.left_out}"

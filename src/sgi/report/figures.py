@@ -69,10 +69,9 @@ def distribution_figure(part: Distribution) -> Chart:
 
 
 def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
-    """Rows by their two angles; SGI is 1 on the dashed diagonal and higher above it.
+    """Rows by their two angles, coloured by label or value; SGI is 1 on the diagonal and higher above it.
 
-    Colours show the label, or the value if no row has a label. ``brush`` lets the mouse select a rectangle:
-    the selection is called ``brush``, the dataset ``points``.
+    ``brush`` lets the mouse select a rectangle: the selection is called ``brush``, the dataset ``points``.
 
     >>> from sgi.report.views.plane import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
@@ -86,7 +85,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
         "y": quantitative("theta_rq", title="θ(r, q): response and question, rad", scale=scale),
     }
     points: Chart = {
-        # One JSON text: a page cleans each string of a chart, and these would be eight for each row.
+        # One JSON string: a page cleans each string of a chart, and separate fields would be eight per row.
         "data": {"values": json.dumps([_point(row) for row in part.points]), "format": {"type": "json"}},
         "mark": {"type": "circle", "size": 28, "opacity": 0.6, "aria": False},
         "encoding": axes | {"color": _plane_colour(part)},
@@ -94,7 +93,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     if not brush:
         points["encoding"]["tooltip"] = _tooltip(part)
     else:
-        # Without tooltips: making them for all rows in advance takes a second.
+        # No tooltips: computing them for all rows takes a second.
         points["data"]["name"] = "points"
         points["params"] = [{"name": "brush", "select": {"type": "interval", "encodings": ["x", "y"]}}]
         selected = {"param": "brush", "empty": True, "value": 0.7}

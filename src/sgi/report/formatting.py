@@ -74,7 +74,7 @@ def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = 
     return f"{value * 100:{sign}.2f} {unit}"
 
 
-def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - filters take it by place
+def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - Jinja filters pass it by position
     """Both ends of an interval.
 
     >>> from sgi.stats.intervals import Interval

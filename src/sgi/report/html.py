@@ -31,10 +31,9 @@ _FIRST = 50
 
 
 def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
-    """A run as one HTML file with texts, charts, tables and scripts.
+    """A run as one HTML file with texts, charts, tables and scripts; all texts are escaped.
 
-    All texts are escaped. Content that would make the file too large is cut, with a note.
-    ``export`` links to a file with all rows; None shows the `sgi export` command.
+    Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
     stories, told = _row_details(view)
     charts = _run_charts(view)

@@ -7,8 +7,8 @@ import re
 from sgi.report.formatting import STEERING
 
 _REPLACEMENTS = STEERING | dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " ")
-# An underscore inside a word is only itself; anywhere else it may begin emphasis. A bracket makes a link only
-# together with what follows it; signs and numbers begin a list only at the beginning and before a space.
+# An underscore inside a word is literal; elsewhere it can begin emphasis. A bracket makes a link only
+# with what follows it; signs and numbers begin a list only at the start of a line and before a space.
 _MARKS = re.compile(r"([\\`*<>&|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[(\[:])|^#|^[-+](?=[\s-]|$))")
 _NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 

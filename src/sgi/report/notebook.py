@@ -27,7 +27,7 @@ _CHARTS = 4
 """So many metrics are drawn, the first."""
 
 _INK = "#767676"
-# Legible on a white ground and on a dark one: a notebook does not say which it has.
+# Readable on a light and on a dark background: a notebook does not report its theme.
 _CHART_CONFIG: dict[str, Any] = {
     "background": "transparent",
     "view": {"stroke": None},

@@ -95,7 +95,7 @@ def json_block(value: Any) -> Markup:
     {"id":"\u003c/script\u003e"}
     """
     written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY).decode()
-    return Markup(written.translate(_UNSAFE))  # noqa: S704 - no sign of HTML is left in it
+    return Markup(written.translate(_UNSAFE))  # noqa: S704 - all HTML characters are escaped
 
 
 def _plain(value: Any) -> Any:
@@ -116,7 +116,7 @@ def inline(text: str) -> Markup:
     """
     if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
         raise ValueError("an inline style or script cannot hold its own end")
-    return Markup(text)  # noqa: S704 - it is ours, and checked
+    return Markup(text)  # noqa: S704 - own file, checked above
 
 
 def content_hash(text: str) -> str:

@@ -30,11 +30,8 @@ _FORMATS: dict[str, ReportFormat] = {
 class ReportOptions:
     """What a report shows.
 
-    Attributes:
-        worst: number of worst (or most changed) rows shown in full for each metric.
-        rows: number of rows in the table of an HTML report.
-        title: title of the page; None for the name of the run.
-        allow_different: compare runs that differ in more than their responses.
+    ``worst`` is the number of worst (or most changed) rows shown for each metric, ``rows`` the length of the
+    table of an HTML report. ``allow_different`` compares runs that differ in more than their responses.
     """
 
     worst: int = 10
@@ -65,10 +62,7 @@ def render_report(
 ) -> tuple[str, Path | None]:
     """Render a report of one run, or of a base and a new run, and write it atomically to ``out``, if given.
 
-    An HTML file whose table cannot hold all rows gets a CSV file with all rows beside it.
-
-    Returns:
-        The report, and the path of the CSV file, if there is one.
+    Also returns the path of a CSV file with all rows, written if the HTML table cannot hold them.
 
     Raises:
         UsageError: the file cannot be written, or is the data of a run.

@@ -50,8 +50,8 @@ def _values_passages(sample: SampleView, score: ScoreView) -> bool:
         isinstance(values, list)
         and len(values) == len(sample.contexts) > 0
         and all(value is None or isinstance(value, (int, float)) for value in values)
-        and support(sample, score) is None  # whose passages are places, and no values
-        and "score" not in score.details  # read through a calibration: values of the metric within
+        and support(sample, score) is None  # its passages are indices, not values
+        and "score" not in score.details  # calibrated: the values belong to the inner metric
     )
 
 

@@ -38,7 +38,7 @@ def scatter_figure(part: Scatter) -> Chart:
         "encoding": axes | {"color": series_colour("label", kinds, known=_LABELS)},
     }
     layers: list[Chart] = [dots]
-    if any(abs(point.gap) > WIDE_GAP for point in part.points):  # an empty layer has no extent: Vega warns
+    if any(abs(point.gap) > WIDE_GAP for point in part.points):  # Vega warns about an empty layer
         rings = {
             "transform": [{"filter": f"abs(datum.gap) > {WIDE_GAP}"}],
             "mark": {"type": "point", "size": 90, "color": COLOURS[2], "aria": False},
@@ -50,7 +50,7 @@ def scatter_figure(part: Scatter) -> Chart:
         "description": describe_scatter(part),
         "width": _SIDE,
         "height": _SIDE,
-        # One JSON text: a page cleans each string of a chart, and these would be seven for each row.
+        # One JSON string: a page cleans each string of a chart, and separate fields would be seven per row.
         "data": {"values": json.dumps([_point(point) for point in part.points]), "format": {"type": "json"}},
         "layer": layers,
     }

@@ -28,10 +28,7 @@ _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 def summary_table(
     metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
 ) -> Table:
-    """One row per metric: mean, interval, coverage, and reasons for missing values.
-
-    ``rows`` is the number of rows of the data, if not all are scored. ``percent`` shows shares as percent.
-    """
+    """One row per metric; ``rows`` is the number of rows of the data, if not all are scored."""
     cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
     return Table.of(("metric", *_MEANS), cells, title=title)
 
@@ -158,10 +155,7 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
 
 
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
-    """Differences, binary metrics and pairs with a missing value; empty tables are left out.
-
-    ``shares`` are the metrics shown as percent.
-    """
+    """Differences, binary metrics and pairs with a missing value; ``shares`` are shown as percent."""
     metrics = comparison.metrics
     tables = [
         _differences(comparison, shares),

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 
 def create_app(site: Site) -> FastAPI:
-    """The application that serves a site: its pages, and the JSON API under ``/api/v1``.
-
-    Args:
-        site: what it serves from; its database stays open, and is closed by who opened it.
-    """
+    """Create the application: pages, and the JSON API under ``/api/v1``. The caller closes the database."""
     app = FastAPI(
         title="SGI",
         version=package_version(),

@@ -23,10 +23,6 @@ class BodyLimitMiddleware:
 
     It discards up to the same number of bytes again, so that browsers show the response. The JSON API limits
     its bodies itself.
-
-    Args:
-        app: the next application.
-        site: knows how large an upload may be.
     """
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
@@ -76,4 +72,4 @@ def too_large_message(limit: int) -> str:
 
 
 def _whole(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0  # noqa: PLR2004 - digits
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0  # noqa: PLR2004 - maximum digits

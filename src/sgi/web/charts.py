@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def run_charts(views: RunViews) -> list[dict[str, Any]]:
-    """Each chart of a run that has what it shows: ``id, title, description, spec``."""
+    """Charts of a run that have data: ``id, title, description, spec``."""
     return list(_run_charts(views.tables, views.points))
 
 
 def label_charts(views: RunViews) -> list[dict[str, Any]]:
-    """The metrics of a run against its labels; apart from the others, since fitting takes a while."""
+    """Charts of the metrics compared with the labels; separate because fitting is slow."""
     return list(_label_charts(views.labelled))
 
 
 def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
-    """The differences of two runs, where there are any to draw."""
+    """Charts of the differences of two runs, if there are any."""
     if not any(made.difference.difference is not None for made in view.comparison.metrics):
         return []
     return [_chart("comparison", figures.comparison_figure(view), describe(view))]

@@ -1,4 +1,4 @@
-"""Limits what callers can hold open: idle connections, slow requests, many connections at once."""
+"""Limits open connections: their number, idle time and transfer rate."""
 
 from __future__ import annotations
 
@@ -28,15 +28,13 @@ _FULL = (
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """What callers can hold open.
+    """Limits for connections.
 
     Attributes:
-        total: connections at once; fewer where the process can open few files.
-        per_address: connections of one address at once.
-        header_seconds: from the first byte of a connection, or its opening, to the end of the headers.
-        body_rate: bytes a second that a body must come with, over each span of ``body_seconds``.
-        body_seconds: see ``body_rate``.
-        proxies: addresses that bring the connections of many callers; only ``total`` holds for them.
+        total: simultaneous connections; fewer if the process has too few file descriptors.
+        header_seconds: time to send the headers.
+        body_rate: minimum bytes per second of a body, over each span of ``body_seconds``.
+        proxies: addresses to which only ``total`` applies; others are also limited by ``per_address``.
     """
 
     total: int = 512
@@ -48,10 +46,10 @@ class ConnectionLimits:
 
     @property
     def possible_total(self) -> int:
-        """``total``, or as many connections as the process has descriptors for."""
+        """``total``, limited by the file descriptors of the process."""
         try:
             import resource
-        except ImportError:  # Windows, whose sockets are not files
+        except ImportError:  # Windows: sockets are not file descriptors
             return self.total
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if files == resource.RLIM_INFINITY:
@@ -61,11 +59,10 @@ class ConnectionLimits:
 
 @dataclass(eq=False)
 class Connections:
-    """The open connections of a server, in the order in which they began to wait for a request.
+    """The open connections of a server, ordered by when they began to wait for a request.
 
-    A new connection that is one too many takes the place of the one that has waited longest: of its own
-    address, or of any where there are too many in total. So connections that send nothing cannot keep others
-    out. Where every connection is at work, the new one is refused.
+    A connection over the limit replaces the one that has waited longest (of its address, or of all), so that
+    idle connections cannot keep others out. If none is waiting, the new connection is refused.
     """
 
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -74,7 +71,7 @@ class Connections:
     _count: int = 0
 
     def admit(self, connection: GuardedProtocol) -> bool:
-        """Count a connection; False where it is refused."""
+        """Add a connection; False if it is refused."""
         limits, address = self.limits, connection.address
         many = address not in limits.proxies and self._by_address[address] >= limits.per_address
         if many and not self._make_room(lambda other: other.address == address):
@@ -86,7 +83,7 @@ class Connections:
         return True
 
     def leave(self, connection: GuardedProtocol) -> None:
-        """Count a connection that was admitted no longer."""
+        """Remove a connection."""
         self._waiting.pop(connection, None)
         self._count -= 1
         self._by_address[connection.address] -= 1
@@ -94,7 +91,7 @@ class Connections:
             del self._by_address[connection.address]
 
     def set_waiting(self, connection: GuardedProtocol, *, waits: bool) -> None:
-        """Note whether a connection waits for a request."""
+        """Record whether a connection waits for a request."""
         if waits:
             self._waiting.setdefault(connection)
         else:
@@ -109,12 +106,7 @@ class Connections:
 
 
 class GuardedProtocol(H11Protocol):
-    """HTTP/1.1 that closes connections which send their headers or their body too slowly.
-
-    Args:
-        guard: the connections of the server.
-        given: as for uvicorn's protocol.
-    """
+    """HTTP/1.1 protocol that closes connections which send headers or body too slowly."""
 
     def __init__(self, *given: Any, guard: Connections, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -126,7 +118,7 @@ class GuardedProtocol(H11Protocol):
         self._received = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Admit the connection, or refuse it."""
+        """Admit or refuse the connection."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         self._admitted = self._guard.admit(self)
@@ -136,12 +128,12 @@ class GuardedProtocol(H11Protocol):
             self._close(_FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self._forget()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what comes in, and see what is still awaited."""
+        """Process received bytes and update the timeouts."""
         if not self._admitted:
             return
         self._received += len(data)
@@ -149,19 +141,19 @@ class GuardedProtocol(H11Protocol):
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request of the connection."""
+        """Wait for the next request."""
         super().on_response_complete()
         self._watch()
 
     def drop(self) -> None:
-        """Close the connection, which waits for a request, in favour of another one."""
+        """Close the waiting connection to make room for another."""
         self._forget()
         self.transport.abort()
 
     def _watch(self) -> None:
         if not self._admitted or self.transport.is_closing():
             return
-        cycle: RequestResponseCycle | None = self.cycle  # which uvicorn declares to be there always
+        cycle: RequestResponseCycle | None = self.cycle  # uvicorn's type omits None
         active = cycle is not None and not cycle.response_complete
         self._guard.set_waiting(self, waits=not active)
         if active:
@@ -179,7 +171,7 @@ class GuardedProtocol(H11Protocol):
         self._body_timer = self.loop.call_later(seconds, partial(self._check_body, self._received))
 
     def _check_body(self, before: int) -> None:
-        """Close a connection whose body came too slowly, unless this server did not read it."""
+        """Close a connection whose body arrives too slowly, unless this server paused reading."""
         limits = self._guard.limits
         if self._received - before < limits.body_rate * limits.body_seconds and not self.flow.read_paused:
             self.transport.abort()
@@ -210,10 +202,9 @@ class GuardedProtocol(H11Protocol):
 
 
 def server_options(limits: ConnectionLimits) -> dict[str, Any]:
-    """The options of ``uvicorn.Config`` for a server with these limits.
+    """Options of ``uvicorn.Config`` for these limits.
 
-    Forwarded addresses are ignored unless there are trusted proxies; uvicorn itself would believe any process
-    of this machine.
+    Forwarded addresses count only from trusted proxies; uvicorn by default trusts every local process.
     """
     return {
         "http": partial(GuardedProtocol, guard=Connections(limits)),

@@ -42,18 +42,14 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _validation_error(request: Request, error: Exception) -> Response:
-    del error  # its words are for programmers
+    del error  # internal details are not shown
     if request.method == "GET":
         return problem(request, 404, _WORDS[404])
     return problem(request, 400, "The form could not be read. Go back, reload the page and submit it again.")
 
 
 class ErrorMiddleware:
-    """ASGI middleware that logs unexpected errors and returns status 500.
-
-    Args:
-        app: the next application.
-    """
+    """ASGI middleware that logs unexpected errors and returns status 500."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

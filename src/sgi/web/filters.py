@@ -16,14 +16,12 @@ _SORTS = ("position", "lowest", "highest")
 
 
 def row_query(values: Mapping[str, str], **fixed: Any) -> RowQuery:
-    """The rows that these parameters ask for; an empty one asks for nothing.
+    """Parse query parameters; empty ones are ignored, ``fixed`` overrides fields of the result.
 
-    Args:
-        values: ``q, metric, status, low, high, label, rc_low, rc_high, rq_low, rq_high, by, is, sort, page``.
-        fixed: what stands instead of what the parameters say, by the names of `RowQuery`.
+    Parameters: ``q, metric, status, low, high, label, rc_low, rc_high, rq_low, rq_high, by, is, sort, page``.
 
     Raises:
-        UsageError: a parameter makes no sense; names it.
+        UsageError: a parameter is invalid; the message names it.
 
     >>> row_query({"q": "Paris", "label": "0", "page": "2"}).label
     False
@@ -50,7 +48,7 @@ def row_query(values: Mapping[str, str], **fixed: Any) -> RowQuery:
 
 
 def parameters(query: RowQuery) -> dict[str, object]:
-    """The same as parameters, without what says nothing and without the page.
+    """Query parameters of a `RowQuery`, without defaults and without the page.
 
     >>> parameters(RowQuery(text="Paris", label=True))
     {'q': 'Paris', 'label': '1'}
@@ -73,12 +71,12 @@ def parameters(query: RowQuery) -> dict[str, object]:
 
 
 def page_number(values: Mapping[str, str]) -> int:
-    """Which page is asked for, from 1."""
+    """The requested page, from 1."""
     return max(1, _whole(values, "page", 1))
 
 
 def _plane(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:
-    """The ends of a rectangle in the plane of the angles; one that is left open lies beyond all angles."""
+    """A rectangle in the angle plane; an open side is beyond all angles."""
     found = [_number(values, name) for name in _PLANE]
     if all(end is None for end in found):
         return None
@@ -107,6 +105,6 @@ def _whole(values: Mapping[str, str], name: str, otherwise: int) -> int:
     text = (values.get(name) or "").strip()
     if not text:
         return otherwise
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004 - digits of a page's number
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):  # noqa: PLR2004 - maximum digits of a page number
         raise UsageError(f"{name} is not a whole number: {text[:40]!r}.", hint="Use digits.")
     return int(text)

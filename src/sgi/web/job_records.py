@@ -1,8 +1,7 @@
-"""Records of accepted uploads on disk, so that a server which is killed forgets none.
+"""Records of accepted uploads on disk, so that a killed server does not lose them.
 
-A record is a file of JSON lines in the site's folder: the upload, then what happened to it. The server that
-works on it holds a lock on the file, which the system releases when the process ends in whatever way: several
-servers can share a folder.
+A record is a JSON Lines file in the site's folder: the upload, then its progress. The server that works on
+it locks the file; the system releases the lock when the process ends. So servers can share a folder.
 """
 
 from __future__ import annotations
@@ -31,22 +30,17 @@ _DAY = 24 * _HOUR
 
 @dataclass(eq=False)
 class JobRecord:
-    """The record of an upload, locked by this process.
-
-    Attributes:
-        path: of the file.
-        stream: the open file.
-    """
+    """The record of an upload, locked by this process."""
 
     path: Path
     stream: IO[bytes]
 
     @classmethod
     def create(cls, folder: Path, job: str, facts: dict[str, Any]) -> JobRecord:
-        """Write the record of an upload, and have it on disk.
+        """Write the record of an upload and sync it to disk.
 
         Raises:
-            StoreError: it cannot be written, as when the disk is full.
+            StoreError: it cannot be written, for example because the disk is full.
         """
         path = folder / f"{_RECORD}{job}{_SUFFIX}"
         try:
@@ -63,36 +57,26 @@ class JobRecord:
         return record
 
     def add(self, facts: dict[str, Any]) -> None:
-        """Add a line, and have it on disk."""
+        """Append a line and sync it to disk."""
         self.stream.write(json.dumps(facts).encode() + b"\n")
         self.stream.flush()
         os.fsync(self.stream.fileno())
 
     def remove(self) -> None:
-        """Remove the record: nobody needs it any more."""
+        """Delete the record."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Leave the record to the next server."""
+        """Unlock the record for the next server."""
         with suppress(OSError):
             self.stream.close()
 
 
 @dataclass(frozen=True)
 class RestoredJob:
-    """An upload that an earlier server accepted and did not finish.
-
-    Attributes:
-        id: of the job.
-        spec: how its run is asked for.
-        shown: what its owner calls the file.
-        tags: for its run.
-        started: whether the earlier server began to score it.
-        run: the id of its run, if there was one.
-        record: its record, locked by this process.
-    """
+    """An upload that an earlier server accepted and did not finish; ``started`` if it began to score it."""
 
     id: str
     spec: RunSpec
@@ -104,10 +88,9 @@ class RestoredJob:
 
 
 def restore_jobs(folder: Path) -> Iterator[RestoredJob]:
-    """The uploads that no living server works on, in the order in which they came.
+    """Yield the uploads that no live server works on, in order of arrival.
 
-    Records that were never complete belong to uploads that were never accepted; those and records of uploads
-    that were interrupted long ago are removed.
+    Incomplete records and records of uploads interrupted long ago are deleted.
     """
     try:
         paths = sorted(folder.glob(f"{_RECORD}*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
@@ -129,7 +112,7 @@ def _restore(path: Path) -> RestoredJob | None:
     try:
         whole = [line for line in record.stream if line.endswith(b"\n")]
         record.stream.seek(sum(map(len, whole)))
-        record.stream.truncate()  # the next line begins a line
+        record.stream.truncate()  # drop an incomplete last line
         lines = list(map(json.loads, whole))
         facts = {name: value for line in lines for name, value in line.items()}
         spec = _validate_spec(facts["spec"], path.parent.resolve())
@@ -154,7 +137,7 @@ def _restore(path: Path) -> RestoredJob | None:
 
 
 def _validate_spec(values: dict[str, Any], folder: Path) -> RunSpec:
-    """The spec of an upload, if it is one: of a file in this folder, and nothing that runs code."""
+    """The spec of an upload; its file must be in this folder, and nothing in it may run code."""
     spec = RunSpec.of(values)
     if set(values) - _KEYS or spec.data.parent != folder:
         raise ValueError(values)
@@ -162,10 +145,10 @@ def _validate_spec(values: dict[str, Any], folder: Path) -> RunSpec:
 
 
 def _lock(stream: IO[bytes]) -> bool:
-    """Lock a file for this process; False where another process holds it."""
+    """Lock a file for this process; False if another process holds the lock."""
     try:
         import fcntl
-    except ImportError:  # Windows, where an open file cannot be removed by others
+    except ImportError:  # Windows: other processes cannot delete an open file
         return True
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,7 +158,7 @@ def _lock(stream: IO[bytes]) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # a system where folders cannot be opened
+    with suppress(OSError):  # some systems cannot open folders
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -43,18 +43,14 @@ class Job:
     """An upload and its progress.
 
     Attributes:
-        id: part of the address of its page.
         spec: the settings of its run; the data is a file in the site's folder.
         shown: the user's name of the file.
-        tags: for its run.
-        state: waiting, running, or how it ended.
         stage: the current step.
         scored: finished rows of this stage.
         done: the same, plus the embedded part of the current batch.
         total: rows of this stage; None if unknown.
         run: id of its run, if it exists.
         problem: why it failed.
-        record: its record on disk until it ends.
     """
 
     id: str
@@ -81,10 +77,7 @@ class _StopRequestedError(Exception):
 
 
 class Jobs:
-    """The uploads of a server, in order of arrival.
-
-    ``place`` is the argument of ``open_database`` for the same database.
-    """
+    """The uploads of a server, in order of arrival; ``place`` is the argument of ``open_database``."""
 
     def __init__(self, database: Database, place: str | Path | None) -> None:
         self._database = database
@@ -97,9 +90,7 @@ class Jobs:
         self._working: tuple[asyncio.AbstractEventLoop, anyio.CancelScope] | None = None
 
     def submit(self, spec: RunSpec, shown: str, tags: tuple[str, ...] = ()) -> Job:
-        """Queue an upload; its file is removed when it is no longer needed.
-
-        The upload is recorded on disk first, so that a killed server does not lose it.
+        """Record an upload on disk and queue it; its file is removed when it is no longer needed.
 
         Raises:
             ServerBusyError: too many uploads wait, or the server is stopping.
@@ -131,7 +122,7 @@ class Jobs:
             )
             with self._changed:
                 if not restored_job.started and restored_job.spec.data.is_file():
-                    os.utime(restored_job.spec.data)  # it is in use, however old it is
+                    os.utime(restored_job.spec.data)  # prevents its removal as a leftover
                     self._add(job)
                 else:
                     self._known[job.id] = job
@@ -211,7 +202,7 @@ class Jobs:
         except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
             job.problem = f"Internal error in SGI: {type(error).__name__}. Please report it."
             job.state = "failed"
-        if job.state != "stopped" or job.run is None:  # a run that goes on needs its file
+        if job.state != "stopped" or job.run is None:  # a stopped run needs its file to resume
             job.spec.data.unlink(missing_ok=True)
         if job.record is not None and job.state != "stopped":
             job.record.remove()
@@ -233,7 +224,7 @@ class Jobs:
         if scope.cancelled_caught:
             return "stopped"
         if job.run is not None:
-            with suppress(SgiError):  # the run is finished; its views are computed when they are asked for
+            with suppress(SgiError):  # the run is finished; its views can be computed on request
                 make_views(self._database, job.run)
         return "finished"
 

@@ -53,14 +53,7 @@ def templates() -> Environment:
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A template as a response.
-
-    Args:
-        request: what it answers.
-        template: its file.
-        status: of HTTP.
-        values: what the template shows.
-    """
+    """Render a template as a response."""
     site = site_of(request)
     text = (
         templates()
@@ -91,10 +84,10 @@ def redirect(path: str) -> RedirectResponse:
 
 
 def run_or_404(site: Site, wanted: str) -> RunRecord:
-    """The run with this id, name, or unique beginning of an id.
+    """The run with this id, name, or unique prefix of an id.
 
     Raises:
-        RunNotFoundError: there is none; says which come near.
+        RunNotFoundError: there is none; suggests similar names.
     """
     try:
         return find_run(site.database, wanted)
@@ -134,12 +127,12 @@ def _problem(request: Request, status: int, message: str, title: str) -> Respons
 
 def refusal(request: Request, refused: Refusal) -> Response:
     """Response to a refused request; browsers are sent to the login page."""
-    if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP's own
+    if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
         query = request.scope["query_string"]
-        asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # as sent: ids can hold a slash
+        asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
         return redirect(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
     response = problem(request, refused.status, refused.message, title=refused.title)
-    if refused.status == 401:  # noqa: PLR2004 - HTTP's own
+    if refused.status == 401:  # noqa: PLR2004 - HTTP status
         response.headers["WWW-Authenticate"] = "Bearer"
     if refused.retry_after is not None:
         response.headers["Retry-After"] = str(refused.retry_after)

@@ -18,7 +18,7 @@ _STEPS = frozenset({"", ".", ".."})
 
 
 class _AnyPath(Convertor[str]):
-    """Every character, line ends too, which a path's own kind leaves out."""
+    """Path parameter with any characters, including line breaks."""
 
     regex = r"[\s\S]+"
 
@@ -33,7 +33,7 @@ register_url_convertor("anything", _AnyPath())
 
 
 def segment(text: str) -> str:
-    r"""A text as one segment of a path.
+    r"""Encode a text as one path segment.
 
     >>> segment("a/../b%"), segment("é\n")
     ('a%2F..%2Fb%25', '%C3%A9%0A')
@@ -42,7 +42,7 @@ def segment(text: str) -> str:
 
 
 def run_path(run: str, *further: str) -> str:
-    """Of a run's page, or of one below it.
+    """Path of the page of a run, or of a page below it.
 
     >>> run_path("20260101-1"), run_path("a b", "delete")
     ('/runs/20260101-1', '/runs/a%20b/delete')
@@ -51,7 +51,7 @@ def run_path(run: str, *further: str) -> str:
 
 
 def sample_path(run: str, sample_id: str) -> str:
-    """Of a sample's page.
+    """Path of the page of a sample.
 
     >>> sample_path("r", "q/1"), sample_path("r", "..")
     ('/runs/r/samples/q%2F1', '/runs/r/samples?id=..')
@@ -62,7 +62,7 @@ def sample_path(run: str, sample_id: str) -> str:
 
 
 def requested_sample(request: Request) -> str:
-    """The id of the sample whose page is asked for, also one that is no valid Unicode."""
+    """Sample id from the request, even if it is not valid Unicode."""
     if "id" in request.query_params:
         return request.query_params["id"]
     _, _, escaped = bytes(request.scope["raw_path"]).partition(_SAMPLES)
@@ -73,7 +73,7 @@ def requested_sample(request: Request) -> str:
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
-    """An address with these parameters, without those that are empty.
+    """Add query parameters to a path, without empty ones.
 
     >>> with_query("/", {"search": "a&b", "tag": "", "page": 2})
     '/?search=a%26b&page=2'
@@ -85,7 +85,7 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
 
 
 def local(path: str) -> str:
-    r"""A path to go on to within this site; the list of runs for anything else.
+    r"""Return the path if it is on this site, else ``/``; prevents open redirects.
 
     >>> local("/runs/r?page=2"), local("//evil.example"), local("/\\evil.example"), local("https://evil.example")
     ('/runs/r?page=2', '/', '/', '/')

@@ -23,23 +23,17 @@ T = TypeVar("T")
 
 
 def cached(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
-    """What is made of a run in its present state; requests that come at once wait for one of them.
-
-    Args:
-        request: to the application that keeps it.
-        record: the run.
-        name: of what is made.
-        make: makes it.
+    """Compute ``make`` once for the present state of a run; simultaneous requests share the result.
 
     Raises:
-        ServerBusyError: too many threads make values or wait for them.
+        ServerBusyError: too many threads compute values or wait for them.
     """
     state = (record.id, record.scored, record.changes, record.finished_at)
     return cache_of(request).get((name, *state), make)
 
 
 def run_views(request: Request, record: RunRecord) -> RunViews:
-    """The views of a run, whose rows are read once for the requests that need them."""
+    """The views of a run; requests share one read of its rows."""
     database = site_of(request).database
 
     def columns() -> RunColumns:

@@ -107,7 +107,7 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
     if host not in LOOPBACK:
         return named or None
     names = ("localhost", "127.0.0.1", "[::1]")
-    return named.union(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - HTTP's own
+    return named.union(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - default port of HTTP
 
 
 def form_token(request: Request) -> str:
@@ -261,7 +261,7 @@ def _is_cross_site(request: Request, host: str) -> bool:
     origin = request.headers.get("origin")
     try:
         return origin is not None and urlsplit(origin).netloc.lower() != host
-    except ValueError:  # it is no address at all
+    except ValueError:  # not an IP address
         return True
 
 

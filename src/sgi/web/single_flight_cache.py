@@ -33,7 +33,7 @@ class SingleFlightCache:
 
     Args:
         max_entries: number of values.
-        max_bytes: their total size as ``size_of`` estimates it; a larger value is not stored.
+        max_bytes: total of ``size_of``; a larger value is not stored.
         max_threads: threads that compute values or wait for them.
 
     >>> cache = SingleFlightCache(1)
@@ -54,7 +54,7 @@ class SingleFlightCache:
         self._thread = local()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of the key, computed if it is missing; an error is raised in all waiting threads.
+        """Return the cached value, or compute it; an error is raised in all waiting threads.
 
         Raises:
             ServerBusyError: too many threads compute values or wait for them.

@@ -24,19 +24,15 @@ class Site:
     """Settings and shared objects of one application.
 
     Attributes:
-        database: where runs are kept.
-        place: the same, as for ``open_database``: what a job opens for itself.
-        token: what a caller must know; None where everyone who can reach the server may use it.
-        scorer: what ``POST /score`` asks; None while there is none.
-        upload_limit: bytes of an upload at most.
-        folder: where uploads lie while they are scored; made when the first comes.
-        scoring: whether the application opens a scorer when it starts.
-        embedders: names, for runs of uploads; none for the embedded model.
-        backend: how models known by name are run.
-        precision: in which arithmetic.
-        hosts: the ``Host`` headers that are answered, in lower case; None for any.
-        secret: what makes cookies and form tokens; of this process alone.
-        throttle: limits how often an address can try tokens.
+        place: the argument of ``open_database`` for the database; jobs open their own connection.
+        token: the required token; None if everyone who can reach the server may use it.
+        scorer: scores the rows of ``POST /score``; None if there is none.
+        upload_limit: maximum size of an upload in bytes.
+        folder: temporary folder of uploads; created on first use.
+        scoring: whether the application opens a scorer at startup.
+        embedders: model names for uploads; empty for the embedded model.
+        hosts: accepted ``Host`` headers in lower case; None for any.
+        secret: key of cookies and form tokens, new in each process.
     """
 
     database: Database
@@ -54,7 +50,7 @@ class Site:
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 
     def without_place(self, text: str) -> str:
-        """A message without the place of the database, which is nothing to callers of the API."""
+        """Remove the location of the database from a message to API callers."""
         return text.replace(self.database.shown, "the database").replace("database the database", "database")
 
 

@@ -17,13 +17,9 @@ class ServerBusyError(SgiError):
 
 
 class Throttle:
-    """Runs one request at a time, lets a few wait, and refuses the others.
+    """Runs one request at a time, lets ``max_waiting`` others wait up to ``seconds``, and refuses the rest.
 
     `anyio.CapacityLimiter` does not replace it: it works in coroutines and does not bound the queue.
-
-    Args:
-        max_waiting: requests that can wait.
-        seconds: how long each can wait.
 
     >>> throttle = Throttle(max_waiting=0)
     >>> with throttle.acquire():
@@ -41,7 +37,7 @@ class Throttle:
 
     @contextmanager
     def acquire(self) -> Iterator[None]:
-        """Run the block alone.
+        """Run the block exclusively.
 
         Raises:
             ServerBusyError: too many requests wait, or the wait took too long.

@@ -20,14 +20,11 @@ _NETWORK_BITS = 64
 
 
 class TokenThrottle:
-    """After 5 wrong tokens of an address, delays of 1, 2, 4 … 300 s in which its tokens are not looked at.
+    """Delays of 1, 2, 4 … 300 s after 5 wrong tokens of an address; during a delay no token is checked.
 
-    A delay also refuses the right token, since an answer would tell it from wrong ones. A right token after
-    the delay forgets the wrong ones. Addresses of one IPv6 network (/64) count as one. The least recently
-    seen of more than 10,000 addresses is forgotten, so that memory is bounded.
-
-    Args:
-        clock: seconds that never go back.
+    A delay also refuses the right token, so that the response reveals nothing. A right token after the delay
+    resets the count. One IPv6 network (/64) counts as one address. Memory is bounded: the least recently seen
+    of more than 10,000 addresses is dropped.
 
     >>> throttle = TokenThrottle(clock=lambda: 0.0)
     >>> for _ in range(6):
@@ -42,7 +39,7 @@ class TokenThrottle:
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
-        """How long tokens of this address are not looked at; 0 where they are."""
+        """Seconds until tokens of this address are checked again; 0 if they are checked now."""
         with self._lock:
             _, until = self._wrong.get(_network(address), (0, 0.0))
         return max(0.0, until - self._clock())
@@ -60,13 +57,13 @@ class TokenThrottle:
                 self._wrong.popitem(last=False)
 
     def forget(self, address: str) -> None:
-        """Forget the wrong tokens of an address that has shown the right one."""
+        """Reset the count of an address after a right token."""
         with self._lock:
             self._wrong.pop(_network(address), None)
 
 
 def _network(address: str) -> str:
-    """The address, or of IPv6 the network, which one caller can have many addresses of.
+    """The IPv4 address or the IPv6 network (/64), of which one caller can use all addresses.
 
     >>> _network("2001:db8::1") == _network("2001:db8::2"), _network("::ffff:192.0.2.7"), _network("test")
     (True, '192.0.2.7', 'test')

@@ -36,7 +36,7 @@ _log = logging.getLogger("sgi.web")
 
 @cache
 def offline_metrics() -> dict[str, str]:
-    """The metrics that ask no judge and have no parameter that must be given, and the fields each needs."""
+    """Metrics without a judge and without required parameters, and the fields each needs."""
     classes, _ = metric_classes()
     usable = {}
     for name, kind in classes.items():
@@ -51,7 +51,7 @@ def offline_metrics() -> dict[str, str]:
 
 
 def file_name(given: str | None) -> str:
-    r"""What its owner calls a file, without the folders that some browsers send along.
+    r"""File name without the folders that some browsers send.
 
     >>> file_name("C:\\data\\rows.csv"), file_name("../../etc/passwd"), file_name("")
     ('rows.csv', 'passwd', 'the file')
@@ -61,16 +61,11 @@ def file_name(given: str | None) -> str:
 
 
 def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
-    """Keep an upload in the site's folder, under a name of ours.
-
-    Args:
-        site: whose upload it is.
-        stream: the file.
-        shown: what its owner calls it; its suffix says what it holds.
+    """Store an upload in the site's folder under a generated name; the suffix of ``shown`` gives the format.
 
     Raises:
-        UsageError: the file is of no kind that can be read, or holds nothing.
-        StoreError: it cannot be kept, as when the disk is full.
+        UsageError: the format is not supported, or the file is empty.
+        StoreError: it cannot be stored, for example because the disk is full.
     """
     suffix = PurePosixPath(shown).suffix.lower()
     if suffix not in SUFFIXES:
@@ -94,11 +89,7 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
 
 
 def remove_leftovers(site: Site) -> None:
-    """Remove what servers that were killed left in the site's folder; what cannot be removed stays.
-
-    Uploads go that no run was asked for with, a day after they came; exports, an hour after they were begun:
-    another server may be at work in the same folder.
-    """
+    """Delete files of killed servers: uploads without a run after a day, exports after an hour."""
     try:
         wanted = {PurePath(path).name for path in data_files(site.database)}
         found = list(site.folder.iterdir())

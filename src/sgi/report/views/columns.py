@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RunColumns:
-    """The scored rows of a run, in the order of the data.
-
-    ``labels`` are 1, 0, or −1 if unknown, int8, shape (n,). ``metadata`` has one mapping per row; rows with
-    equal metadata can share it.
-    """
+    """The scored rows of a run; labels are 1, 0, or −1 if unknown. Rows can share a metadata mapping."""
 
     run: ScoredRun
     labels: NDArray[np.int8]

@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Rank correlation of metrics.
-
-    Attributes:
-        metrics: canonical names, length m.
-        spearman: shape (m, m), over the rows that have both values; None if a metric is constant there.
-        rows: number of rows of each pair, same shape.
-    """
+    """Spearman's ρ of m metrics, shape (m, m), None if a metric is constant; and the rows of each pair."""
 
     metrics: tuple[str, ...]
     spearman: tuple[tuple[float | None, ...], ...]
@@ -36,7 +30,7 @@ class Correlation:
 def correlation(columns: RunColumns) -> Correlation | None:
     """Rank correlation of the metrics; None if fewer than two vary."""
     varying = [column for column in columns.metrics if has_spread(column.values[column.ok])]
-    if len(varying) < 2:  # noqa: PLR2004 - one metric has nothing to be compared with
+    if len(varying) < 2:  # noqa: PLR2004 - a pair
         return None
     found = dict(_pairs(varying))
     places = range(len(varying))

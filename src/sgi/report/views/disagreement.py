@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DisagreeingRow:
-    """A row that two metrics rank differently.
-
-    ``gap`` is its semantic rank minus its lexical rank, both as shares of the rows, in [−1, 1].
-    """
+    """A row that two metrics rank differently; the gap is semantic − lexical rank, as shares of the rows."""
 
     sample: SampleView
     semantic: float
@@ -121,7 +118,7 @@ def _compares(canonical: str, *, embeds: bool) -> bool:
     """Whether a metric compares response and reference, with embeddings or without."""
     try:
         found = metric_called(canonical)
-    except SgiError:  # one of a plugin that is not installed here
+    except SgiError:  # a metric of a plugin that is not installed
         return False
     compares = Field.REFERENCE in found.spec.needs and not isinstance(found, JudgedMetric)
     return compares and bool(found.vector_needs) is embeds

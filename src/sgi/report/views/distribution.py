@@ -26,11 +26,9 @@ class Distribution:
     """Histogram of a metric with bins of equal width.
 
     Attributes:
-        metric: canonical name.
         edges: bin edges, ascending, shape (bins + 1,).
         counts: rows in each bin by ``label 1``, ``label 0`` and ``no label``, or ``all rows`` without labels.
-        below: rows below the first edge, which the first bin includes.
-        above: rows above the last edge, which the last bin includes.
+        below: rows below the first edge, which the first bin includes; likewise ``above``.
     """
 
     metric: str

@@ -44,11 +44,11 @@ SIGNAL_MEANINGS = {
 """What it means that a signal lowers the score of a sentence."""
 
 _REASONS = 2
-_NAMED = 10  # low sentences that the verdict lists
+_NAMED = 10  # maximum of low sentences in the verdict
 DOUBTFUL = 0.5
 """Sentences and answers with a lower score are marked as doubtful."""
-_LEAST = 0.005  # of log odds; less is shown as 0.00
-_QUOTE_CONTEXT = 60  # characters of a passage on either side of what is quoted
+_LEAST = 0.005  # log odds; smaller values are shown as 0.00
+_QUOTE_CONTEXT = 60  # characters of a passage on each side of a quotation
 _SPACES = re.compile(r"\s+")
 
 
@@ -74,10 +74,7 @@ class FactView:
     """A number, date or name of a sentence, checked against the passages.
 
     Attributes:
-        kind: number, date or name.
-        text: the words of the response.
         verdict: ``supported``, ``absent`` or ``contradicted``.
-        reason: the result in words.
         quote: the passage text that contradicts it; None without a contradiction.
     """
 
@@ -94,7 +91,6 @@ class Cell(NamedTuple):
     Attributes:
         similarity: highest cosine with a sentence of the passage; None if unknown.
         shade: the cosine in [0, 1] as a step from 0 to 5.
-        is_best: whether this passage supports the sentence best.
     """
 
     similarity: float | None
@@ -104,22 +100,17 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class SentenceView:
-    """A sentence of a response.
+    """A sentence of a response; sentences and passages count from 1.
 
     Attributes:
-        number: position, from 1.
         score: grounding score in [0, 1]; None if the sentence makes no claim.
         about_passages: whether it says that something is missing from the passages.
-        stretches: the parts of its text, in order.
-        passage: the passage that supports it best, from 1.
-        similarity: its similarity to that passage.
+        passage: the passage that supports it best, with this similarity.
         beside: the most similar sentence of that passage.
         cells: one per passage that is not blank.
-        facts: the checked facts.
         more_facts: number of facts left out.
         reasons: why the score is low; empty if a mark or a failed check shows it.
-        entailment: entailment score; None without a model.
-        contradiction: contradiction score; None without a model.
+        entailment: None without a model, like ``contradiction``.
     """
 
     number: int
@@ -168,16 +159,12 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class EvidenceMapView:
-    """An evidence map; large maps are cut.
+    """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
     Attributes:
         verdict: names the doubtful sentences.
-        sentences: the first `MAX_SENTENCES`.
-        more_sentences: number of sentences left out.
-        passages: numbers of the passages that are not blank, from 1; the first `MOST_PASSAGES`.
-        more_passages: number of passages left out.
-        unused: passages that support no sentence; the first `MOST_PASSAGES`.
-        more_unused: number of unused passages left out.
+        passages: numbers of the passages that are not blank, from 1.
+        unused: passages that support no sentence.
         signals: contributions to the score of the response, lowest first.
     """
 
@@ -321,7 +308,7 @@ def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
     for mark, places in groupby(painted):
         part = text[at : at + len(list(places))]
         at += len(part)
-        shown = mark if any(map(str.isalnum, part)) else clear  # a space between two marks is none
+        shown = mark if any(map(str.isalnum, part)) else clear  # do not mark spaces and punctuation
         list_stretch.append(shown._replace(text=part))
     return tuple(list_stretch)
 

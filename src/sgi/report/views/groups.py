@@ -44,9 +44,7 @@ def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
 
 
 def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
-    """Groups by one metadata column, with any number of values, or by ``label``.
-
-    A metadata column called ``label`` takes precedence over the known label.
+    """Groups by any metadata column, or by ``label`` (the known label, unless a column has this name).
 
     Raises:
         UnknownNameError: no row has such a column; lists the columns.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.analysis.groups import grouped
-from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
+from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
 from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
@@ -65,10 +65,7 @@ class Headline:
 
 
 def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
-    """The stored summary of a run, or one computed from its rows.
-
-    ``views`` saves reading the rows again.
-    """
+    """The stored summary of a run, or one computed from its rows; ``views`` saves reading them again."""
     views = views or RunViews(database, record)
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
@@ -78,7 +75,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     if not record.scored:
         return _computed((), record)
     read = views.columns
-    if not read.run.ids:  # deleted since the record was read
+    if not read.run.ids:  # the run was deleted meanwhile
         return _computed((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
     found = _computed(whole.metrics, record)

@@ -31,18 +31,16 @@ _FEWEST_CLUSTERS = 10
 
 @dataclass(frozen=True)
 class Labelled:
-    """A metric compared with known labels.
+    """A metric compared with known labels, over the labelled rows with a value.
 
     Attributes:
-        metric: canonical name.
-        auroc: in the direction of the metric, over the labelled rows with a value.
+        auroc: in the direction of the metric.
         roc: false and true positive rates from (0, 0) to (1, 1), thinned for display.
         reliability: of a Platt map, evaluated out of fold; None if a class has too few rows.
         ece: expected calibration error of the map; None without it.
-        rows: labelled rows with a value.
         brier: Brier score of the map, in [0, 1], lower is better; None without it.
         base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A map
-            that is not below it has learnt nothing; None without it.
+            that is not below it has learnt nothing.
     """
 
     metric: str

@@ -26,10 +26,7 @@ class PlanePoint:
 
 @dataclass(frozen=True)
 class Plane:
-    """Rows of a run by the two angles; on the diagonal SGI is 1.
-
-    ``rows`` counts the rows with both angles; the points are an evenly spaced selection of them.
-    """
+    """An evenly spaced selection of the ``rows`` with both angles; on the diagonal SGI is 1."""
 
     metric: str
     points: tuple[PlanePoint, ...]

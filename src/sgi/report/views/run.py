@@ -60,11 +60,7 @@ def run_view(
     points: int = MAX_POINTS,
     views: RunViews | None = None,
 ) -> RunView:
-    """Read all views of a run.
-
-    ``worst`` limits the rows shown for each metric, ``points`` the points of the plane and the scatter plot.
-    ``views`` saves reading the rows again.
-    """
+    """Read all views of a run, with at most ``worst`` rows per metric and ``points`` per plot."""
     views = views or RunViews(database, record)
     plotted = views.points if points == MAX_POINTS else views.some_points(points)
     extremes = views.extremes if worst == LOWEST_ROWS else views.some_extremes(worst)

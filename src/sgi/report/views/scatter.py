@@ -38,8 +38,6 @@ class Scatter:
     """A semantic metric (vertical) against a lexical metric (horizontal).
 
     Attributes:
-        semantic: canonical name of the vertical metric.
-        lexical: canonical name of the horizontal metric.
         points: rows, evenly spaced over the data if there are too many.
         rows: number of rows with both values.
         spearman: rank correlation over these rows; None if a metric is constant.

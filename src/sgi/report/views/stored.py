@@ -77,10 +77,7 @@ class RunExtremes:
 
 
 class RunViews:
-    """The views of a run that need all its rows; each is loaded or computed on first use.
-
-    ``read`` reads the rows; by default from the database.
-    """
+    """Views of a run that need all its rows (from ``read``); each is loaded or computed on first use."""
 
     def __init__(
         self, database: Database, record: RunRecord, read: Callable[[], RunColumns] | None = None
@@ -140,7 +137,7 @@ class RunViews:
             return make()
         body = load_view(self._database, self._record.id, name, self._state)
         if body is not None:
-            with suppress(KeyError, TypeError, ValueError):  # damaged: it is computed again
+            with suppress(KeyError, TypeError, ValueError):  # damaged: compute it again
                 return cast("T", from_json(kind, orjson.loads(body)))
         made = make()
         save_view(self._database, self._record.id, name, self._state, orjson.dumps(as_json(made)))

@@ -31,10 +31,10 @@ class ScoreInput(NamedTuple):
 
 
 async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
-    """The body, counted as it comes in, whatever the headers say.
+    """Read the body and count its bytes, regardless of the headers.
 
     Raises:
-        HTTPException: 413 where it is larger; 415 where it is not said to be JSON.
+        HTTPException: 413 if it is too large; 415 if its type is not JSON.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -49,10 +49,10 @@ async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
 
 
 def read_model(body: bytes, model: type[T]) -> T:
-    """The body as a model.
+    """Parse and validate the body.
 
     Raises:
-        DataError: it is no JSON, or not what the model wants; says where.
+        DataError: it is not JSON or does not match the model; the message says where.
     """
     try:
         values = orjson.loads(body)
@@ -66,11 +66,11 @@ def read_model(body: bytes, model: type[T]) -> T:
 
 
 def read_score_request(body: bytes) -> ScoreInput:
-    """The rows and metrics of a request.
+    """Parse the rows and metrics of a request.
 
     Raises:
-        DataError: a row cannot be read; says which, its id and the field.
-        UsageError: a metric is unknown, or named twice; or no usual metric has its fields.
+        DataError: a row is invalid; the message names row, id and field.
+        UsageError: a metric is unknown or given twice, or no default metric has its fields.
     """
     request = read_model(body, ScoreRequest)
     samples = _samples(request.rows)

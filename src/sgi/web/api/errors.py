@@ -38,7 +38,7 @@ _MESSAGES = {
 
 
 def json_response(value: Any, status: int = 200, **headers: str) -> Response:
-    r"""A value as JSON; what UTF-8 does not have, as a lone surrogate, is escaped.
+    r"""A value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
 
     >>> json_response({"id": "\ud800"}).body
     b'{"id": "\\ud800"}'
@@ -51,14 +51,14 @@ def json_response(value: Any, status: int = 200, **headers: str) -> Response:
 
 
 def problem(status: int, message: str, hint: str = "", **place: Any) -> Response:
-    """An error as JSON: message, hint, and where it is, as far as that is known."""
+    """An error as JSON: message, hint and, if known, where it is."""
     known = {name: value for name, value in place.items() if value is not None}
-    headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP's own
+    headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP status
     return json_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
 
 
 def error_response(error: SgiError, request: Request) -> Response:
-    """The answer that tells of an error, and never where the database is."""
+    """The response for an error, without the location of the database."""
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
         return problem(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
@@ -67,18 +67,13 @@ def error_response(error: SgiError, request: Request) -> Response:
 
 
 def mistake(error: ValidationError, given: Any) -> DataError:
-    """The first thing wrong with a body, in plain words: in which row, of which id, in which field.
-
-    Args:
-        error: what checking it raised.
-        given: the body.
-    """
+    """The first validation error of a body in plain words, with row, id and field."""
     found_errors = error.errors(include_url=False, include_context=False)
     place = found_errors[0]["loc"]
     of_row = place[:1] == ("rows",) and len(place) > 1
     depth = 3 if of_row else 1
     of_field = [made for made in found_errors if made["loc"][:depth] == place[:depth]]
-    # Of the kinds a field can have, the one that fits furthest.
+    # Of the types a field can have, report the one that matches furthest.
     deepest = max(of_field, key=lambda made: (len(made["loc"]), made["type"] not in _EXPECTED))
     named = place[depth - 1 : depth]
     row = int(place[1]) if of_row else None
@@ -94,13 +89,13 @@ def mistake(error: ValidationError, given: Any) -> DataError:
 
 
 def _field_name_hint(name: str) -> str:
-    """What a field is called that files may have under this name."""
+    """Suggest the API field for a column name that files may use."""
     fields = [field for field, names in NAMES.items() if name.casefold() in names]
     return f"Use the name {fields[0]}." if fields else ""
 
 
 def _description(error: ErrorDetails, depth: int) -> str:
-    """The words of one mistake."""
+    """Text of one validation error."""
     kind = error["type"]
     text = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
     if kind in _EXPECTED:
@@ -110,10 +105,10 @@ def _description(error: ErrorDetails, depth: int) -> str:
 
 
 class JsonErrorRoute(APIRoute):
-    """A route whose every error is JSON of that shape."""
+    """Route that returns all errors as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with what it raises turned into answers."""
+        """Wrap the handler so that its exceptions become responses."""
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:

@@ -227,9 +227,9 @@ def _json_type(kind: Any) -> Any:
     """The type of what `as_json` makes of a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
-        return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are not known before
+        return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are known at run time only
     if origin is Mapping:
-        return dict[str, _json_type(inner[1])]  # type: ignore[misc]  # a type made at run time
+        return dict[str, _json_type(inner[1])]  # type: ignore[misc]  # a type created at run time
     if origin in {tuple, list, frozenset, Sequence}:
         return list[_items(inner)]  # type: ignore[misc]  # the same
     if (
@@ -237,7 +237,7 @@ def _json_type(kind: Any) -> Any:
         and not issubclass(kind, Enum)
         and (is_dataclass(kind) or hasattr(kind, "_fields"))
     ):
-        return model_of(kind)  # type: ignore[arg-type]  # every class can be hashed
+        return model_of(kind)  # type: ignore[arg-type]  # classes are hashable
     return kind
 
 
@@ -257,5 +257,5 @@ ComparisonModel = model_of(ComparisonView)
 class RunModel(BaseModel):
     """A run: what it is, and its numbers."""
 
-    head: HeadModel  # type: ignore[valid-type]  # a model made of a view
+    head: HeadModel  # type: ignore[valid-type]  # a model created from a view
     headline: HeadlineModel  # type: ignore[valid-type]  # the same

@@ -27,14 +27,7 @@ _UNMATCHED = "unmatched"
 
 
 class ServerMetrics:
-    """Counts and times of one application, in a registry of its own.
-
-    Labels are templates of routes, names of metrics and the like, never what a caller wrote: their number is
-    bounded.
-
-    Args:
-        site: whose scorer is asked for its queue and its batches when the figures are read.
-    """
+    """Prometheus metrics of one application. Labels are never user input, so their number is bounded."""
 
     def __init__(self, site: Site) -> None:
         self.registry = CollectorRegistry()
@@ -61,19 +54,14 @@ class ServerMetrics:
         ProcessCollector(registry=self.registry)
 
     def count_scores(self, metric: str, scores: Scores) -> None:
-        """Note what came of some rows.
-
-        Args:
-            metric: its name, without parameters, which callers choose.
-            scores: of the rows.
-        """
+        """Count scores by status; ``metric`` is the name without parameters, which callers choose."""
         found = scores.status.tolist()
         for status in set(found):
             self.rows.labels(metric, status).inc(found.count(status))
 
 
 class _ScorerCollector:
-    """Figures that a scorer keeps itself."""
+    """Exports the numbers that a scorer keeps."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -92,24 +80,19 @@ class _ScorerCollector:
 
 
 class MetricsMiddleware:
-    """ASGI middleware that measures requests.
-
-    Args:
-        app: the next application.
-        site: the application's.
-    """
+    """ASGI middleware that measures requests."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
         self._measures = ServerMetrics(site)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, and note how long that took and what came of it."""
+        """Handle a request, and record its duration and status."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         scope.setdefault("state", {})["measures"] = self._measures
-        status = 500  # what the server says when nobody answers
+        status = 500  # the status if no handler responds
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -127,9 +110,9 @@ class MetricsMiddleware:
 
 
 def server_metrics(request: Request) -> ServerMetrics:
-    """The measures of the application that a request came to."""
+    """The metrics of the application."""
     found = request.state.measures
-    assert isinstance(found, ServerMetrics)  # noqa: S101 - nobody else has the name
+    assert isinstance(found, ServerMetrics)  # noqa: S101 - only this module uses the name
     return found
 
 
@@ -167,6 +150,6 @@ def figures(request: Request) -> Response:
 
 
 def _route(scope: Scope) -> str:
-    """The template of the route that answered."""
+    """The template of the matched route."""
     route = scope.get("route")
     return str(getattr(route, "path", _UNMATCHED))

@@ -60,21 +60,21 @@ router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 
 
 def _responses(model: type[BaseModel], *problems: int) -> Documented:
-    """What a route can answer, for OpenAPI."""
+    """Responses of a route, for OpenAPI."""
     codes = sorted({400, 401, 422, 503, *problems})
     documented: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
     return {200: {"model": model}, **documented}
 
 
 def _request_body(model: type[BaseModel]) -> dict[str, Any]:
-    """The body of a route that reads it itself, for OpenAPI."""
+    """Request body of a route that parses it itself, for OpenAPI."""
     schema = model.model_json_schema()
     whole = _inline_references(schema, schema.pop("$defs", {}))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
 
 
 def _inline_references(part: Any, named: dict[str, Any]) -> Any:
-    """A schema that stands for itself, wherever it is put."""
+    """Replace references in a schema by their definitions."""
     if isinstance(part, list):
         return [_inline_references(item, named) for item in part]
     if not isinstance(part, dict):
@@ -157,7 +157,7 @@ def _changed(request: Request, run: str, run_change: RunChange) -> Response:
 @router.delete(
     "/runs/{run}",
     status_code=204,
-    responses={code: answer for code, answer in _responses(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP's own
+    responses={code: answer for code, answer in _responses(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
 )
 def delete(request: Request, run: str) -> Response:
     """Delete a run and its scores. `run` must be the full id or the full name."""
@@ -181,7 +181,7 @@ def samples(request: Request, run: str, wanted: Annotated[RowParameters, Query()
 @router.get("/runs/{run}/samples/{sample_id:anything}", responses=_responses(SampleModel, 404))
 def sample(request: Request, run: str, sample_id: str) -> Response:
     """Return one row with all its texts and scores. Percent-encode the id."""
-    del sample_id  # the address as it came knows more: ids need not be valid Unicode
+    del sample_id  # read from the raw path: ids need not be valid Unicode
     site = site_of(request)
     return json_response(
         as_json(sample_view(site.database, run_or_404(site, run), requested_sample(request)))

@@ -1,1 +1,1 @@
-"""The pages' addresses: each reads what is asked for, takes a view, and shows it with a template."""
+"""Routes of the pages: each reads the request, loads a view and renders a template."""

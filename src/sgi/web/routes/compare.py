@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
 from sgi.analysis.run_differences import RunsDifferError
@@ -25,7 +25,7 @@ _ALLOW = "allow_different"
 
 @router.get("/compare")
 def compare(request: Request) -> Response:
-    """The differences of two runs; a form, where two are not named yet."""
+    """Differences of two runs; a form to select them if they are not given."""
     asked = request.query_params
     chosen = asked.getlist("run")
     if chosen:
@@ -51,14 +51,14 @@ def compare(request: Request) -> Response:
 
 @router.get("/compare/charts.json")
 def charts(request: Request) -> Response:
-    """What the chart of the differences is drawn from."""
+    """Chart spec of the differences."""
     view = _view(request, *_base_and_new(request))
     body = orjson.dumps({"charts": comparison_charts(view)}, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, media_type="application/json")
 
 
 def _compare_selected(request: Request, chosen: list[str]) -> Response:
-    """The two that are ticked in the list, the older one as the base."""
+    """Compare the two runs selected in the list, with the older one as the base."""
     if len(set(chosen)) != 2:  # noqa: PLR2004 - a pair
         raise UsageError(f"Select exactly two runs to compare, not {len(set(chosen))}.")
     site = site_of(request)

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response, StreamingResponse
 
 from sgi.engine.export import export, export_chunks
@@ -39,7 +39,7 @@ _downloads = Throttle()
 
 
 class _TemporaryFile(StreamingResponse):
-    """A file that nobody else sees any more: sent whole, and gone however that ends."""
+    """Streams a file without a name; it is deleted when the response ends."""
 
     def __init__(self, file: IO[bytes], headers: dict[str, str], media_type: str) -> None:
         headers = {**headers, "Content-Length": str(os.fstat(file.fileno()).st_size)}
@@ -54,7 +54,7 @@ class _TemporaryFile(StreamingResponse):
 
 @router.get("/runs/{run}/report.html")
 def report(request: Request, run: str) -> Response:
-    """The run as one file that needs no server."""
+    """Download the report as one HTML file."""
     record = run_or_404(site_of(request), run)
     body = cached(request, record, ("report", record.name, record.tags), lambda: _report(request, record))
     return Response(body, headers=_attachment(record, "report.html"), media_type="text/html")
@@ -71,17 +71,17 @@ def _report(request: Request, record: RunRecord) -> bytes:
 
 @router.get("/runs/{run}/rows.{kind}")
 def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -> Response:
-    """All rows of a run with their scores, as a file.
+    """Download all rows of a run with their scores.
 
-    CSV and JSON lines are sent as they are read; a connection that ends without its last chunk tells the
-    caller that the run was changed meanwhile. Parquet is made whole before the first byte is sent.
+    CSV and JSON Lines are streamed; if the run changes meanwhile, the connection ends without its last chunk.
+    Parquet is complete before the first byte is sent.
     """
     site = site_of(request)
     record = run_or_404(site, run)
     headers = _attachment(record, f"rows.{kind}")
     if kind != "parquet":
         chunks = export_chunks(site.database, record, kind)
-        first = next(chunks, b"")  # an error before the first byte still has a page of its own
+        first = next(chunks, b"")  # an error before the first byte gets an error page
         return StreamingResponse(chain([first], chunks), headers=headers, media_type=_KINDS[kind])
     with _downloads.acquire():
         file = _export_file(site, record, kind)
@@ -89,7 +89,7 @@ def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -
 
 
 def _export_file(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
-    """All rows in a file that is open and has no name any more: it needs no cleaning up, come what may."""
+    """All rows in an open file without a name, which needs no cleanup."""
     path = site.folder.resolve() / f"{EXPORT}{secrets.token_hex(8)}.{kind}"
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _attachment(record: RunRecord, what: str) -> dict[str, str]:
 
 
 def _file_name(record: RunRecord, what: str) -> str:
-    """Of the run's id, in letters that every system takes."""
+    """File name from the run id, with portable characters."""
     plain = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "_" for sign in record.id
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.web.pages import page, redirect, refusal
@@ -26,14 +26,14 @@ Text = Annotated[str, Form()]
 
 @router.get("/login")
 def ask(request: Request) -> Response:
-    """The form."""
+    """Show the form."""
     further = local(request.query_params.get("next", "/"))
     return page(request, "login.html", further=further, problem="")
 
 
 @router.post("/login", dependencies=[Depends(check_form)])
 def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response:
-    """Take the token, and go on to the page that was asked for."""
+    """Check the token and redirect to the requested page."""
     further = local(further)
     site = site_of(request)
     if not try_token(site, request, token):
@@ -50,8 +50,8 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
 
 @router.post("/logout", dependencies=[Depends(check_form)])
 def sign_out(request: Request) -> Response:
-    """Have the browser forget that it knew the token."""
-    del request  # the form was checked
+    """Delete the login cookie."""
+    del request  # check_form has checked it
     response = redirect("/login")
     response.delete_cookie(LOGIN, httponly=True, samesite="strict")
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.kernel.errors import UsageError
@@ -23,14 +23,14 @@ Text = Annotated[str, Form()]
 
 @router.get("/runs/{run}/edit")
 def edit(request: Request, run: str) -> Response:
-    """The form with a run's name and tags."""
+    """Form for the name and tags of a run."""
     head = run_header(run_or_404(site_of(request), run))
     return page(request, "edit.html", head=head, name=head.name or "", tags=", ".join(head.tags), problem="")
 
 
 @router.post("/runs/{run}/edit", dependencies=[Depends(check_form)])
 def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Response:
-    """Rename a run and set its tags; what cannot be is told above the form, and nothing is changed."""
+    """Rename a run and set its tags; on an error, show it above the form and change nothing."""
     site = site_of(request)
     record = run_or_404(site, run)
     try:
@@ -43,7 +43,7 @@ def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Respon
 
 @router.get("/runs/{run}/delete")
 def ask(request: Request, run: str) -> Response:
-    """Whether a run shall really go."""
+    """Ask for confirmation before a run is deleted."""
     return page(request, "delete.html", head=run_header(run_or_404(site_of(request), run)))
 
 

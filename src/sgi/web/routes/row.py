@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.report.views.rows import row_page
@@ -25,7 +25,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/runs/{run}/samples")
 @router.get("/runs/{run}/samples/{sample:anything}")
 def sample_page(request: Request, run: str) -> Response:
-    """Everything that is kept of a row, and the way to the next of those it was found among."""
+    """Page of a row, with links to the previous and next row of the filtered list."""
     site = site_of(request)
     record = run_or_404(site, run)
     sample = sample_view(site.database, record, requested_sample(request))
@@ -40,15 +40,15 @@ def sample_page(request: Request, run: str) -> Response:
 
 
 def _place(request: Request, record: RunRecord, position: int) -> int | None:
-    """The row's place among those its reader came from, from 1; of all rows, where nothing is said."""
+    """Position of the row in the filtered list, from 1; without a filter, in all rows."""
     said = request.query_params.get("at", "")
-    if said.isascii() and said.isdecimal() and len(said) < 10:  # noqa: PLR2004 - digits of a row's place
+    if said.isascii() and said.isdecimal() and len(said) < 10:  # noqa: PLR2004 - maximum digits of a position
         return int(said)
     return position + 1 if record.scored == record.rows and not set(request.query_params) - {"id"} else None
 
 
 def _neighbour(request: Request, record: RunRecord, place: int | None, step: int) -> str:
-    """The address of the row before or after; empty where there is none."""
+    """Address of the previous or next row; empty if there is none."""
     if place is None or place + step < 1:
         return ""
     query = row_query(request.query_params, size=1, page=place + step)

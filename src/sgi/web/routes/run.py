@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
 from sgi.report.views.rows import row_page
@@ -31,7 +31,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str) -> Response:
-    """A run, as far as that is quick; charts and groups come after it. To a script, the rows alone."""
+    """Page of a run with its fast parts; charts and groups load later. htmx gets only the rows."""
     site = site_of(request)
     record = run_or_404(site, run)
     query = row_query(request.query_params, **_metric(request, record))
@@ -54,7 +54,7 @@ def run_page(request: Request, run: str) -> Response:
 
 @router.get("/runs/{run}/state")
 def state(request: Request, run: str) -> Response:
-    """How far a run is; once it is over, its readers load the page again."""
+    """Progress of a run; reloads the page when it ends."""
     head = run_header(run_or_404(site_of(request), run))
     response = page(request, "state.html", head=head)
     if head.state != "unfinished":
@@ -81,13 +81,13 @@ def parts(request: Request, run: str) -> Response:
 
 @router.get("/runs/{run}/charts.json")
 def charts(request: Request, run: str) -> Response:
-    """What the charts of a run are drawn from."""
+    """Chart specs of a run."""
     return _charts(request, run, "charts", run_charts)
 
 
 @router.get("/runs/{run}/labels.json")
 def labels(request: Request, run: str) -> Response:
-    """What the charts of a run's metrics against its labels are drawn from."""
+    """Chart specs of the metrics compared with the labels."""
     return _charts(request, run, "labels", label_charts)
 
 
@@ -104,7 +104,7 @@ def _charts(
 
 
 def _metric(request: Request, record: RunRecord) -> dict[str, Any]:
-    """What is filtered or sorted by, where that is not said: the first metric."""
+    """Default metric for filters and sorting: the first."""
     asked = request.query_params
     wanting = any(asked.get(name) for name in ("status", "low", "high")) or asked.get("sort", "") not in {
         "",
@@ -114,7 +114,7 @@ def _metric(request: Request, record: RunRecord) -> dict[str, Any]:
 
 
 def _links(record: RunRecord, rows: RowPage) -> Callable[[RowLine], str]:
-    """The address of each row's page, which knows the row's place among those that are filtered."""
+    """Function that returns the address of a row's page, with the position among the filtered rows."""
     first = (rows.query.page - 1) * rows.query.size + 1
     places = {row.position: first + n for n, row in enumerate(rows.rows)}
     asked = parameters(rows.query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.report.views.runs import run_list
@@ -18,7 +18,7 @@ SIZE = 25
 
 @router.get("/")
 def listing(request: Request) -> Response:
-    """All runs, or those that a search and a tag leave, a page at a time."""
+    """Runs that match the search and the tag, paginated."""
     site = site_of(request)
     asked = request.query_params
     found = run_list(

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
 from sgi.report.page import asset, vega_bundle
@@ -40,7 +40,7 @@ _SOURCES: dict[str, Callable[[], str]] = {
 
 @router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
-    """A style or a script; a browser that has it is told so."""
+    """A style or script; status 304 if the browser has it."""
     if name not in _SOURCES:
         return problem(request, 404, "This file does not exist.")
     body, tag = _content(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, File, Form, UploadFile
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
 from sgi.engine.spec import RunSpec
@@ -26,7 +26,7 @@ Sent = Annotated[UploadFile | None, File()]
 
 @router.get("/upload")
 def ask(request: Request) -> Response:
-    """The form."""
+    """Show the form."""
     return _form(request)
 
 
@@ -34,7 +34,7 @@ def ask(request: Request) -> Response:
 def send(
     request: Request, file: Sent = None, metrics: Texts = None, name: Text = "", tags: Text = ""
 ) -> Response:
-    """Keep a file and have it scored; what cannot be is told above the form."""
+    """Store a file and queue it; errors are shown above the form."""
     given = {"name": name, "tags": tags, "metrics": metrics or []}
     if file is None or not file.filename:
         return _form(request, status=400, problem="No file was chosen.", **given)
@@ -49,7 +49,7 @@ def send(
 
 @router.get("/running/{job}")
 def running(request: Request, job: str) -> Response:
-    """How far an upload is; once it is scored, its run."""
+    """Progress of an upload; redirects to its run at the end."""
     found = jobs_of(request).find(job)
     if found is None:
         message = "This upload does not exist. The list of runs shows finished uploads."
@@ -61,7 +61,7 @@ def running(request: Request, job: str) -> Response:
 
 
 def _submit(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> str:
-    """The id of the job that scores a file; nothing is kept of what cannot be scored."""
+    """Queue a job and return its id; files that cannot be scored are deleted."""
     tags = checked_tags(split_tags(given["tags"]))
     unknown = set(given["metrics"]) - set(offline_metrics())
     if unknown:
