@@ -1,4 +1,4 @@
-"""Do it all: choose grounded rows, change them, score everything once, and pair what came of it."""
+"""Run a bench: choose grounded rows, change them, score everything once, and compare the scores."""
 
 from __future__ import annotations
 
@@ -68,32 +68,31 @@ def bench(
     cache: bool | str | Path = True,
     listener: Listener = silent,
 ) -> Bench:
-    """Spoil grounded rows in known ways, and see which metrics notice.
+    """Change grounded rows in known ways, and measure which metrics notice.
 
-    The rows are those with label 1, or all where the data has no labels. All of them, as they are and as they
-    were changed, are scored in one go, so that every text is embedded once and a judge's replies are kept.
-    What each change does depends on seed and row alone.
+    Uses the rows with label 1, or all rows if there are no labels. Original and changed rows are scored
+    together, so each text is embedded once and judge replies are reused. Each change depends only on seed and
+    row.
 
     Args:
-        data: whatever `sgi.evaluate` takes; responses belong to it.
-        metrics: names or metrics; None takes every built-in metric that asks no judge and whose fields are
-            there.
-        changes: names, perturbations or judge faults; all of them if empty, judge faults where a judge is
-            named.
-        n: how many rows at most, drawn by the seed.
-        seed: of all that is drawn.
+        data: as for `sgi.evaluate`, with responses.
+        metrics: names or metrics; None takes every built-in metric that needs no judge and whose fields
+            exist.
+        changes: names, perturbations or judge faults; all if empty, judge faults only with a judge.
+        n: maximum number of rows, sampled with the seed.
+        seed: random seed.
         embedder: as for `sgi.evaluate`.
-        judge: what judged metrics ask. Its replies can be spoiled if it is known by name or settings.
-        columns: field → column, where the data's names are not recognised.
-        cluster: the rule by which rows form clusters, as for `sgi.evaluate`.
-        cache: where vectors and replies are kept, as for `sgi.evaluate`.
-        listener: hears of the progress.
+        judge: judge of judged metrics; faults need a judge given by name or settings.
+        columns: field → column, if the names are not recognised.
+        cluster: rule that assigns rows to clusters, as for `sgi.evaluate`.
+        cache: cache of vectors and replies, as for `sgi.evaluate`.
+        listener: receives progress.
 
     Raises:
         DataError: the data cannot be read, or has no grounded row with a response.
         UnknownNameError: no row has the column that ``cluster`` names.
-        UsageError: a metric or perturbation is unknown, or two changes have one name; a judge is named and no
-            metric asks it, or the other way about; no row has the fields a metric needs.
+        UsageError: a metric or perturbation is unknown, two changes have the same name, a judge is given but
+            not needed or needed but not given, or no row has the fields of a metric.
 
     >>> rows = [{"question": f"When, {k}?", "contexts": [f"Number {k} came in {1900 + k}."],
     ...          "response": f"In {1900 + k}.", "reference": f"In {1900 + k}."} for k in range(12)]
@@ -118,7 +117,7 @@ def bench(
 
 
 def _check_judge(any_metrics: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
-    """A judge is there if and only if it is needed."""
+    """Check that a judge is given exactly if it is needed."""
     if spoiled and not named:
         raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
     if named and not judged_metrics(any_metrics):
@@ -132,14 +131,7 @@ def _check_judge(any_metrics: Sequence[AnyMetric], *, named: bool, spoiled: bool
 def perturbed(
     rows: Sequence[Sample], changes: Sequence[Perturbation], others: Others, *, seed: int
 ) -> Paired:
-    """The rows, and what each perturbation makes of those it applies to.
-
-    Args:
-        rows: grounded ones.
-        changes: what is done.
-        others: from which passages, names and sentences are borrowed.
-        seed: of all draws.
-    """
+    """Apply perturbations to grounded rows; ``others`` lend passages, names and sentences."""
     changed = {}
     for one in changes:
         made = [(row, one.applied(sample, others, seed=seed)) for row, sample in enumerate(rows)]
@@ -201,7 +193,7 @@ class _Work:
         )
 
     def _fault_cells(self, result: Mapping[str, Scores], faults: tuple[JudgeFault, ...]) -> list[Cell]:
-        """Cells of judged metrics, asked about the rows as they are by judges whose replies are spoiled."""
+        """Cells of judged metrics, whose judge gives faulty replies for the original rows."""
         from sgi.llm.spec import JudgeSpec
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
@@ -223,7 +215,7 @@ class _Work:
         ]
 
     async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
-        """Scores by fault and metric, with how many replies were spoiled for them."""
+        """Scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import replies_path
         from sgi.engine.resources import open_models
         from sgi.llm.judge import ChatJudge
@@ -246,7 +238,7 @@ class _Work:
         return found
 
     async def _scored(self, one: AnyMetric, resources: Resources) -> Scores:
-        """A metric's scores of the rows as they are."""
+        """A metric's scores of the original rows."""
         from sgi.engine.plan import batches
         from sgi.engine.score import evaluate_batch
 
@@ -271,7 +263,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
 
 
 def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
-    """At most n rows taken for grounded, in the order of the data, and what is to be said of them."""
+    """At most n grounded rows, in the order of the data, and notes about them."""
     answered = [sample for sample in everything if sample.response.strip()]
     labelled = any(sample.label is not None for sample in answered)
     rows = [sample for sample in answered if sample.label or not labelled]
@@ -289,7 +281,7 @@ def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[l
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
-    """The metrics asked for; without any, built-in ones that ask no judge and have their fields."""
+    """The given metrics, or by default the built-in ones that need no judge and have their fields."""
     if given:
         return tuple({found.canonical: found for found in map(metric, given)}.values())
     had = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
@@ -301,7 +293,7 @@ def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) ->
 def _split(
     given: Sequence[str | Perturbation | JudgeFault],
 ) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
-    """Perturbations of rows and judge faults, those of the catalogue before the caller's own."""
+    """Perturbations of rows and judge faults, those of the catalogue first."""
     names = [one for one in given if isinstance(one, str)]
     on_rows, faults = chosen(names) if names or not given else ((), ())
     own = tuple(one for one in given if isinstance(one, Perturbation))
@@ -317,7 +309,7 @@ def _split(
 
 @contextmanager
 def _place(cache: bool | str | Path) -> Iterator[Path]:
-    """A file for the vectors, beside which replies are kept; gone afterwards where none shall last."""
+    """Path of the vector cache; deleted afterwards if temporary."""
     from sgi.store.cache import default_cache_path
 
     if cache is False:

@@ -1,4 +1,4 @@
-"""Detection of errors: the share that a metric detects when 2 in 100 paraphrases may be false alarms."""
+"""Detection of errors: the share that a metric detects at a false alarm rate of 2 %."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _LEAST_FALL = 1e-7
 
 
 class Falls(NamedTuple):
-    """How far a metric's values fall under one perturbation.
+    """Decreases of a metric's values under one perturbation.
 
     Attributes:
-        size: as shares of the metric's range, shape (n,); negative where a value gets better.
-        clusters: rows that share a question have the same number, shape (n,).
+        size: as shares of the metric's range, shape (n,); negative if a value gets better.
+        clusters: rows with the same value share a question, shape (n,).
     """
 
     size: Floats
@@ -41,15 +41,14 @@ class Falls(NamedTuple):
 
 
 class Threshold(NamedTuple):
-    """The fall of a metric's value above which a row counts as detected.
+    """Decrease of a metric's value above which a row counts as detected.
 
     Attributes:
-        fall: as a share of the metric's range.
-        alarms: the share of correct paraphrases that fall further than a threshold set on other questions;
-            None if there are too few.
+        fall: threshold as a share of the metric's range.
+        alarms: cross-validated share of correct paraphrases above a threshold; None if there are too few.
         interval: 95 % interval of ``alarms``.
-        paraphrases: the pairs that set the threshold.
-        inert: pairs left out, of paraphrases that change the metric's value in no row.
+        paraphrases: number of pairs that define the threshold.
+        inert: pairs left out, from paraphrases that never change the metric's value.
     """
 
     fall: float
@@ -60,7 +59,7 @@ class Threshold(NamedTuple):
 
 
 def is_paraphrase(change: Perturbation) -> bool:
-    """Whether a perturbation puts the same answer in other words.
+    """Whether a perturbation only rewords the answer.
 
     >>> from sgi.bench.catalogue import PERTURBATIONS
     >>> is_paraphrase(PERTURBATIONS["synonyms"]), is_paraphrase(PERTURBATIONS["passages_shuffled"])
@@ -70,16 +69,12 @@ def is_paraphrase(change: Perturbation) -> bool:
 
 
 def threshold(paraphrases: Sequence[Falls], *, seed: int) -> Threshold | None:
-    """The least fall that at most 2 in 100 correct paraphrases exceed; None of fewer than ten.
+    """The smallest threshold that at most 2 % of correct paraphrases exceed; None for fewer than ten.
 
-    On the rows that set it, the rate of false alarms is at most 2 % by construction. So ``alarms`` is
-    cross-fitted: the questions are dealt into ten folds, and the paraphrases of each fold are compared with
-    the threshold of the other nine. A paraphrase that changes the metric's value in no row (white space, for
-    a metric that ignores it) cannot raise an alarm. It would only dilute the rate, so it is left out.
-
-    Args:
-        paraphrases: one for each perturbation that makes such.
-        seed: of the dealing.
+    On the rows that define it, the false alarm rate is at most 2 % by construction. Therefore ``alarms`` is
+    cross-validated: each of ten folds of questions is compared with the threshold of the other nine.
+    Paraphrases that never change the metric's value (such as white space) would dilute the rate and are left
+    out.
 
     >>> falls = Falls(np.array([0.0] * 97 + [0.1, 0.2, 0.3]), np.arange(100))
     >>> found = threshold([falls, Falls(np.zeros(50), np.arange(50))], seed=0)
@@ -104,7 +99,7 @@ def _quantile(size: Floats) -> float:
 
 
 def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Floats | None:
-    """1 for each paraphrase that falls further than the threshold of the other folds, else 0; or None."""
+    """1 for each paraphrase above the threshold of the other folds, else 0; or None."""
     codes, count = cluster_codes(clusters, len(size))
     if len(size) < FEWEST_PAIRS or count < _FOLDS:
         return None
@@ -117,14 +112,9 @@ def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Fl
 
 
 def seen(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
-    """The share of errors under which a metric falls by more than the threshold, and its interval.
+    """Share of errors above the threshold, with its interval, which takes the threshold as fixed.
 
-    The interval takes the threshold as fixed.
-
-    Args:
-        falls: under the error, at least one; NaN where there is no value any more, which is not seen.
-        least: the fall that counts.
-        level: of the interval.
+    NaN in ``falls`` is a lost value and counts as not detected.
 
     >>> seen(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
     (0.5, None)

@@ -1,4 +1,4 @@
-"""A judge whose replies are spoiled on the way: what is no clean reply must never become a score."""
+"""Judge with faulty replies: an invalid reply must never become a score."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _BEYOND = 97
 
 @dataclass(frozen=True)
 class JudgeFault:
-    """One way in which a judge's reply goes wrong.
+    """One fault in a judge's reply.
 
     Attributes:
-        name: by which it is chosen and reported.
-        says: what it does, in a sentence.
-        spoil: the reply as it arrives; None where none arrives. A pure function of reply and draws.
+        name: unique name.
+        says: description, one sentence.
+        spoil: pure function of reply and random generator; returns the faulty reply, or None for no reply.
 
     >>> JUDGE_FAULTS[0].kind
     <Kind.JUDGE_FAULT: 'judge fault'>
@@ -48,17 +48,14 @@ class JudgeFault:
 
     @property
     def kind(self) -> Kind:
-        """What is demanded: no value, or the one there was."""
+        """Required reaction: no value, or the unchanged one."""
         return Kind.JUDGE_FAULT
 
 
 class SpoiledChat:
-    """A model around a model that spoils each reply. Asked to repair one, it says the same again.
+    """Wraps a model and alters each reply. A repair request gets the same reply again.
 
-    Args:
-        chat: the model; the requests it gets are those it would get without the fault.
-        fault: what happens to its replies.
-        seed: of the draws, beside the request.
+    The wrapped model ``chat`` receives the same requests as without the fault.
     """
 
     def __init__(self, chat: Chat, fault: JudgeFault, *, seed: int = 0) -> None:
@@ -70,14 +67,14 @@ class SpoiledChat:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model within."""
+        """Fingerprint of the wrapped model."""
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply, spoiled.
+        """The faulty reply.
 
         Raises:
-            JudgeError: the model's own, or a JudgeUnavailableError where the fault is that nothing comes.
+            JudgeError: error of the model, or JudgeUnavailableError if the fault is a missing reply.
         """
         first = replace(call, messages=call.messages[:_OPENING])
         reply = await self._chat.complete(first)
@@ -94,11 +91,9 @@ class SpoiledChat:
 
 @asynccontextmanager
 async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
-    """The model whose replies are to be spoiled, as long as it is open; used in the loop that opened it.
+    """Context manager of the model without faults; use it in the same event loop.
 
-    Args:
-        spec: which judge, and how it is asked.
-        cache: of its replies; what it holds is not asked again.
+    ``cache`` holds replies that are not requested again.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
@@ -134,7 +129,7 @@ def _empty(text: str, draw: Random) -> str:
 
 
 def _judge_twice(text: str, draw: Random) -> str:
-    """One verdict of every list of them stands there twice; a reply that has none arrives as it is."""
+    """Duplicate one verdict of every list; a reply without verdicts is unchanged."""
     return _walked(text, lambda items: [*items, draw.choice(items)] if _are_verdicts(items) else items)
 
 
@@ -143,7 +138,7 @@ def _are_verdicts(items: list[Any]) -> bool:
 
 
 def _exceed(text: str, draw: Random) -> str:
-    """Every verdict and rating lies far outside its scale; a reply that has none arrives as it is."""
+    """Move every verdict and rating far outside its scale; a reply without them is unchanged."""
     beyond = draw.choice([_BEYOND, -_BEYOND])
     return _walked(text, lambda items: items, lambda _: beyond)
 
@@ -153,7 +148,7 @@ def _walked(
     of_list: Callable[[list[Any]], list[Any]],
     of_number: Callable[[Any], Any] = lambda number: number,
 ) -> str:
-    """JSON with its lists and numbers changed, but for the numbers that say which entry is meant."""
+    """Change the lists and numbers of JSON, except entry indices."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

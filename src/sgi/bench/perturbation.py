@@ -1,4 +1,4 @@
-"""What a perturbation is: one named change of a row, and what a metric of groundedness has to do about it."""
+"""Perturbation: one named change of a row, and the reaction that a metric of groundedness should show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Kind(StrEnum):
-    """What a metric of groundedness has to do when a grounded row is changed so."""
+    """Required reaction of a metric of groundedness to a change of a grounded row."""
 
     ERROR = "error"
     """The answer is no longer supported: the score must get worse."""
@@ -37,13 +37,10 @@ class Kind(StrEnum):
 
 
 class Others:
-    """The other rows of the data, from which passages, names and sentences are borrowed.
+    """Other rows of the data, which lend passages, names and sentences.
 
-    A row's lenders share neither question nor passage with it. Which come first is drawn; the order in which
-    the rows were given makes no difference.
-
-    Args:
-        samples: all rows, the perturbed ones among them.
+    They share neither question nor passage with the row. Their random order does not depend on the order of
+    the given rows.
 
     >>> from sgi.kernel.sample import Sample
     >>> rows = [Sample(id=name, question=name, contexts=(f"about {name}",)) for name in "ab"]
@@ -56,7 +53,7 @@ class Others:
         self._names: dict[str, tuple[str, ...]] = {}
 
     def drawn(self, sample: Sample, draw: Random) -> Iterator[Sample]:
-        """The rows that have nothing in common with this one, from a random one on."""
+        """The rows that share nothing with this one, from a random one on."""
         if not self._rows:
             return
         first = draw.randrange(len(self._rows))
@@ -67,7 +64,7 @@ class Others:
                 yield other
 
     def names(self, other: Sample) -> tuple[str, ...]:
-        """The names that surely are some in a row's answer and passages, the answer's first."""
+        """Reliable names in a row's answer and passages, the answer's first."""
         if other.id not in self._names:
             texts = (other.response, *other.contexts)
             self._names[other.id] = tuple(dict.fromkeys(name for text in texts for name in sure_names(text)))
@@ -79,12 +76,12 @@ class Perturbation:
     """One named change of a row.
 
     Attributes:
-        name: by which it is chosen and reported.
-        kind: what a metric of groundedness has to do.
-        changes: what of the row it touches; empty where it touches the judge's reply.
-        says: what it does, in a sentence.
-        change: the row changed, or None where the change does not apply to it; a pure function of row, draws
-            and other rows.
+        name: unique name.
+        kind: the required reaction.
+        changes: the fields it changes; empty if it changes the judge's reply.
+        says: description, one sentence.
+        change: pure function of row, random generator and other rows; returns the changed row, or None if the
+            change does not apply.
 
     >>> from sgi.kernel.sample import RESPONSE, Sample
     >>> shout = Perturbation("shout", Kind.HARMLESS, RESPONSE, "In capitals.",
@@ -100,15 +97,9 @@ class Perturbation:
     change: Change = field(repr=False)
 
     def applied(self, sample: Sample, others: Others, *, seed: int) -> Sample | None:
-        """The row changed; the draws depend on seed, row and perturbation alone.
+        """The changed row with the same id, or None if the change does not apply or changes nothing.
 
-        Args:
-            sample: a row that is grounded.
-            others: where passages, names and sentences are borrowed.
-            seed: of all draws; equal input gives equal rows.
-
-        Returns:
-            The changed row with the id it had, or None where the change does not apply, or changes nothing.
+        Random choices depend on seed, row and perturbation alone.
         """
         if not sample.response.strip() or (Field.CONTEXTS in self.changes and not sample.contexts):
             return None
@@ -120,7 +111,7 @@ class Perturbation:
 
 
 def shuffled(things: Iterable[T], draw: Random) -> list[T]:
-    """The things in random order.
+    """The items in random order.
 
     >>> shuffled("abc", Random(1))
     ['b', 'c', 'a']

@@ -1,4 +1,4 @@
-"""Whether a changed answer is still right: what a passage or the question says is no error."""
+"""Checks whether a changed answer is still supported by a passage or the question."""
 
 from __future__ import annotations
 
@@ -18,16 +18,13 @@ _MOST_TRIES = 20
 
 
 def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | None:
-    """The row with the first of the candidates that says what is not stated.
+    """The row with the first candidate answer that contains an unsupported statement.
 
-    Args:
-        sample: the row as it is.
-        candidates: other answers to it, each a try, None where a draw came to nothing; made as they are asked
-            for.
+    Candidates are read lazily; None among them is skipped.
 
     Returns:
-        None where none of the first twenty tries is an error, and before any try where a sentence of the
-        answer is so long that nothing of it is sure.
+        None if none of the first twenty candidates is an error, or if a sentence of the answer is too long to
+        check.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")
@@ -42,18 +39,11 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
 
 
 def still_stated(sample: Sample, changed: str) -> bool:
-    """Whether all that is new in an answer stands in the passages, follows, or stands in the question.
+    """Whether everything new in an answer is stated in or follows from the passages, or is in the question.
 
-    What only the question says, and a passage contradicts, is not stated.
-
-    A drawn number may happen to be the rounded one, lie within a stated range, or be the sum of two; a drawn
-    unit may be the one of another passage; a drawn name may be a shorter form of one that is there. Where no
-    number, date or name is read in what is new, it is taken for a change. Of a sentence so long that it is
-    none, nothing is sure, and it counts as stated.
-
-    Args:
-        sample: the row as it is.
-        changed: another answer to it.
+    What the question says and a passage contradicts does not count. A random number may equal a rounded one,
+    lie in a stated range or be a sum; a random unit or a shorter name may occur in another passage. New text
+    without number, date or name counts as a change. A sentence that is too long to check counts as stated.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")

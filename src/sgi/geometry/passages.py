@@ -1,4 +1,4 @@
-"""Statements against all passages of their row, as flat pairs, and how several passages become one."""
+"""Angles of statements to all passages of their row, as flat pairs, and their aggregation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PassageAngles:
         theta_rc: angle of each pair's statement to its passage, shape (pairs,).
         theta_qc: angle of each pair's question to its passage, shape (pairs,).
         passage: the passage of each pair, an index into all passages, shape (pairs,).
-        lengths: how many pairs each statement has, at least 1, shape (m,); pairs stand in order.
+        lengths: number of consecutive pairs of each statement, at least 1, shape (m,).
     """
 
     theta_rq: NDArray[np.float64]
@@ -59,10 +59,10 @@ class PassageAngles:
 
         Args:
             statements: unit rows, shape (m, d).
-            questions: unit rows, one a row, shape (n, d).
+            questions: unit rows, one per row, shape (n, d).
             passages: unit rows of all rows, one after another, shape (p, d).
             owners: the row of each statement, shape (m,).
-            offsets: where each row's passages begin and the last ones end, shape (n + 1,); none is empty.
+            offsets: first passage of each row, and the total, shape (n + 1,); no row is empty.
 
         Raises:
             ValueError: rows are not of unit length.
@@ -89,9 +89,9 @@ class PassageAngles:
 
     @cached_property
     def grounding(self) -> NDArray[np.float64]:
-        """SGI of each pair, shape (pairs,), with θ(r,c) no smaller than ``VERBATIM_ANGLE``.
+        """SGI of each pair, shape (pairs,), with θ(r,c) at least ``VERBATIM_ANGLE``.
 
-        It has no meaning where the passage is the question.
+        It is meaningless if the passage is the question.
         """
         theta_rc = np.maximum(self.theta_rc, VERBATIM_ANGLE)
         return grounding_index(np.repeat(self.theta_rq, self.lengths), theta_rc)
@@ -103,24 +103,24 @@ class PassageAngles:
 
     @cached_property
     def bounded(self) -> NDArray[np.float64]:
-        """Bounded index of each pair, shape (pairs,); without meaning where the passage is the question."""
+        """Bounded index of each pair, shape (pairs,); meaningless if the passage is the question."""
         return bounded_grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc, self.theta_qc)
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:
-        """Pairs whose passage is not the question again, shape (pairs,)."""
+        """Pairs whose passage differs from the question, shape (pairs,)."""
         return self.theta_qc >= LEAST_SEPARATION
 
     @cached_property
     def separate(self) -> NDArray[np.bool_]:
-        """Statements with a passage that is not the question again, shape (m,)."""
+        """Statements with a passage that differs from the question, shape (m,)."""
         return np.logical_or.reduceat(self.apart, self._starts)
 
     @cached_property
     def nearest(self) -> NDArray[np.int64]:
         """The pair of each statement's nearest passage that counts (the first of equals), shape (m,).
 
-        The statement and its question being the same, the nearest passage is the one with the greatest SGI.
+        For a given statement, the nearest passage has the highest SGI.
         """
         reach = np.where(self._counted, self.theta_rc, np.inf)
         least = np.repeat(np.minimum.reduceat(reach, self._starts), self.lengths)
@@ -128,12 +128,7 @@ class PassageAngles:
         return hits[np.searchsorted(hits, self._starts)]
 
     def aggregate(self, pairs: NDArray[np.float64], how: Aggregate) -> NDArray[np.float64]:
-        """One value for each statement from one for each pair, shape (m,).
-
-        Args:
-            pairs: a value of each pair.
-            how: the nearest passage's, or the mean over the passages that count.
-        """
+        """Aggregate values of pairs per statement, shape (m,): that of the nearest passage, or the mean."""
         if how == "nearest":
             return pairs[self.nearest]
         total = np.add.reduceat(np.where(self._counted, pairs, 0.0), self._starts)
@@ -145,5 +140,5 @@ class PassageAngles:
 
     @cached_property
     def _counted(self) -> NDArray[np.bool_]:
-        """Passages that are the question again count only where a row has no other."""
+        """Pairs that count; passages equal to the question count only if the row has no other."""
         return self.apart | ~np.repeat(self.separate, self.lengths)

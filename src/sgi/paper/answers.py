@@ -1,4 +1,4 @@
-"""The answers of a benchmark as columns, and what an embedding model measures on them."""
+"""Answers of a benchmark as columns, and the angles that an embedding model gives."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _AT_ONCE = 512
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Labelled answers; entry ``i`` of every column is of ``samples[i]``.
+    """Labelled answers; all columns are parallel to ``samples``.
 
     Attributes:
-        name: of the data.
+        name: name of the data.
         samples: the rows.
         labels: True = grounded or correct, shape (n,).
-        clusters: answers to one question share a number (see `Sample.cluster`), shape (n,).
+        clusters: answers with the same value share a question (see `Sample.cluster`), shape (n,).
     """
 
     name: str
@@ -50,7 +50,7 @@ class Answers:
 
     @classmethod
     def of(cls, name: str, samples: Iterable[Sample]) -> Self:
-        """The labelled ones of these samples.
+        """The labelled samples.
 
         Raises:
             DataError: no sample has a label, or all have the same.
@@ -73,7 +73,7 @@ class Answers:
 
     @cached_property
     def contexts(self) -> tuple[str, ...]:
-        """The passages of each row as one text, as the paper has them; the question where there are none."""
+        """The passages of each row joined to one text, as in the paper; the question if there are none."""
         return tuple("\n".join(sample.contexts) or sample.question for sample in self.samples)
 
     @cached_property
@@ -83,22 +83,22 @@ class Answers:
 
     @cached_property
     def lengths(self) -> Floats:
-        """Characters of the answers."""
+        """Answer lengths in characters."""
         return _lengths(self.responses)
 
     @cached_property
     def question_lengths(self) -> Floats:
-        """Characters of the questions."""
+        """Question lengths in characters."""
         return _lengths(self.questions)
 
     @cached_property
     def context_lengths(self) -> Floats:
-        """Characters of the passages."""
+        """Passage lengths in characters."""
         return _lengths(self.contexts)
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that a number can depend on."""
+        """A hash of everything that a number can depend on."""
         parts = (
             part.encode("utf-8", "surrogatepass")
             for sample, *texts in zip(
@@ -114,9 +114,10 @@ def _lengths(texts: Sequence[str]) -> Floats:
 
 
 def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent) -> Embedded:
-    """Unit rows in the order of the texts, and which were cut; each distinct text is embedded once.
+    """Unit rows in the order of the texts, and which texts were truncated.
 
-    They go to the embedder by length, some hundreds at a time: what is done is kept if the rest is not.
+    Each distinct text is embedded once, in batches by length, so that an interrupted run keeps finished
+    batches.
     """
     unique = sorted(dict.fromkeys(texts), key=len)
     listener(Started(f"embedding, {model}", len(unique)))
@@ -133,15 +134,15 @@ def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Lis
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A model's view of the answers.
+    """Embeddings of the answers by one model.
 
     Attributes:
-        model: its name as given.
+        model: name as given.
         fingerprint: everything that can change a vector.
-        question: unit rows, one an answer, shape (n, d).
+        question: unit rows, one per answer, shape (n, d).
         context: likewise.
         response: likewise.
-        cut: answers whose context, its passages as one text, is longer than the model reads.
+        cut: answers whose joined context exceeds the model's limit.
     """
 
     model: str
@@ -153,7 +154,7 @@ class Measured:
 
     @classmethod
     def of(cls, model: str, embedder: Embedder, answers: Answers, listener: Listener = silent) -> Self:
-        """Embed what the answers hold."""
+        """Embed the answers."""
         columns = (answers.questions, answers.contexts, answers.responses)
         made = embedded(model, embedder, list(chain(*columns)), listener)
         question, context, response = np.split(made.rows, len(columns))

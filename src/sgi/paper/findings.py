@@ -1,4 +1,4 @@
-"""What an experiment found: tables, figures and remarks, and the files they are written to."""
+"""Results of an experiment: tables, figures and remarks, and the files they are written to."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: over it.
-        key: the entry of each row that stands in it.
-        digits: after the point, for numbers that are not whole.
-        signed: whether a plus is printed.
+        heading: column heading.
+        key: key of the row's entry.
+        digits: number of decimals.
+        signed: whether to print a plus sign.
     """
 
     heading: str
@@ -57,14 +57,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A table of a finding.
-
-    Attributes:
-        heading: over the table.
-        columns: from left to right.
-        rows: as JSON values; a row may hold more than the columns show.
-        remark: under the table.
-    """
+    """A table of a finding; rows are JSON values and may have more keys than columns."""
 
     heading: str
     columns: tuple[Column, ...]
@@ -86,16 +79,16 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What an experiment found.
+    """Result of an experiment.
 
     Attributes:
-        name: what `sgi reproduce` calls it.
-        title: what it is.
-        settings: sample, seed, data and models: with the signatures, all that can change a number.
-        sections: its tables.
-        figures: Vega-Lite charts by the stem of their files.
-        remarks: what the tables say, decided by their numbers.
-        signatures: one a model.
+        name: name for `sgi reproduce`.
+        title: title.
+        settings: sample, seed, data and models: with the signatures, everything that can change a number.
+        sections: tables.
+        figures: Vega-Lite charts by file stem.
+        remarks: conclusions, derived from the numbers.
+        signatures: one per model.
     """
 
     name: str
@@ -107,7 +100,7 @@ class Finding:
     signatures: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON values, without its figures."""
+        """The finding as JSON values, without figures."""
         return {
             "name": self.name,
             "title": self.title,
@@ -120,12 +113,12 @@ class Finding:
         }
 
     def markdown(self) -> str:
-        """The finding as a page; figures are linked by their file names."""
+        """The finding as a page; figures are linked by file name."""
         pictures = [f"![{stem}]({stem}.svg)" for stem in self.figures]
         return "\n\n".join([self._repr_markdown_(), *pictures]) + "\n"
 
     def _repr_markdown_(self) -> str:
-        """The finding without its figures, as notebooks show it."""
+        """Notebook representation, without figures."""
         told = "; ".join(f"{key}: {_told(value)}" for key, value in self.settings.items())
         remarks = ["\n".join(f"* {escaped(remark)}" for remark in self.remarks)] if self.remarks else []
         foot = "  \n".join(map(code, [told, *self.signatures]))
@@ -133,13 +126,9 @@ class Finding:
         return "\n\n".join([f"# {escaped(self.title)}", *remarks, *tables, foot])
 
     def write(self, folder: Path) -> list[Path]:
-        """Write ``NAME.md``, ``NAME.json`` and each figure as PNG and SVG; equal findings, equal bytes.
+        """Write ``NAME.md``, ``NAME.json`` and each figure as PNG and SVG, and return their paths.
 
-        Args:
-            folder: where; it is made if it is not there.
-
-        Returns:
-            The paths written.
+        Creates the folder. Equal findings give equal bytes.
         """
         import orjson
 
@@ -162,7 +151,7 @@ def _told(value: Any) -> str:
 
 
 def difference(ours: float | None, papers: float | None) -> float | None:
-    """Ours less the paper's, where there are both.
+    """Our value minus the paper's, or None.
 
     >>> difference(0.75, 0.5), difference(None, 0.5)
     (0.25, None)

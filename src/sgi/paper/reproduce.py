@@ -1,4 +1,4 @@
-"""From names to findings: which experiments there are, and how they are run and written."""
+"""Run experiments by name and write their findings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
 
 
 def experiment_names(name: str) -> tuple[str, ...]:
-    """The experiments that a name stands for.
+    """The experiments of a name, or UnknownNameError.
 
     >>> experiment_names("table2")
     ('table2',)
@@ -64,11 +64,11 @@ def experiment_names(name: str) -> tuple[str, ...]:
 
 
 def reproduced(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
-    """The findings of these experiments, one by one.
+    """Yield the findings of these experiments.
 
     Raises:
-        DataError: an experiment's data is nowhere to be found, or has no labels.
-        ModelMissingError: a model is not to be had.
+        DataError: an experiment's data is missing or has no labels.
+        ModelMissingError: a model is missing.
     """
     for name in names:
         yield EXPERIMENTS[name](bench)
@@ -85,21 +85,20 @@ def open_workbench(
     cache: str | Path | bool = True,
     listener: Listener = silent,
 ) -> Iterator[Workbench]:
-    """Data and models for experiments, as long as the context lasts; nothing is read before it is wanted.
+    """Context manager of data and models for experiments; both are opened lazily.
 
     Args:
-        models: names, folders or hub names, as `sgi.load_embedder` takes them.
-        data: files or folders: ``BENCHMARK:PATH``; a folder that holds the benchmarks' files; or one file,
-            which is HaluEval QA's, and beside which TruthfulQA's is looked for. Without any, where
-            `open_benchmark` looks.
-        sample: that experiments on one sample are made on.
-        limit: read only so many answers of each benchmark, for a quick look; all if None.
-        seed: of every draw.
-        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
-        listener: is told how far embedding has come.
+        models: names, folders or hub names, as for `sgi.load_embedder`.
+        data: files or folders: ``BENCHMARK:PATH``, a folder with the benchmarks' files, or the HaluEval QA
+            file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`.
+        sample: sample for experiments on one sample.
+        limit: maximum number of answers per benchmark; all if None.
+        seed: random seed.
+        cache: cache of vectors: a file, the user's cache (True), or none (False).
+        listener: receives the progress of embedding.
 
     Raises:
-        UsageError: no model, or one twice.
+        UsageError: there is no model, or one twice.
     """
     from sgi.engine.resources import open_cache
     from sgi.models.embedder.load import load_embedder
@@ -134,11 +133,7 @@ _FILES = {
 
 
 def _place(benchmark: str, data: Sequence[str]) -> Path | None:
-    """Where the benchmark lies, of what the user named; None for wherever it is usually found.
-
-    Raises:
-        UsageError: there is nothing at a path.
-    """
+    """Path of a benchmark among the given paths, or None; a missing path is a UsageError."""
     paths = []
     for given in data:
         name, _, path = given.partition(":")

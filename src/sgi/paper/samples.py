@@ -1,4 +1,4 @@
-"""Which answers an experiment is made on: the paper's selection, all of them, or pairs of equal length."""
+"""Samples of answers for an experiment: the paper's selection, all answers, or pairs of equal length."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ DRAWS = 200
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Some of the answers.
+    """A selection of answers.
 
     Attributes:
         name: ``paper``, ``full`` or ``matched``.
-        rows: which, ascending, shape (m,).
-        filtered: how many were left out, by the reason.
+        rows: row numbers, ascending, shape (m,).
+        filtered: number of omitted rows by reason.
     """
 
     name: SampleName
@@ -43,24 +43,19 @@ class Selection:
 
     @property
     def told(self) -> str:
-        """What was left out, in words."""
+        """Describe the omitted rows."""
         return "; ".join(f"{rows:,} {reason}" for reason, rows in self.filtered.items() if rows) or "nothing"
 
 
 def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
-    """The rows of a sample.
+    """Select the rows of a sample.
 
-    * ``paper``: as the author's published loader does it: one answer an item, drawn by ``seed`` where an item
-      has both; of these only answers of at least 20 characters; the first 5,000 of them. Nearly all right
-      answers are shorter, so about 84 % of what stays is hallucinated.
+    * ``paper``: as the author's published loader: one random answer per item, of these only answers of at
+      least 20 characters, of these the first 5,000. Most correct answers are shorter, so about 84 % of the
+      selected answers are hallucinated.
     * ``full``: every answer.
-    * ``matched``: for each number of characters, equally many answers of both classes, so that length says
-      nothing.
-
-    Args:
-        answers: what to select from.
-        name: of the sample.
-        seed: of the draws.
+    * ``matched``: for each length in characters, equally many answers of both classes, so that length is
+      uninformative.
 
     >>> from sgi.paper.answers import Answers
     >>> from sgi.kernel.sample import Sample
@@ -80,13 +75,7 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
 
 
 def redrawn(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
-    """The rows of `DRAWS` draws of a sample, the first by ``seed``; none of ``full``, which is not drawn.
-
-    Args:
-        answers: what to select from.
-        name: of the sample.
-        seed: of the first draw; each further one has the next seed.
-    """
+    """The rows of `DRAWS` samples with consecutive seeds; none for ``full``, which is not random."""
     if name == "full":
         return ()
     return tuple(select(answers, name, seed=seed + draw).rows for draw in range(DRAWS))
@@ -104,7 +93,7 @@ def _as_in_the_paper(answers: Answers, seed: int) -> Selection:
 
 
 def _one_an_item(clusters: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """One row of each cluster, every one as likely as the others."""
+    """One random row of each cluster."""
     shuffled = np.random.default_rng(seed).permutation(len(clusters))
     _, first = np.unique(clusters[shuffled], return_index=True)
     return np.sort(shuffled[first])

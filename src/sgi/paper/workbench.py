@@ -1,4 +1,4 @@
-"""Data and models of a reproduction, each opened once and only when an experiment wants it."""
+"""Data and models of a reproduction, opened lazily and once."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"
 
 @dataclass(eq=False)
 class Study:
-    """One benchmark's answers under the models at hand.
+    """Answers of one benchmark, with embeddings by each model.
 
     Attributes:
         answers: all labelled answers.
-        embedders: by the name the user gave.
-        seed: of every draw.
-        listener: is told how far embedding has come.
-        measured: a model's vectors, once they were wanted.
+        embedders: by the given name.
+        seed: random seed.
+        listener: receives the progress of embedding.
+        measured: cache of embeddings by model.
     """
 
     answers: Answers
@@ -49,22 +49,22 @@ class Study:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models' names."""
+        """Model names."""
         return tuple(self.embedders)
 
     @property
     def reported(self) -> str:
-        """The model for what the paper shows of one model: its own choice, mpnet, or the first at hand."""
+        """The model for single-model results: the paper's choice, mpnet, or the first one."""
         return next((name for name in self.models if paper_model(name) == REPORTED_MODEL), self.models[0])
 
     def of(self, model: str) -> Measured:
-        """What the model measures on all answers."""
+        """Embeddings of all answers by the model."""
         if model not in self.measured:
             self.measured[model] = Measured.of(model, self.embedders[model], self.answers, self.listener)
         return self.measured[model]
 
     def embedded(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Further texts as unit rows, in their order."""
+        """Unit rows of further texts, in their order."""
         return embedded(model, self.embedders[model], texts, self.listener).rows
 
     def rows(self, name: SampleName) -> Selection:
@@ -74,16 +74,16 @@ class Study:
         return self._selections[name]
 
     def redrawn(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
-        """The rows of many draws of a sample; none of one that is not drawn."""
+        """The rows of many random draws of a sample; none if the sample is not random."""
         if name not in self._redrawn:
             self._redrawn[name] = redrawn(self.answers, name, seed=self.seed)
         return self._redrawn[name]
 
     def sample(self, name: SampleName) -> Selection:
-        """The rows of the sample that an experiment is made on.
+        """The rows of the sample for an experiment.
 
         Raises:
-            DataError: it does not hold both classes.
+            DataError: it lacks a class.
         """
         selection = self.rows(name)
         labels = self.answers.labels[selection.rows]
@@ -94,7 +94,7 @@ class Study:
         return selection
 
     def caveats(self) -> Iterator[str]:
-        """What in the data speaks against the numbers of a model: cut contexts, angles of nothing."""
+        """Data problems for a model: truncated contexts and undefined angles."""
         for model in self.models:
             measured = self.of(model)
             if measured.cut:
@@ -111,7 +111,7 @@ class Study:
                 yield f"{model}: {same:,} answers have a context that is their question, and an SGI of 1."
 
     def settings(self, selection: Selection | None = None) -> dict[str, Any]:
-        """What a number here depends on beside the model."""
+        """Settings that affect a number, apart from the model."""
         about: dict[str, Any] = {
             "data": f"{self.answers.name} ({len(self.answers.labels):,} answers, {self.answers.digest})"
         }
@@ -120,20 +120,20 @@ class Study:
         return about | {"seed": self.seed}
 
     def signatures(self, models: Sequence[str], n: int) -> tuple[str, ...]:
-        """One line a model."""
+        """One line per model."""
         return tuple(run_signature([self.of(model).fingerprint], n=n) for model in models)
 
 
 @dataclass(eq=False)
 class Workbench:
-    """What the experiments work with.
+    """Data and models of the experiments.
 
     Attributes:
-        read: the samples of a benchmark, by its name.
-        embedders: by the name the user gave, at least one.
-        sample: the sample that experiments on one sample are made on.
-        seed: of every draw.
-        listener: is told how far embedding has come.
+        read: samples by benchmark name.
+        embedders: by the given name, at least one.
+        sample: sample for experiments on one sample.
+        seed: random seed.
+        listener: receives the progress of embedding.
     """
 
     read: Callable[[str], tuple[str, Sequence[Sample]]]
@@ -144,7 +144,7 @@ class Workbench:
 
     @cached_property
     def halueval(self) -> Study:
-        """HaluEval QA, or other labelled answers with contexts in its place."""
+        """HaluEval QA, or other labelled answers with contexts."""
         return self._study(HALUEVAL, contexts=True)
 
     @cached_property

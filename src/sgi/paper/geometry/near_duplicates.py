@@ -1,4 +1,4 @@
-"""Kin: pairs of question and response so close that neither may be the reference of the other."""
+"""Near-duplicate pairs of question and response ("kin"): neither may be a reference of the other."""
 
 from __future__ import annotations
 
@@ -47,13 +47,12 @@ _PLAIN = frozenset(map(chr, range(0x20, 0x7F)))
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of question and response, and what makes two of them kin.
+    """Pairs of question and response, with the keys that make two of them kin.
 
     Attributes:
-        ids: as text, to tell the pairs apart in messages.
-        marks: what two pairs may share, the closest tie first, with what each has of it; None is shared with
-            no other.
-        question_rows: unit rows of the questions, shape (n, d), or None where they are not known.
+        ids: as text, for messages.
+        marks: keys by name, the most specific first, with one value per pair; None matches nothing.
+        question_rows: unit rows of the questions, shape (n, d), or None if unknown.
     """
 
     ids: tuple[str, ...]
@@ -69,17 +68,10 @@ class Pairs:
         responses: Sequence[str],
         question_rows: ArrayLike | None,
     ) -> Self:
-        """Read pairs.
-
-        Args:
-            ids: one a pair, text or a number.
-            groups: one a pair; None and NaN say that the question belongs to nothing more.
-            questions: one a pair.
-            responses: one a pair.
-            question_rows: unit rows, shape (n, d); None where they are not known.
+        """Read pairs; see `ReferenceSet.fit` for the columns.
 
         Raises:
-            DataError: an id is missing, a group is no name, or a question or response is no text.
+            DataError: an id is missing, or a group, question or response is invalid.
             ValueError: lengths or shapes differ, or a row is not of unit length.
 
         >>> dict(Pairs.of([7], [None], ["Why ?"], ["So."], None).marks)["question"]
@@ -111,14 +103,10 @@ class Pairs:
 
 
 def unit_rows(values: ArrayLike, count: int) -> Rows:
-    """Rows of float32 or float64, one for each pair, all of unit length.
-
-    Args:
-        values: shape (n, d).
-        count: the number of pairs.
+    """Check float unit rows, one per pair, shape (count, d).
 
     Raises:
-        ValueError: the shape is another, or a row is not of unit length.
+        ValueError: the shape is wrong, or a row is not of unit length.
 
     >>> unit_rows([[0, 1]], 1)
     array([[0., 1.]])
@@ -131,16 +119,14 @@ def unit_rows(values: ArrayLike, count: int) -> Rows:
 
 
 def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
-    """What pairs of all sets in turn share, the closest tie first.
+    """Find the keys that pairs of all sets share, the most specific key first.
 
-    The last tie is the place of their questions on the sphere, where all sets have rows of them: questions
-    less than 0.001 radians apart are one to the embedder, however their texts differ.
-
-    Args:
-        sets: as one, in their order.
+    The last key is the question vector, if all sets have vectors: questions less than 0.001 radians apart are
+    equal to the embedder, even if their texts differ.
 
     Returns:
-        For each tie its name and, for each pair, the first that has the same, which may be itself.
+        For each key its name and, for each pair, the first pair with the same value, possibly itself. Pairs
+        are numbered over all sets.
 
     Raises:
         ValueError: rows of different sets differ in dimension.
@@ -165,10 +151,7 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
 
 
 def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
-    """A code for each pair; those that share something, or are both kin to a third, have the same.
-
-    Args:
-        shared: of `ties`, at least one.
+    """A code for each pair; pairs that share a key, directly or through others, have equal codes.
 
     >>> kin_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
     [0, 0, 2, 0]
@@ -181,10 +164,10 @@ def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
 
 
 def same_text(text: str) -> str:
-    r"""A question or response as it is compared.
+    r"""Normalise a question or response for comparison.
 
-    What differs in case, compatibility forms, white space, characters that do not show, or punctuation at the
-    ends alone is one. Letters of different scripts that look alike stay two.
+    Ignores case, compatibility forms, white space, invisible characters and outer punctuation. Similar
+    letters of different scripts remain different.
 
     Source: Unicode 16, compatibility caseless matching (D146) and `Default_Ignorable_Code_Point`.
 
@@ -201,7 +184,7 @@ def same_text(text: str) -> str:
 
 
 def same_name(name: str) -> str:
-    """A name as it is compared: as `same_text`, but with its punctuation.
+    """Normalise a name for comparison: as `same_text`, but with its punctuation.
 
     >>> same_name("G-1 "), same_name("g-1")
     ('g-1', 'g-1')
@@ -235,7 +218,7 @@ def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[s
 
 
 def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Hashable, ...]:
-    """Names as they are compared; None for those that are missing."""
+    """Normalised names; None if missing."""
     known = cache(_name)  # a context may be the group of many
     names: list[Hashable] = []
     for sample_id, value in zip(ids, values, strict=True):
@@ -252,7 +235,7 @@ def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Has
 
 
 def _name(value: Hashable) -> Hashable:
-    """Numbers as text, as files write them; what is neither, nor a tuple, is equal as Python has it."""
+    """Convert numbers to text, as files write them; keep other values."""
     if isinstance(value, str):
         return same_name(value)
     plain = value.item() if isinstance(value, np.generic) else value
@@ -268,7 +251,7 @@ def _name(value: Hashable) -> Hashable:
 
 
 def _is_missing(value: object) -> bool:
-    """None, NaN, and values of other libraries that are not equal to themselves."""
+    """Whether a value is None, NaN, or unequal to itself."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124 - so NaN is told
     except TypeError:  # pandas' NA will not say
@@ -284,7 +267,7 @@ def _firsts(marks: Iterable[Hashable]) -> Codes:
 
 
 def _coinciding(rows: Rows) -> Codes:
-    """For each row, the first of those on its point of the sphere."""
+    """For each row, the first row with the same position on the sphere."""
     codes = _firsts(row.tobytes() for row in rows)
     leader = codes.tolist()
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
@@ -305,7 +288,7 @@ def _coinciding(rows: Rows) -> Codes:
 
 
 def _unite(leader: list[int], one: int, other: int) -> None:
-    """Bring two places under one leader, the earlier."""
+    """Merge two groups under the earlier leader."""
     first, second = sorted((_lead(leader, one), _lead(leader, other)))
     leader[second] = first
 

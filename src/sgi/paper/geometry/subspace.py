@@ -1,4 +1,4 @@
-"""What of a vector lies outside the principal axes of others, from inner products alone."""
+"""Residuals of vectors outside the principal axes of others, from inner products alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ _LEAST_SHARE = 1e-10
 
 
 def principal_axes(gram: Floats) -> tuple[Floats, Floats]:
-    """The principal axes of vectors x_1 … x_k, from their inner products.
+    """Principal axes of vectors x_1 … x_k, from their inner products, shape (…, k, k).
 
-    Axis j is Σ_i u_ij x_i / √λ_j for the eigenpairs (λ_j, u_j) of the matrix of inner products: k vectors of
-    any dimension cost no more than a k × k matrix.
-
-    Args:
-        gram: inner products of the vectors of each set, shape (…, k, k).
+    Axis j is Σ_i u_ij x_i / √λ_j for the eigenpairs (λ_j, u_j) of the matrix. The cost does not depend on the
+    dimension of the vectors.
 
     Returns:
-        Eigenvalues λ_j from great to small, shape (…, k), those that are rounding being 0; and the
-        coefficients u_j / √λ_j as columns, shape (…, k, k), 0 for an eigenvalue of 0.
+        Eigenvalues λ_j, descending, shape (…, k), with rounding errors set to 0; and the coefficients u_j /
+        √λ_j as columns, shape (…, k, k), 0 for an eigenvalue of 0.
 
     Source: Schölkopf, Smola and Müller (1998), Neural Computation 10, for the linear kernel.
 
@@ -42,18 +39,15 @@ def principal_axes(gram: Floats) -> tuple[Floats, Floats]:
 
 
 def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> Floats:
-    """What of a vector y lies outside the first m principal axes of others, for m from 0 to k.
+    """Squared distances of y to the span of the first m principal axes, for m from 0 to k.
 
     Args:
-        coefficients: of the axes, from `principal_axes`, shape (…, k, k).
+        coefficients: coefficients of `principal_axes`, shape (…, k, k).
         cross: inner products ⟨x_i, y⟩, shape (…, k).
         squared: ‖y‖², shape (…).
 
     Returns:
-        Squared distances of y to the span of the first m axes, at least 0, shape (…, k + 1); exact to about
-        1e-15·‖y‖².
-
-    Source: the theorem of Pythagoras.
+        Values ≥ 0, shape (…, k + 1), with an error of about 1e-15·‖y‖².
 
     >>> _, axes = principal_axes(np.diag([4.0, 1.0]))  # x_1 = (2, 0), x_2 = (0, 1), y = (3, 4)
     >>> squared_residuals(axes, np.array([6.0, 4.0]), np.array(25.0)).tolist()
@@ -65,15 +59,12 @@ def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> F
 
 
 def held_out_residuals(gram: Floats) -> Floats:
-    """What of each vector lies outside the first m principal axes of the others, about the others' mean.
+    """Squared leave-one-out residuals: each vector outside the first m axes of the others, about their mean.
 
-    Args:
-        gram: inner products of the vectors of each set, shape (…, k, k), k at least 2.
+    ``gram`` has shape (…, k, k), k ≥ 2.
 
     Returns:
-        Squared distances for each vector left out and m from 0 to k − 1, shape (…, k, k).
-
-    Source: cross-validation, one vector at a time.
+        For each vector left out and m from 0 to k − 1, shape (…, k, k).
 
     >>> found = held_out_residuals(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     >>> found[0].round(6).tolist()  # (1, 0, 0), seen from midway between the others
@@ -92,16 +83,13 @@ def held_out_residuals(gram: Floats) -> Floats:
 
 
 def fewest_axes(residuals: Floats, dimension: int) -> NDArray[np.int64]:
-    """The least number of axes whose mean squared residual is within one standard error of the best.
+    """The smallest number of axes whose mean squared residual is within one standard error of the best.
 
-    Residuals are compared by dimension left, as r(m) / (D − m): an axis at random takes its share too.
+    Residuals are compared per remaining dimension, r(m) / (D − m), because a random axis also reduces them.
 
     Args:
-        residuals: squared, for each vector left out and m from 0 on, shape (…, k, m + 1), k at least 2.
-        dimension: D of the space the vectors lie in, above every m.
-
-    Returns:
-        A number of axes for each set, shape (…).
+        residuals: squared, for each vector left out and m from 0 on, shape (…, k, m + 1), k ≥ 2.
+        dimension: D of the space, above every m.
 
     Source: Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning" (2009), §7.10.
 
