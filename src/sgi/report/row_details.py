@@ -1,4 +1,4 @@
-"""Details of one row: passages with their values, and what each score is made of."""
+"""Details of one row: passages with their values, and the details of each score."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
             return [as_json(item) for item in view] if named is None else as_json(named())
     if not is_dataclass(view) or isinstance(view, type):
         raise TypeError(f"{type(view).__name__} is no part of a view")
-    told = getattr(view, "to_dict", None)  # with what follows from its fields
+    told = getattr(view, "to_dict", None)  # it adds derived values
     return as_json(told() if told else {field.name: getattr(view, field.name) for field in fields(view)})
 
 

@@ -187,7 +187,7 @@ class RowParameters(BaseModel):
     size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
 
     def query(self) -> RowQuery:
-        """The same, as the store is asked."""
+        """Convert to a `RowQuery`."""
         plane = (self.rc_low, self.rc_high, self.rq_low, self.rq_high)
         whole = (0.0, 4.0, 0.0, 4.0)
         return RowQuery(
@@ -207,7 +207,7 @@ class RowParameters(BaseModel):
 
 @cache
 def model_of(view: type) -> type[BaseModel]:
-    """A view as a model, for the description alone: what goes out is made by `as_json`.
+    """Pydantic model that describes the JSON form of a view in OpenAPI.
 
     >>> from sgi.report.views.rows import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
@@ -224,7 +224,7 @@ def model_of(view: type) -> type[BaseModel]:
 
 
 def _json_type(kind: Any) -> Any:
-    """The type of what `as_json` makes of a value of this type."""
+    """The type of the `as_json` output for a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
         return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are known at run time only

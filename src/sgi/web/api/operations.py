@@ -118,15 +118,15 @@ def server_metrics(request: Request) -> ServerMetrics:
 
 @router.get("/healthz")
 async def alive() -> Response:
-    """Say that the server answers, whatever else may be wrong."""
+    """Report that the process responds."""
     return PlainTextResponse("alive\n")
 
 
 @router.get("/readyz")
 def ready(request: Request) -> Response:
-    """Say whether requests can be served: the database answers, the models are open; else 503.
+    """Report whether the database responds and the models are loaded; else status 503.
 
-    Why not is told to those who know the token, and else to the log.
+    Authenticated callers see the reason; otherwise it goes to the log.
     """
     site = site_of(request)
     problems = {}
@@ -144,7 +144,7 @@ def ready(request: Request) -> Response:
 
 @router.get("/metrics")
 def figures(request: Request) -> Response:
-    """Tell counts and times."""
+    """Return the metrics in the Prometheus format."""
     text = generate_latest(server_metrics(request).registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
