@@ -1,9 +1,8 @@
 """Data in and out: files, streams and frames become samples, result rows become files.
 
-`open_dataset` takes whatever the user has and gives a `Dataset` that can be read again and again in constant
-memory; `stream_rows` reads JSON lines as they arrive; `open_writer` writes rows so that a file is there whole
-or not at all; `open_benchmark` reads published benchmarks as they are published, and `load_halueval_qa` gives
-HaluEval's questions as plain cases. Every bad row is named with its file, line, id and field.
+`open_dataset` opens any data as a `Dataset`, `stream_rows` reads JSON lines as they arrive, `open_writer`
+writes rows atomically, `open_benchmark` reads published benchmarks, and `load_halueval_qa` gives HaluEval's
+questions as plain cases. Errors name file, line, id and field of a bad row.
 """
 
 from sgi.io.benchmarks import Case, load_halueval_qa, open_benchmark

@@ -195,7 +195,6 @@ def _key(key: object) -> str:
 
 
 def _scalar(value: object, depth: int) -> JsonValue:
-    """Convert a value that is neither a plain JSON nor a plain Python type."""
     if isinstance(value, (float, Decimal)):
         if not math.isfinite(value):
             raise DataError(f"JSON has no number {value}", hint="Write null.")

@@ -247,7 +247,6 @@ def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
 
 
 def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:
-    """List, for each field that is not mapped, its possible columns in order of preference."""
     by_name = _by_name(columns)
     wanted = dict(mapping)
     found = (source for text in wanted.values() for source in resolve(text, columns).values())
@@ -282,7 +281,6 @@ def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _pair(by_name: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the columns of the two answers of a HaluEval row."""
     found = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
     return next(((by_name[right], by_name[wrong]) for right, wrong in found), None)
 
@@ -317,7 +315,6 @@ def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = F
 
 
 def _list_in(cell: str, name: str, column: str) -> Any:
-    """Parse a list of texts; return other text unchanged."""
     try:
         value = read_list(cell)
     except ValueError as error:
@@ -328,7 +325,6 @@ def _list_in(cell: str, name: str, column: str) -> Any:
 
 
 def _object_in(cell: str) -> Any:
-    """Parse a JSON object; return other text unchanged."""
     try:
         value = json.loads(cell)
     except (ValueError, RecursionError):

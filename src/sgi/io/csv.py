@@ -92,7 +92,6 @@ def _records(
 
 
 def _not_utf8(text: str, bad: re.Match[str], begin: int) -> DataError:
-    """Build the error of a byte that is not UTF-8, with its place in the file."""
     line = begin + text.count("\n", 0, bad.start())
     character = bad.start() - text.rfind("\n", 0, bad.start())
     byte = ord(bad[0]) - 0xDC00
@@ -121,7 +120,6 @@ def _values(header: list[str], cells: list[str]) -> dict[str, object] | DataErro
 
 
 def _sniff(header: str) -> str:
-    """Return the delimiter that splits the header into the most cells; by default a comma."""
 
     def cells(delimiter: str) -> int:
         try:

@@ -82,7 +82,6 @@ def look_ahead(
 
 
 def _before_the_first(doubtful: list[tuple[str, ...]], filled: set[str]) -> frozenset[str]:
-    """List the columns that are preferred to the first one with a value."""
     return frozenset(
         column
         for texts in doubtful

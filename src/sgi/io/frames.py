@@ -33,13 +33,7 @@ _SINGLE_COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class FrameDataset:
-    """A table in memory as a dataset; rows are numbered from 1.
-
-    Attributes:
-        frame: a pandas, polars or Arrow table, or a Hugging Face ``Dataset``.
-        name: what messages and the signature call it.
-        columns: field → column, where names are not recognised.
-    """
+    """A table in memory as a dataset; rows are numbered from 1. ``name`` is for messages."""
 
     frame: Any
     name: str
@@ -48,7 +42,7 @@ class FrameDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """The samples in order; see `read_rows` for what is refused."""
+        """Yield the samples in order; see `read_rows` for rejected rows."""
         mapping = checked_mapping(self.columns)
         rows = _hugging_face_rows if _library(self.frame) == "datasets" else _frame_rows
         return read_rows(
@@ -61,10 +55,9 @@ class FrameDataset:
 
 
 def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset | None:
-    """A dataset of ``data`` if it is a table in memory, else None. Imports no library that is not in use.
+    """Convert a table in memory to a dataset; None for other data. Imports no library that is not in use.
 
-    Raises:
-        UsageError: it is a kind of table that cannot be read again and again, or holds several.
+    Raises UsageError for a table that cannot be read repeatedly, or that holds several tables.
     """
     library = _library(data)
     if library == "datasets":
@@ -105,10 +98,8 @@ def _hugging_face_rows(dataset: Any, mapping: Pairs) -> Iterator[RawRow]:
 
 
 def _library(data: Any) -> str:
-    """The package a value's type comes from."""
     return type(data).__module__.partition(".")[0]
 
 
 def _is_one_of(data: Any, types: Collection[tuple[str, str]]) -> bool:
-    """Whether the type of a value, or a base of it, has one of these packages and names."""
     return any((base.__module__.partition(".")[0], base.__name__) in types for base in type(data).__mro__)

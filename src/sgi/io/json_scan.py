@@ -1,4 +1,4 @@
-"""A JSON document read value by value, as its text arrives: it is never in memory as a whole."""
+"""Parse a JSON document value by value as its text arrives, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,16 +18,11 @@ if TYPE_CHECKING:
 _LISTS = ("data", "rows", "samples")
 _BLANK = " \t\r\n"
 _TAIL = 16
-"""Characters at the end of the text so far in which a number or a word may be cut off."""
+"""Characters at the end of the text in which a number or a word may be incomplete."""
 
 
 class JsonScan:
-    """A walk through a JSON text value by value, which knows its line: loading all at once forgets it.
-
-    Args:
-        parts: the text's lines in pieces, from `sgi.io.text_file.pieces`.
-        file: the name for messages.
-    """
+    """Parses JSON value by value with line numbers. ``parts`` come from `sgi.io.text_file.pieces`."""
 
     def __init__(self, parts: Iterable[tuple[int, bytes]], file: str) -> None:
         self._parts = iter(parts)
@@ -43,7 +38,7 @@ class JsonScan:
         self._number, self._before = 1, 0
 
     def rows(self) -> Iterator[RawRow]:
-        """The objects of the list, or the one object there is."""
+        """Yield the objects of the list, or the single object."""
         opening = self._peek()
         if opening == "[":
             self._at += 1
@@ -56,7 +51,6 @@ class JsonScan:
             raise self._error(self._at, "invalid JSON: something follows the end")
 
     def _members(self) -> Iterator[RawRow]:
-        """The rows of an object: those of its list of rows; itself where it has none."""
         self._at += 1
         line, members, size, has_rows = self._line_at(self._at), {}, 0, False
         while self._peek() != "}":
@@ -89,7 +83,6 @@ class JsonScan:
             yield self._row()
 
     def _row(self) -> RawRow:
-        """The next value as a row."""
         self._peek()
         line = self._line_at(self._at)
         values = self._value()
@@ -104,7 +97,6 @@ class JsonScan:
         return RawRow(line, values if refused is None else refused)
 
     def _value(self) -> Any:
-        """The next value of any kind."""
         self._peek()
         self._forget()
         while True:
@@ -127,7 +119,6 @@ class JsonScan:
             return value
 
     def _peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _BLANK:
                 self._at += 1
@@ -147,7 +138,7 @@ class JsonScan:
             raise self._error(self._at, f"invalid JSON: expected {character!r}")
 
     def _more(self) -> bool:
-        """Read on; at least as much again as is held, so that reading a long value stays linear."""
+        """Read at least as much as is buffered, so that long values take linear time."""
         held = len(self._text) - self._at
         if held > self._most:
             raise row_too_large(self._file, self._line_at(self._at))
@@ -163,7 +154,6 @@ class JsonScan:
         return size > 0
 
     def _decoded(self, part: bytes, number: int) -> str:
-        """The text of a piece; of an empty one, that the text is whole."""
         if number != self._number:
             self._number, self._before = number or self._number, 0
         try:
@@ -176,7 +166,6 @@ class JsonScan:
         return text
 
     def _forget(self) -> None:
-        """Let go of what was read, once it is much."""
         if self._at > self._most // 8 or self._at == len(self._text):
             self._line_at(self._at)
             self._text = self._text[self._at :]

@@ -99,7 +99,6 @@ def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], 
 
 
 def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
-    """Build the error of a line that is not JSON, as exact as possible."""
     if wrong := broken_text(line):
         return DataError(wrong, hint=NOT_UTF8)
     try:

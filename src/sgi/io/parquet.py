@@ -1,4 +1,4 @@
-"""Parquet files, decoded in a process of its own whose memory is bounded; and tables of Arrow."""
+"""Read Parquet files, decoded in a separate process with bounded memory, and Arrow tables."""
 
 from __future__ import annotations
 
@@ -25,25 +25,18 @@ if TYPE_CHECKING:
     from sgi.io.columns import Pairs
 
 _FREE_MEMORY = 256_000_000
-"""Bytes that decoding may take beside the rows it reads at once: pages, dictionaries, levels."""
+"""Memory for decoding in addition to the rows that are read at once: pages, dictionaries, levels."""
 _WIDEST_MESSAGE = 100_000
 
 
 def parquet_rows(
     path: Path, *, mapping: Pairs, groups: Sequence[int] | None = None, shown: str | None = None
 ) -> Iterator[RawRow]:
-    """The rows of a Parquet file, numbered from 1.
+    """Yield the rows of a Parquet file, numbered from 1.
 
-    Args:
-        path: the file.
-        mapping: from `sgi.io.columns.checked_mapping`.
-        groups: the row groups that are read; None for all. Rows are numbered from the first of them.
-        shown: the name for messages; None for the path.
-
-    Raises:
-        MissingExtraError: pyarrow is not installed.
-        DataError: the file is not Parquet, its columns are unusable, or a row or a value is beyond the
-            limits.
+    ``groups`` selects row groups (None: all); rows are numbered from the first of them. ``shown`` is the
+    name for messages. Raises MissingExtraError without pyarrow, DataError if the file is not Parquet, its
+    columns are unusable, or a row or a value exceeds the limits.
     """
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading Parquet", "parquet")
@@ -71,7 +64,7 @@ def parquet_rows(
 def arrow_rows(
     batches: Iterable[Any], header: list[str], *, mapping: Pairs, file: str | None
 ) -> Iterator[RawRow]:
-    """The rows of Arrow record batches or tables that all have the columns ``header``."""
+    """Yield the rows of Arrow record batches or tables with the columns ``header``."""
     try:
         check_header(header)
         recognise_header(header, mapping)
@@ -85,7 +78,7 @@ def arrow_rows(
 
 
 def _values(batch: Any) -> Iterator[dict[str, Any] | DataError]:
-    """The rows of a batch as Python values; a DataError for a row that Python has no value for."""
+    """Yield the rows of a batch as Python values; a DataError for a row that Python cannot represent."""
     try:
         yield from batch.to_pylist(maps_as_pydicts="strict")
     except PARSER_ERRORS:
@@ -107,7 +100,7 @@ def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
 
 
 def _worker(asked: dict[str, Any], told: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The process that decodes. With -P the working folder is not on its path."""
+    """Start the process that decodes; -P keeps the working folder off its path."""
     script = str(Path(parquet_worker.__file__))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(  # noqa: S603 - our own script, and no shell
@@ -120,7 +113,6 @@ def _worker(asked: dict[str, Any], told: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 def _refusal(told: IO[bytes], code: int, memory: int, file: str) -> DataError:
-    """The error that stands for what the process said before it ended."""
     told.seek(0)
     try:
         said = json.loads(told.read(_WIDEST_MESSAGE).splitlines()[-1])

@@ -1,12 +1,11 @@
-"""Reads a Parquet file in a process of its own, and writes its rows to standard output as an Arrow stream.
+"""Decode a Parquet file in a separate process, and write its rows to standard output as an Arrow stream.
 
 A file of 2 KB can decode to any size: dictionaries, run lengths and shared prefixes repeat a value without
-repeating its bytes, and neither the footer nor the page headers bound a row. So the decoder gets a process
-whose memory the operating system bounds (Linux). A crash of the decoder ends this process alone, and all
-its memory is returned when it ends.
+its bytes, and neither the footer nor the page headers bound a row. So the operating system bounds the memory
+of this process (Linux). A crash of the decoder ends this process only.
 
-It is run as a script and imports nothing but Arrow, so that it starts quickly. Arguments: one JSON object
-(see `main`). Exit code 3: standard error holds a JSON object with row, column and problem.
+The script imports only Arrow, so that it starts quickly. Arguments: one JSON object (see `main`). Exit code
+3: standard error holds a JSON object with row, column and problem.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROWS_AT_ONCE = 8
-"""So many rows of the largest legal size fit into the memory; more are read at once while they do."""
+"""How many rows of the largest legal size fit into the memory; more are read at once while they fit."""
 _MANY_ROWS = 256
 
 
 def main() -> None:
-    """Write the rows that ``sys.argv[1]`` asks for: path, groups, cell, row, columns and memory."""
+    """Write the rows that ``sys.argv[1]`` requests: path, groups, cell, row, columns and memory."""
     asked = json.loads(sys.argv[1])
     try:
         import pyarrow as pa
@@ -43,7 +42,7 @@ def main() -> None:
 
 
 def bound_memory(more: int) -> None:
-    """Let this process take ``more`` bytes beyond what it has; where the system cannot, there is no bound."""
+    """Limit this process to ``more`` additional bytes, if the system supports that."""
     try:
         import resource
 
@@ -55,7 +54,7 @@ def bound_memory(more: int) -> None:
 
 
 def write_rows(file: Any, asked: dict[str, Any], stream: Any) -> None:
-    """Write all rows of the asked row groups, a few at a time; ends the process at one beyond the limits."""
+    """Write all rows of the groups in small batches; end the process at a row beyond the limits."""
     import pyarrow as pa
 
     if file.metadata.num_columns > asked["columns"]:
@@ -68,7 +67,7 @@ def write_rows(file: Any, asked: dict[str, Any], stream: Any) -> None:
 
 
 def write_group(writer: Any, file: Any, group: int, before: int, asked: dict[str, Any]) -> int:
-    """Write the rows of a group, many at once; few at once from where many do not fit. Return their count."""
+    """Write a group in large batches, or small ones if rows do not fit. Return the number of rows."""
     done = 0
     for size in (_MANY_ROWS, ROWS_AT_ONCE):
         row = 0
@@ -103,7 +102,7 @@ def write_checked(writer: Any, batch: Any, before: int, asked: dict[str, Any]) -
 
 
 def culprit(file: Any, group: int, row: int) -> str | None:
-    """The first column that cannot be decoded within the memory; None where each alone can."""
+    """Return the first column that cannot be decoded within the memory, or None."""
     for name in file.schema_arrow.names:
         try:
             batches = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=[name], use_threads=False)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class RawRow(NamedTuple):
-    """A row before it is understood."""
+    """A row before its columns are recognised."""
 
     line: int
-    """Where it begins: the line of a file, the position in a table; from 1."""
+    """Line of a file, or position in a table; from 1."""
     values: Mapping[str, Any] | Sample | DataError
-    """Its columns; or why it could not be parsed."""
+    """Its columns, or the error of parsing it."""
     text: str = ""
-    """The text of the row, where it could not be parsed."""
+    """The text of a row that could not be parsed."""
     kind: Literal["object", "table", "csv"] = "object"
     """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
@@ -30,19 +30,14 @@ class RawRow(NamedTuple):
 def with_place(
     error: DataError, *, file: str | None, line: int | None, sample_id: str | None = None
 ) -> DataError:
-    """The same error with its place."""
+    """Return the same error with its place."""
     return DataError(
         error.message, file=file, line=line, sample_id=sample_id, field=error.field, hint=error.hint
     )
 
 
 def oversized(values: Mapping[str, Any], size: int) -> DataError | None:
-    """The error of a row with too many columns or too large a value; None where it is within the limits.
-
-    Args:
-        values: the row.
-        size: of its text; the values of a short one need not be looked at.
-    """
+    """Return the error of a row beyond the limits, or None. ``size`` is that of its text."""
     limits = input_limits()
     if len(values) > limits.columns:
         return too_many_columns(len(values))
@@ -54,18 +49,18 @@ def oversized(values: Mapping[str, Any], size: int) -> DataError | None:
 
 
 def check_header(header: Sequence[object]) -> None:
-    """Raise a DataError for a table with too many columns; place unknown."""
+    """Raise a DataError (without a place) for a table with too many columns."""
     if len(header) > input_limits().columns:
         raise too_many_columns(len(header))
 
 
 def too_many_columns(number: int) -> DataError:
-    """The error of a row or a table with too many columns; place unknown."""
+    """Build the error, without a place, of a row or table with too many columns."""
     message = f"{number:,} columns are more than {input_limits().columns:,}"
     return DataError(message, hint=how_to_raise("columns"))
 
 
 def cell_too_large(column: object) -> DataError:
-    """The error of a value that is larger than the limit of a cell; place unknown."""
+    """Build the error, without a place, of a value beyond the limit of a cell."""
     message = f"the value in column {str(column)[:60]!r} is larger than {size_text(input_limits().cell)}"
     return DataError(message, hint=how_to_raise("cell"))

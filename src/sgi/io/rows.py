@@ -204,7 +204,6 @@ class Reading:
         return {**values, **composed}
 
     def _composed(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
-        """Return the value of a field whose mapping joins columns or has a path; None if there is none."""
         sources = plan.composed[name]
         try:
             read = [self._read(values, source) for source in sources]
@@ -229,7 +228,6 @@ class Reading:
         return None if cells.is_absent(value) else value
 
     def _note(self, values: Mapping[str, Any]) -> None:
-        """Remember some column names for the error message, until every mapped one was seen."""
         keys: Iterable[object] = values
         columns = tuple(column for column in keys if isinstance(column, str))
         for column in columns[:_NOTED]:
@@ -297,7 +295,6 @@ def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
 
 
 def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
-    """Return the id for the message of another error."""
     try:
         return _known_id(values, plan)
     except (DataError, KeyError):
@@ -305,7 +302,6 @@ def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
 
 
 def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """Return all fields of a row except the id."""
     given: dict[str, Any] = {}
     name = column = ""
     try:
@@ -336,7 +332,6 @@ def _with_spare(given: dict[str, Any], values: Mapping[str, Any], plan: Plan) ->
 
 
 def _read(read: Callable[[Any], Any], values: Mapping[str, Any], name: str, column: str) -> Any:
-    """Convert one value; its error names field and column."""
     try:
         return read(values[column])
     except DataError as error:
@@ -349,7 +344,6 @@ def _in_column(error: DataError, name: str, column: str) -> DataError:
 
 
 def _encodable(sample: Sample) -> Sample:
-    """Return the sample after checking that it can be written as UTF-8."""
     for name in Sample.model_fields:
         try:
             cells.as_json(getattr(sample, name))

@@ -181,7 +181,6 @@ def _refuse_binary(head: bytes, file: str) -> None:
 
 
 def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """Recode a stream to UTF-8 pieces; lone surrogates of UTF-16 are passed on."""
     wide = encoding.startswith(("utf-16", "utf-32"))
     errors = "surrogatepass" if wide else "surrogateescape"
     text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")

@@ -210,7 +210,6 @@ class _Table:
 
 
 def _kind(value: JsonValue) -> str:
-    """Return the Parquet column type of a value."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "null"
     if isinstance(value, bool):
@@ -280,7 +279,6 @@ def _encodable(text: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Replace numbers that are not finite with None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -289,7 +287,6 @@ def _finite(value: Any) -> Any:
 
 
 def _checked_suffix(path: Path) -> str:
-    """Check the path and return its suffix."""
     suffix = path.suffix.casefold()
     if suffix not in SUFFIXES:
         hint = f"It can be {', '.join(SUFFIXES)}."

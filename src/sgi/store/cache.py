@@ -203,7 +203,6 @@ class SqliteCache:
         self.close()
 
     def _guard(self, work: Callable[[], T]) -> T:
-        """Run ``work`` under the lock with an open connection; raise file errors as StoreError."""
         import sqlite3
 
         with self._lock:
@@ -258,7 +257,6 @@ def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise for a database that another program made."""
     from sgi.store.sqlite_file import owner_and_names
 
     owner, names = owner_and_names(connection)

@@ -185,7 +185,6 @@ class Database:
 
     @contextmanager
     def _connect(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
-        """Connect, and translate errors to StoreError."""
         with self._translate_errors(), self._engine.connect() as connection:
             yield connection.execution_options(**options)
 
@@ -206,7 +205,6 @@ class Database:
             raise
 
     def _is_damaged(self) -> bool:
-        """Return whether SQLite's own check finds the file malformed."""
         with self._translate_errors():
             return is_damaged(Path(self.shown))
 

@@ -1,4 +1,4 @@
-"""Locates a database by a path, a URL or the environment, and words its errors with a way out."""
+"""Locate a database by a path, a URL or the environment, and describe its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from sgi.kernel.errors import MissingExtraError, StoreDamagedError, StoreError, UsageError
 
 DEFAULT = "sgi.db"
-"""Where runs are kept if nothing else is said: in the working folder."""
+"""The default database, in the working folder."""
 
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _KEPT = "what was written before is kept, and a run resumes with --resume."
@@ -45,7 +45,7 @@ _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@H
 
 
 def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
-    """The URL of a database that can be opened, as far as that is known without opening it."""
+    """Return the URL of a database after all checks that need no connection."""
     place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
     if isinstance(place, Path) or "://" not in place:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
@@ -75,7 +75,7 @@ def _file(path: Path, *, create: bool) -> sa.URL:
 
 
 def display_url(url: sa.URL) -> str:
-    """The place without password and options."""
+    """Return the location without password and options."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     host = url.host or next(iter(url.normalized_query.get("host", ())), None)
@@ -83,13 +83,7 @@ def display_url(url: sa.URL) -> str:
 
 
 def database_error(shown: str, error: BaseException | str, secret: object = None) -> StoreError:
-    """The error for a database that cannot be used.
-
-    Args:
-        shown: the place of the database, without a password.
-        error: what the driver raised, or what is wrong.
-        secret: the password, which the message must not hold.
-    """
+    """Build the error of a database that cannot be used. ``secret`` is the password, which is removed."""
     reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
     if secret:
         reason = reason.replace(str(secret), "***")
@@ -99,5 +93,5 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
 
 
 def damaged(problem: str) -> StoreDamagedError:
-    """The error for a stored value that its column cannot hold."""
+    """Build the error of a stored value that its column cannot hold."""
     return StoreDamagedError(f"The database is damaged: {problem}.", hint=_DAMAGED)

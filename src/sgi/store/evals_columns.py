@@ -13,16 +13,16 @@ LEXICAL = (
     "content_f1",
     "lexical_aggregate",
 )
-"""Metrics of words."""
+"""Word-based metrics."""
 
 SIMILARITY = "semantic_similarity"
-"""The metric of meanings."""
+"""The metric based on meaning."""
 
 REASONED = ("answer_relevance", "context_relevance", "groundedness")
-"""What a judge rates, with a reasoning beside the number."""
+"""Metrics of a judge, with a reasoning beside the number."""
 
 METRICS = (*LEXICAL, *REASONED, "llm_judged_overall", SIMILARITY)
 """The columns that are metrics."""
 
 REASONING = "_reasoning"
-"""The end of the name of a column that holds one."""
+"""Suffix of a reasoning column."""

@@ -193,7 +193,6 @@ def sample_evaluations(
 
 
 def _rows(run: RunHandle) -> sa.Select[Any]:
-    """Select the committed rows, in order, with the answers of the target."""
     samples, batches = schema.samples, schema.batches
     committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
     return answered_samples(run.id, run.dataset).where(committed).order_by(samples.c.position)
@@ -202,7 +201,6 @@ def _rows(run: RunHandle) -> sa.Select[Any]:
 def _scores(
     connection: Connection, run: RunHandle, positions: Sequence[int] | None = None
 ) -> Iterator[tuple[int, str, MetricScore]]:
-    """Yield position, metric and score of some rows, or of all."""
     metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
     joined = metrics.join(scores, scores.c.metric == metrics.c.id)
     for table in (details, evidence):

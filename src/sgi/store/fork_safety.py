@@ -1,4 +1,4 @@
-"""Connections and forks: SQLite and sockets must not be shared with a child process."""
+"""Close connections before a fork: SQLite and sockets must not be shared with a child process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from weakref import WeakSet
 
 
 class ForkAware(Protocol):
-    """Something with connections, which the hooks below close before a fork."""
+    """An object with connections, which are closed before a fork."""
 
     def before_fork(self) -> None:
-        """Close the connections; no other thread uses them until the fork is over."""
+        """Close the connections, and block other threads until the fork is over."""
 
     def after_fork(self, *, child: bool) -> None:
         """Allow connections again; they are opened at the next use."""
@@ -21,10 +21,10 @@ _OPEN: WeakSet[ForkAware] = WeakSet()
 
 
 def close_at_fork(opened: ForkAware) -> None:
-    """Close its connections before each fork of this process; parent and child open their own afterwards.
+    """Close the connections before each fork of this process; parent and child reconnect afterwards.
 
-    A child that inherits a connection also inherits what SQLite believes to have locked, and a lock that
-    another thread held stays locked in the child for ever.
+    A child would inherit SQLite's state of its locks, and a lock that another thread held would never be
+    released.
     """
     _OPEN.add(opened)
 

@@ -133,7 +133,6 @@ def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> 
 
 
 def _lock_run(connection: Connection, text: str) -> RunHandle | None:
-    """Find the run and lock it until the transaction ends."""
     handle = find_handle(connection, text, lock=True)
     if handle is not None and "service" not in handle.spec:
         message = f"The run {text!r} was not made by saving single evaluations, and cannot grow."
@@ -233,7 +232,6 @@ def _metric_spec(name: str, score: MetricScore) -> MetricSpec:
 
 
 def _has_values(connection: Connection, number: int, but: int | None) -> bool:
-    """Return whether any row has a value, except the one that will be replaced."""
     scores = schema.scores
     ours = (scores.c.metric == number) & (scores.c.status == Status.OK.value)
     if but is not None:
@@ -278,7 +276,6 @@ def _find_position(connection: Connection, dataset: str, sample_id: str) -> int 
 
 
 def _append_position(connection: Connection, run: RunHandle) -> None:
-    """Add one row to the data and to its batch."""
     connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
     start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
     if inside:

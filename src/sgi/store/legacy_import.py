@@ -179,7 +179,6 @@ def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _decode(raw: bytes) -> str:
-    """Decode text; bytes that are not UTF-8 become lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -195,7 +194,6 @@ def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
 
 
 def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
-    """Return the metrics whose numbers are all in [0, 1]."""
     found = {}
     with _translate_errors(file):
         for name in filter(METRICS.__contains__, table.metrics):
@@ -231,13 +229,11 @@ def _old_run(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldR
 
 
 def _run_name(key: _Cell, file: Path) -> str:
-    """Return the run's name in a form that a user can type."""
     name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
     return name if is_run_name(name) else f"run {name}"
 
 
 def _name_runs(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
-    """Give each new run a free name, and return the new runs."""
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken = {name for _, name in there}
     imported = {content for content, _ in there}

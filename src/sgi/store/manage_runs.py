@@ -98,7 +98,6 @@ def _set_name(connection: Connection, run_id: str, name: str | None) -> None:
 
 
 def _lock_run(connection: Connection, run_id: str) -> Row[Any, Any]:
-    """Read the run and lock it until the transaction ends."""
     runs = schema.runs
     query = sa.select(runs.c.name, runs.c.dataset).where(runs.c.id == run_id).with_for_update()
     found = connection.execute(query).first()

@@ -118,7 +118,6 @@ def row_conditions(
 
 
 def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
-    """Match text in what is shown of a row; case does not matter."""
     samples, answers = schema.samples, schema.answers
     fold = sa.func.lower
     if connection.dialect.name == "sqlite" and not text.isascii():  # whose lower() knows ASCII alone
@@ -145,7 +144,6 @@ def _in_plane(
     numbers: Mapping[str, int],
     record: RunRecord,
 ) -> sa.ColumnElement[bool]:
-    """Match rows in this part of the plane."""
     found = plane_metric(connection, numbers)
     if found is None:
         message = f"No metric of {record.label} has kept the two angles of its rows."
@@ -181,7 +179,6 @@ def group_positions(
 
 
 def _metadata_with_label(connection: Connection, every: sa.Select[Any]) -> Iterable[Mapping[str, Any] | None]:
-    """Read the metadata of the rows that can have a column ``label``."""
     body = schema.samples.c.metadata
     mentions = sa.cast(body, sa.Text).contains(f'"{_LABEL}"', autoescape=True)
     return connection.execute(every.with_only_columns(body).where(mentions)).scalars()

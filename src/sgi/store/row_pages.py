@@ -154,7 +154,6 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
 
 
 def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
-    """Find the canonical string of the query's metric."""
     bare = [metric for metric in numbers if metric_name(metric) == name]
     if name in numbers:
         return name
@@ -170,7 +169,6 @@ def _committed(connection: Connection, run: str) -> int:
 
 
 def _select_positions(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
-    """Select the positions of all committed rows, joined with the metric's scores."""
     samples, scores, batches = schema.samples, schema.scores, schema.batches
     found = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
     if not whole:
@@ -211,7 +209,6 @@ def _select_spaced(connection: Connection, metric: int, dataset: str, most: int)
 
 
 def _page_number(query: RowQuery, total: int) -> tuple[int, int]:
-    """Return the page to show and the number of pages."""
     pages = max(1, -(-total // query.size))
     return min(query.page, pages), pages
 
@@ -224,7 +221,6 @@ def _count(connection: Connection, found: sa.Select[Any]) -> int:
 def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> tuple[PageRow, ...]:
-    """Read the rows at these positions, in this order."""
     samples, answers = schema.samples, schema.answers
     asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
@@ -255,7 +251,6 @@ def _page_rows(
 def _scores(
     connection: Connection, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> dict[tuple[int, int], RowScore]:
-    """Read scores by the metric's number and the position."""
     scores = schema.scores
     ours = scores.c.metric.in_(list(numbers.values())) & scores.c.position.in_(positions)
     query = sa.select(scores.c.metric, scores.c.position, scores.c.value, scores.c.status, scores.c.reason)

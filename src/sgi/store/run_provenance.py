@@ -1,7 +1,4 @@
-"""Reads what made the numbers of a run; for runs from before it was recorded, derives it from the signature.
-
-This is the only place that reads a signature.
-"""
+"""Read what computed the numbers of a run; for old runs, parse it from the signature (only here)."""
 
 from __future__ import annotations
 
@@ -30,11 +27,7 @@ _SIGNATURE = re.compile(rf"sgi:{SIGNATURE_VERSION}\|emb:(.*)\|judge:(.*)\|n:\d+\
 
 
 def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
-    """What made the numbers of a run.
-
-    Raises:
-        StoreDamagedError: a record in the database is damaged.
-    """
+    """Return what computed the numbers of a run. Raises StoreDamagedError for a damaged record."""
     with database.reading() as connection:
         rows = connection.execute(run_metrics(record.id)).all()
     metrics = {}
@@ -45,12 +38,7 @@ def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
 
 
 def derived_provenance(record: RunRecord, name: str) -> MetricProvenance | None:
-    """What made the scores of a metric, as the signature of the run tells; None where it leaves that open.
-
-    Args:
-        record: the run.
-        name: canonical string of the metric.
-    """
+    """Parse what computed a metric's scores from the signature of the run; None if that is not known."""
     match = _SIGNATURE.fullmatch(record.signature)
     try:
         metric = named_metric(name)
@@ -68,7 +56,6 @@ def derived_provenance(record: RunRecord, name: str) -> MetricProvenance | None:
 
 
 def _models(metric: AnyMetric, signed: str) -> tuple[str, ...] | None:
-    """The fingerprints, of those in a signature, of the models that the metric uses."""
     listed = [] if signed == "-" else signed.split("+")
     by_name = {text.partition("@")[0]: text for text in listed if "@" in text}
     embedders = tuple(name for name in by_name if not name.startswith((TOKENS, ENTAILMENT)))
@@ -86,7 +73,7 @@ def _models(metric: AnyMetric, signed: str) -> tuple[str, ...] | None:
 
 
 def _signed_entailment(name: str, signed: Iterable[str]) -> str:
-    """What a signature calls an entailment model: the only one of the run, or the last part of its folder."""
+    """Return an entailment model's name in a signature: the only one, or the last part of its folder."""
     models = [model for model in signed if model.startswith(ENTAILMENT)]
     if len(models) > 1:
         models = [model for model in models if name.endswith(model[len(ENTAILMENT) :])]
@@ -94,7 +81,7 @@ def _signed_entailment(name: str, signed: Iterable[str]) -> str:
 
 
 def _prompts(metrics: Iterable[str]) -> str:
-    """The digest of the prompts of a run's metrics; a calibrated metric asks what the metric in it asks."""
+    """Return the digest of the prompts of a run; a calibrated metric uses those of its inner metric."""
     found = []
     for name in metrics:
         try:

@@ -180,7 +180,6 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:
-    """Return id and name of all runs, the newest first."""
     runs = schema.runs
     query = sa.select(runs.c.id, runs.c.name).order_by(runs.c.created_at.desc(), runs.c.id.desc())
     return [(row.id, row.name) for row in connection.execute(query)]
@@ -229,7 +228,6 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
 
 
 def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str, list[str]]:
-    """Return the sorted tags of these runs, or of all."""
     table = schema.run_tags
     query = sa.select(table)
     if runs is not None:

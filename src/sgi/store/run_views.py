@@ -1,4 +1,4 @@
-"""Stores what was computed from all rows of a run, until the rows change."""
+"""Store what was computed from all rows of a run, until the rows change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 MANY_ROWS = 10_000
-"""From so many rows on, the views of a run are computed when it ends."""
+"""The number of rows from which the views of a run are computed when it ends."""
 _log = logging.getLogger("sgi.store")
 
 
@@ -33,14 +33,7 @@ def count_change(connection: Connection, run: str) -> None:
 
 
 def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:
-    """The body of a view that was stored in this state of the run; None where there is none.
-
-    Args:
-        database: where the run is.
-        run: its id.
-        view: the name of the view.
-        state: everything that the view was computed from.
-    """
+    """Load a view that was stored for this ``state``, which identifies all its inputs; else None."""
     table = schema.run_views
     query = sa.select(table.c.body).where(table.c.run == run, table.c.view == view, table.c.state == state)
     with database.reading() as connection:
@@ -54,10 +47,7 @@ def load_view(database: Database, run: str, view: str, state: str) -> bytes | No
 
 
 def save_view(database: Database, run: str, view: str, state: str, body: bytes) -> None:
-    """Store the body of a view in place of the one before.
-
-    A view can be computed again, so a database that cannot be written costs time and is logged.
-    """
+    """Store or replace a view. Errors are only logged, since a view can be computed again."""
     table = schema.run_views
     insert = lite.insert if database.dialect == "sqlite" else postgresql.insert
     values = {"state": state, "body": zlib.compress(body, 1)}

@@ -261,7 +261,6 @@ def _run_exists(connection: Connection, run: str) -> bool:
 
 
 def _is_complete(connection: Connection, run: str) -> bool:
-    """Return whether the committed batches hold every row of the data."""
     batches, runs, datasets = schema.batches, schema.runs, schema.datasets
     there = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
     wanted = sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)

@@ -1,7 +1,7 @@
-"""The tables: one schema for SQLite and PostgreSQL. Only the store knows them.
+"""The tables: one schema for SQLite and PostgreSQL. Only the store uses them.
 
-Texts that a database cannot hold (NUL, lone surrogates) go through ``sgi.store.text_codec``. NULL in a sample
-means absent, which differs from blank. Times are ISO 8601 in UTC.
+Texts are encoded by ``sgi.store.text_codec``. NULL in a sample means absent, which differs from blank. Times
+are ISO 8601 in UTC.
 """
 
 from __future__ import annotations

@@ -139,7 +139,6 @@ def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str])
 
 
 def _class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
-    """Return the class of every committed row, in order; empty if the metric has none."""
     details = schema.details
     entry = sa.cast(details.c.body[key], sa.Text)
     query = sa.select(details.c.position, entry).where(details.c.metric == metric)
@@ -176,7 +175,6 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
 
 
 def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Read positions and ids of the committed rows."""
     samples = schema.samples
     rows = list(driver_rows(connection, select_committed(record, samples.c.position, samples.c.id)))
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
@@ -187,7 +185,6 @@ _STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code"
 
 
 def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
-    """Read one metric's values and status codes, at these positions."""
     scores = schema.scores
     code = sa.case(*((scores.c.status == status.value, n) for n, status in enumerate(STATUSES)), else_=-1)
     value = sa.func.coalesce(scores.c.value, sa.literal_column("0.0"))  # numpy takes no NULL
@@ -291,6 +288,5 @@ def _dominant(
 
 
 def _numbered(clusters: list[int]) -> NDArray[np.int64]:
-    """Renumber clusters by their first row."""
     _, first, codes = np.unique(np.array(clusters, dtype=np.int64), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]

@@ -117,7 +117,6 @@ def readable_address(path: Path, folder: Path) -> str:
 
 
 def _copy_address(path: Path, folder: Path) -> str:
-    """Copy the file with its transactions, and return the copy's address."""
     for place in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-journal"))):
         if place.exists():
             shutil.copyfile(place, folder / place.name)

@@ -123,7 +123,6 @@ def _batch_starts(connection: Connection, run: str) -> list[int]:
 
 
 def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
-    """Read the scores of consecutive rows, with their details."""
     scores, details = schema.scores, schema.details
     joined = scores.outerjoin(
         details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)

@@ -1,6 +1,6 @@
-"""The shapes of what a database holds of a run as JSON; what does not have them is damaged.
+"""The shapes of a run's stored JSON; other values count as damage.
 
-The engine writes these values, but a file of a database may come from someone else or from a broken disk. The
+The engine writes these values, but a database file may come from a third party or from a broken disk. The
 fields of a summary are those of `sgi.engine.summary.Summary`.
 """
 
@@ -23,7 +23,7 @@ _Versions = dict[AnyText, AnyText]
 
 
 class _Shape(BaseModel):
-    """Exactly these fields."""
+    """Forbids other fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -137,14 +137,11 @@ STORED_JSON: dict[str, tuple[Any, Any]] = {
     "versions": ({}, _Versions),
     "summary": (None, _Summary),
 }
-"""The columns of a run that hold JSON: what stands for a damaged value, and the shape."""
+"""The JSON columns of a run: the replacement of a damaged value, and the shape."""
 
 
 def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], str]:
-    """The JSON of a run by column, and what of it is damaged; empty where nothing is.
-
-    Args:
-        texts: by column, as the database has them.
+    """Parse the JSON of a run by column, and describe the damage (empty if there is none).
 
     >>> read_stored_json({"spec": "{}", "versions": '{"sgi": "1"}', "summary": None})
     ({'spec': {}, 'versions': {'sgi': '1'}, 'summary': None}, '')
@@ -170,10 +167,7 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
 
 
 def read_provenance(value: Any) -> MetricProvenance | None:
-    """The record of what computed a metric; None where there is none.
-
-    Raises:
-        StoreDamagedError: the value does not have its shape.
+    """Parse the record of what computed a metric. Raises StoreDamagedError for another shape.
 
     >>> read_provenance({"models": ["minilm@3f2a"]}).models
     ('minilm@3f2a',)

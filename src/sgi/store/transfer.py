@@ -297,7 +297,6 @@ def _damaged_error(file: Path, line: int, reason: str) -> StoreError:
 
 
 def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
-    """Yield the rows after checking the first and the last line."""
     line = next(lines, _Line(1, None))
     _check_head(line.value, file)
     for line in lines:

@@ -1,4 +1,4 @@
-"""What each column of an export may hold. A file may come from someone else, so every value is checked."""
+"""What each column of an export may hold. A file may come from a third party, so every value is checked."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ _NAMES = {"runs.id": MAX_NAME, "run_metrics.metric": MAX_METRIC}
 
 
 def column_reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
-    """What makes of a value in the file the value that a driver takes.
-
-    It raises a ValueError that says what is wrong with a value that the column cannot hold.
-    """
+    """Return a function that converts a value of the file for the driver; ValueError for a bad value."""
     name = f"{column.table.name}.{column.name}"
     if isinstance(column.type, sa.JSON):
         made = partial(_read_json, _JSON[name])
@@ -56,7 +53,7 @@ def column_reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
 
 
 def _integer_kind(column: sa.Column[Any]) -> Any:
-    """Ids of rows and counts are not negative; hashes of clusters may be."""
+    """Return the range of a column: ids of rows and counts are not negative; hashes of clusters may be."""
     if column is schema.samples.c.cluster:
         return int
     return Count if isinstance(column.type, sa.BigInteger) or column.name in {"id", "metric"} else Rows

@@ -1,8 +1,7 @@
-"""Published benchmarks, in the form they are published in, as datasets like any other.
+"""Published benchmarks in their published formats, as datasets.
 
-`open_benchmark` opens one by name, from a path or from wherever it is found; on the command line and for
-`sgi.io.open_dataset` the same is written ``ragtruth:PATH``. Each benchmark is one file here, which says what
-its columns become.
+`open_benchmark` opens one by name; the CLI and `sgi.io.open_dataset` accept ``ragtruth:PATH``. Each
+benchmark has one file here, which describes its columns.
 """
 
 from sgi.io.benchmarks.cases import Case, load_halueval_qa

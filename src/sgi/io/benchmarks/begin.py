@@ -1,4 +1,4 @@
-"""BEGIN: dialogue turns of four systems, judged by people for whether their knowledge attributes them."""
+"""BEGIN: dialogue turns of four systems, with human labels of attribution to the knowledge."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _MODELS = {"model_name": "model"}
 
 
 def begin(path: Path) -> BenchmarkRows:
-    """BEGIN, a TSV: ``model_name``, ``knowledge``, ``message``, ``response``, ``begin_label``.
+    """Read BEGIN, a TSV: ``model_name``, ``knowledge``, ``message``, ``response``, ``begin_label``.
 
-    The message is the question and the knowledge the context. Only «Fully attributable» is labelled true;
-    «Not fully attributable» is false; «Generic», a turn that claims nothing, has no label, and metrics are
-    not judged by it. The published label, the model and the source stay in the metadata; ids are
-    ``begin-<row>`` from 1. This is the release of June 2022; the labels of 2021 are refused.
+    The message is the question, the knowledge the context. "Fully attributable" is labelled true, "Not fully
+    attributable" false; "Generic", a turn without a claim, has no label. The published label, the model and
+    the source stay in the metadata; ids are ``begin-<row>`` from 1. This is the release of June 2022; the
+    labels of 2021 are rejected.
 
-    References: Dziri et al. (2022), Evaluating Attribution in Dialogue Systems: The BEGIN Benchmark,
-    arXiv:2105.00071.
+    References: Dziri et al. (2022), The BEGIN Benchmark, arXiv:2105.00071.
     """
     return BenchmarkRows(path, tsv_rows(path) if suffix(path) == ".tsv" else file_rows(path), _row)
 

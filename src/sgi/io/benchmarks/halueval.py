@@ -1,4 +1,4 @@
-"""HaluEval: a right and a made-up answer to each question, dialogue and document."""
+"""HaluEval: a right and a hallucinated answer to each question, dialogue and document."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _SUMMARIZATION = _Form("HaluEval summarization", ("document",), "summary")
 
 
 def halueval_qa(path: Path) -> BenchmarkRows:
-    """HaluEval QA: ``knowledge``, ``question``, ``right_answer``, ``hallucinated_answer``.
+    """Read HaluEval QA: ``knowledge``, ``question``, ``right_answer``, ``hallucinated_answer``.
 
-    Each row is two samples, ``halueval_qa-17-right`` and ``halueval_qa-17-hallucinated``, counted from 1; the
-    right answer is the reference of both, and both have ``item`` in their metadata. The form with one answer
-    a row (``answer``, ``hallucination``: yes or no) is read too. Beware: length alone tells the two apart.
+    Each row gives two samples, ``halueval_qa-17-right`` and ``halueval_qa-17-hallucinated``, counted from 1;
+    the right answer is the reference of both, and both have ``item`` in their metadata. The form with one
+    answer per row (``answer``, ``hallucination``: yes or no) is read too. The length of an answer alone
+    separates the two kinds.
 
     References: Li et al. (2023), HaluEval, arXiv:2305.11747.
     """
@@ -39,18 +40,12 @@ def halueval_qa(path: Path) -> BenchmarkRows:
 
 
 def halueval_dialogue(path: Path) -> BenchmarkRows:
-    """HaluEval dialogue: ``knowledge``, ``dialogue_history``, ``right_response``, ``hallucinated_response``.
-
-    The history is the question; for the rest see `halueval_qa`.
-    """
+    """Read HaluEval dialogue; ``dialogue_history`` is the question, the rest as in `halueval_qa`."""
     return _reading(path, _DIALOGUE)
 
 
 def halueval_summarization(path: Path) -> BenchmarkRows:
-    """HaluEval summarization: ``document``, ``right_summary``, ``hallucinated_summary``.
-
-    The document is the context, and there is no question; for the rest see `halueval_qa`.
-    """
+    """Read HaluEval summarization; ``document`` is the context, without a question; else as `halueval_qa`."""
     return _reading(path, _SUMMARIZATION)
 
 
@@ -59,7 +54,6 @@ def _reading(path: Path, form: _Form) -> BenchmarkRows:
 
 
 def _row(form: _Form, values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
-    """The row itself: `sgi.io.rows` knows pairs; only one column of one form has another name there."""
     if is_own(values):
         return [values]
     right, wrong = f"right_{form.answer}", f"hallucinated_{form.answer}"

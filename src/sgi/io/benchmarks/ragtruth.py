@@ -71,7 +71,6 @@ def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
 
 
 def _material(info: Any) -> dict[str, Any]:
-    """Return the source of a response: an article, passages for a question, or data."""
     if isinstance(info, str):
         return {"context": info}
     if isinstance(info, dict) and "passages" in info:
@@ -133,7 +132,6 @@ def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[M
 
 
 def _chosen(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the row if its metadata match the options."""
     metadata = row.get("metadata", row.get("meta"))
     for key in choice:
         if not isinstance(metadata, dict) or key not in metadata:

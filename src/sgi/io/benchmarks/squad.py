@@ -1,4 +1,4 @@
-"""SQuAD and its like: questions on paragraphs, with the accepted answers."""
+"""SQuAD and similar data: questions on paragraphs, with the accepted answers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def squad(path: Path, predictions: Path | None = None) -> BenchmarkRows:
-    """SQuAD v1.1 and v2: ``data`` → ``paragraphs`` → ``qas``, each with ``id``, ``question`` and ``answers``.
+    """Read SQuAD v1.1 and v2: ``data`` → ``paragraphs`` → ``qas`` with ``id``, ``question``, ``answers``.
 
-    The paragraph is the context, the first answer the reference and the other distinct ones its alternatives;
-    ids are the published ones. A question that has no answer (v2) has the empty text for its reference, as
-    in the official scoring. There are no responses, unless ``predictions`` names a JSON file {id: answer};
-    a question it leaves out has none. The file is read as a whole; rows are named by their article's line.
+    The paragraph is the context, the first answer the reference and the other distinct ones its
+    alternatives; ids are the published ones. A question without an answer (v2) has an empty reference, as in
+    the official scoring. Responses come from ``predictions``, a JSON file {id: answer}. The file is read as
+    a whole; messages give the line of the article.
 
     References: Rajpurkar et al. (2016), SQuAD, arXiv:1606.05250; Rajpurkar et al. (2018), arXiv:1806.03822.
     """
@@ -36,7 +36,7 @@ def squad(path: Path, predictions: Path | None = None) -> BenchmarkRows:
 
 
 def _questions(articles: Iterable[RawRow]) -> Iterator[RawRow]:
-    """The questions, each a row of its own; what is not an article passes for `_row` to judge."""
+    """Yield one row per question; `_row` rejects what is not an article."""
     for article in articles:
         if isinstance(article.values, dict) and "paragraphs" in article.values:
             yield from _of_article(article.values, article.line)
@@ -85,7 +85,6 @@ def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Ma
 
 
 def _answers(value: Any) -> tuple[str, ...]:
-    """The distinct texts of a list of answers, or of an object with a list of their texts."""
     if isinstance(value, dict):
         texts = read_field(value, "text", cells.as_answers)
     else:

@@ -1,4 +1,4 @@
-"""STS-B: pairs of sentences with people's judgement of how alike they are."""
+"""STS-B: pairs of sentences with human ratings of their similarity."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from sgi.io.raw_rows import RawRow
 
 _UNNAMED = ("genre", "file", "year", "sid", "score", "sentence1", "sentence2")
-"""The columns of ``sts-train.csv``, which in spite of its name has tabs, and has no header."""
+"""The columns of ``sts-train.csv``, which has tabs and no header."""
 _HIGHEST = 5.0
 _MAPPING = {"reference": "sentence1", "response": "sentence2"}
 
 
 def stsb(path: Path) -> BenchmarkRows:
-    """STS-B: ``sentence1``, ``sentence2`` and ``score``, from 0 (nothing in common) to 5 (the same meaning).
+    """Read STS-B: ``sentence1``, ``sentence2`` and ``score``, from 0 (unrelated) to 5 (the same meaning).
 
-    The first sentence is the reference, the second the response; there is no label. The metadata hold
-    ``similarity``, which is score/5 in [0, 1], beside the score and the other columns. Read are
-    ``sts-train.csv`` as published (tabs, no header), tables with a header (with tabs, where quotation marks
-    mean nothing; or with commas, where they do), and JSON lines. Ids are ``stsb-<row>`` from 1.
+    The first sentence is the reference, the second the response; there is no label. The metadata holds
+    ``similarity`` = score/5 in [0, 1], the score and the other columns. Formats: ``sts-train.csv`` as
+    published (tabs, no header), tables with a header (tabs without quoting, or commas with quoting), and
+    JSON lines. Ids are ``stsb-<row>`` from 1.
 
     References: Cer et al. (2017), SemEval-2017 Task 1, arXiv:1708.00055.
     """
@@ -64,7 +64,6 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
 
 
 def _with_similarity(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row in our own columns, which keeps its score as published among its metadata."""
     for name in ("metadata", "meta"):
         kept = values.get(name)
         if isinstance(kept, dict) and "score" in kept and "similarity" not in kept:

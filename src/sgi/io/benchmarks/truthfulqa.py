@@ -1,4 +1,4 @@
-"""TruthfulQA: questions many people answer wrongly, with true and false answers."""
+"""TruthfulQA: questions that many people answer wrongly, with true and false answers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _QUESTION, _BEST, _RIGHT, _WRONG = "question", "best_answer", "correct_answers",
 
 
 def truthfulqa(path: Path) -> BenchmarkRows:
-    """TruthfulQA: ``Question``, ``Best Answer``, ``Correct Answers``, ``Incorrect Answers``, ``Category``, ….
+    """Read TruthfulQA: ``Question``, ``Best Answer``, ``Correct Answers``, ``Incorrect Answers``, ….
 
-    Each answer is a sample: correct ones are labelled true, incorrect ones false, the best answer is the
-    reference, and there is no context. In the published CSV a semicolon stands between answers. Ids are
-    ``truthfulqa-<row>-c<answer>`` and ``…-i<answer>``, all counted from 0. Answers stand as published: three
-    questions of the CSV list an answer twice, and two list «Unknown» as correct and as incorrect.
+    Each answer is a sample: correct ones are labelled true, incorrect ones false. The best answer is the
+    reference; there is no context. The published CSV separates answers by semicolons. Ids are
+    ``truthfulqa-<row>-c<answer>`` and ``…-i<answer>``, counted from 0. Duplicates stay: three questions of
+    the CSV list an answer twice, and two list "Unknown" as correct and as incorrect.
 
     References: Lin, Hilton and Evans (2022), TruthfulQA, arXiv:2109.07958.
     """
@@ -51,7 +51,6 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
 
 
 def _answers(columns: Mapping[str, Any], column: str) -> list[str]:
-    """The answers in a cell, cut at semicolons, or in a list."""
     found = read_field(columns, column, cells.as_answers)
     parts = found[0].split(";") if isinstance(columns[column], str) else found
     answers = [part.strip() for part in parts]

@@ -1,4 +1,4 @@
-"""Tables with tabs between their cells and no quoting: a quotation mark is a character like any other."""
+"""Read tables with tabs between the cells and without quoting."""
 
 from __future__ import annotations
 
@@ -15,14 +15,10 @@ if TYPE_CHECKING:
 
 
 def tsv_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRow]:
-    """The rows of such a table; empty cells are empty texts.
+    """Yield the rows of a table, perhaps compressed (``.gz``); empty cells are empty texts.
 
-    Args:
-        path: the file, which may be compressed (``.gz``).
-        columns: the names of the first columns where the file has no header; what follows them is dropped.
-
-    Raises:
-        DataError: the file cannot be read, or its header names a column twice.
+    ``columns`` names the first columns of a file without a header; further cells are dropped. Raises
+    DataError if the file cannot be read, or its header repeats a name.
     """
     file, header = str(path), columns
     with open_bytes(path) as stream:
@@ -41,7 +37,7 @@ def tsv_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRo
 
 
 def first_line(path: Path) -> str:
-    """The first line that is not blank; empty where there is none or it is no text."""
+    """Return the first line that is not blank; empty if there is none or it is not text."""
     with open_bytes(path) as stream:
         lines = (line for _, line in numbered_lines(stream, str(path)) if not line.isspace())
         return next(lines, b"").decode("utf-8", "replace").rstrip("\r\n")
@@ -60,7 +56,7 @@ def _header(text: str, file: str, line: int) -> list[str]:
 
 
 def _values(row: list[str], header: Sequence[str], *, longer: bool) -> dict[str, str] | DataError:
-    """The cells by column; a row may be longer than the header only if nobody says what it holds."""
+    """Return the cells by column; a row may be longer than the header only with ``longer``."""
     if len(row) < len(header) or (len(row) > len(header) and not longer):
         hint = "Cells are cut at tabs, and quotation marks do not protect one."
         return DataError(f"expected {len(header)} cells, found {len(row)}", hint=hint)

@@ -89,7 +89,6 @@ def absolute(data: Path) -> Path:
 
 
 def _options(text: str, told: str) -> dict[str, str]:
-    """Parse the text in brackets: ``key=value, key=value``."""
     options: dict[str, str] = {}
     for item in told.split(",") if told.strip() else ():
         key, equals, value = (part.strip() for part in item.partition("="))

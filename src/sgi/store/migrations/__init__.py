@@ -1,4 +1,4 @@
-"""The steps from an empty database to the current schema: numbered, forward-only, each once and whole."""
+"""Numbered migrations from an empty database to the current schema; forward only."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
-"""All steps, oldest first; here so that an up-to-date database is known without Alembic."""
+"""All migrations, oldest first; the check of a current database does not import Alembic."""
 HEAD = REVISIONS[-1]
-"""The schema this version of the package writes and reads."""
+"""The schema that this version of the package uses."""
 VERSION_TABLE = "sgi_version"
-"""Not Alembic's usual name: an application may keep its own tables, and versions, beside ours."""
+"""Not Alembic's default name: an application may keep its own tables and versions in the same database."""
 
 
 def configuration(connection: sa.Connection) -> Config:
-    """What Alembic needs to work on this connection, inside the transaction it has."""
+    """Configure Alembic for this connection and its open transaction."""
     from alembic.config import Config
 
     config = Config(stdout=sys.stderr)  # what Alembic has to say is talk, not data
@@ -29,7 +29,7 @@ def configuration(connection: sa.Connection) -> Config:
 
 
 def migrate(connection: sa.Connection) -> None:
-    """Bring the schema to ``HEAD``; the caller's transaction makes it all or nothing."""
+    """Migrate to ``HEAD`` in the caller's transaction."""
     from alembic import command
 
     command.upgrade(configuration(connection), HEAD)

@@ -1,4 +1,4 @@
-"""What Alembic runs before the steps."""
+"""Alembic's entry point for the migrations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def ours(name: str | None, kind: str, parents: Mapping[Any, str | None]) -> bool:
-    """Whether a thing found in the database is SGI's: others' tables beside ours are none of our business."""
+    """Return whether an object of the database belongs to SGI; tables of others are ignored."""
     del parents
     return kind != "table" or name in metadata.tables
 
 
 def main() -> None:
-    """Run the steps on the connection that was handed over, inside its transaction."""
+    """Run the migrations on the given connection, inside its transaction."""
     context.configure(
         connection=context.config.attributes["connection"],
         target_metadata=metadata,

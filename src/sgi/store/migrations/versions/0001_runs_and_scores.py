@@ -1,4 +1,4 @@
-"""The first schema: data, runs, their scores and what they were made of, and a view of one wide row each."""
+"""The first schema: data, runs, scores with their details, and a view with one wide row per evaluation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REASONING = {"sqlite": "json_extract(v.body, '$.reasoning')", "postgresql": "v.
 
 
 def upgrade() -> None:
-    """Make the tables and the view."""
+    """Create the tables and the view."""
     _make_data()
     _make_runs()
     _make_rows()
@@ -44,7 +44,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no way back: an older version refuses the database, and says so."""
+    """Not supported: an older version refuses the database, and says so."""
     raise NotImplementedError("Migrations go forward only.")
 
 
@@ -156,7 +156,6 @@ def _make_scores() -> None:
 
 
 def _place(table: str) -> list[sa.schema.SchemaItem]:
-    """The columns that say which metric and row something belongs to."""
     return [
         sa.Column("metric", sa.Integer, nullable=False),
         sa.Column("position", sa.Integer, nullable=False, autoincrement=False),
@@ -168,7 +167,6 @@ def _place(table: str) -> list[sa.schema.SchemaItem]:
 
 
 def _view(dialect: str) -> str:
-    """One row for each sample a run has done; a column for each metric, NULL where it has no value."""
     values = [_looked_up("v.value", "scores", metric, metric) for metric in _METRICS]
     reasons = [
         _looked_up(_REASONING[dialect], "evidence", metric, f"{metric}_reasoning") for metric in _REASONED
@@ -191,7 +189,7 @@ def _view(dialect: str) -> str:
 
 
 def _looked_up(what: str, table: str, metric: str, name: str) -> str:
-    """A value found by its keys: only the columns that are asked for cost anything."""
+    """Look up a value by its keys: only selected columns cost time."""
     return f"""(
         SELECT {what} FROM run_metrics AS m JOIN {table} AS v ON v.metric = m.id AND v.position = s.position
         WHERE m.run = r.id AND m.metric = '{metric}'

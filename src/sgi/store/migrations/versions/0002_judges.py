@@ -1,4 +1,4 @@
-"""What judges took, run by run; and in the view, the rated relevance where a run has it."""
+"""Usage of judges by run; the view shows the judge's relevance if a run has it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REASONING = {"sqlite": "json_extract(v.body, '$.reasoning')", "postgresql": "v.
 
 
 def upgrade() -> None:
-    """Make the table, the column of a metric's unit, and the view anew."""
+    """Create the table and the column of a metric's unit, and recreate the view."""
     counts = ("calls", "cached", "retries", "input_tokens", "output_tokens")
     op.create_table(
         "usage",
@@ -49,12 +49,11 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no way back: an older version refuses the database, and says so."""
+    """Not supported: an older version refuses the database, and says so."""
     raise NotImplementedError("Migrations go forward only.")
 
 
 def _view(dialect: str) -> str:
-    """One row for each sample a run has done; a column for each metric, NULL where it has no value."""
     values = [_looked_up("v.value", "scores", metric, metric) for metric in _METRICS]
     reasons = [
         _looked_up(_REASONING[dialect], "evidence", metric, f"{metric}_reasoning") for metric in _REASONED
@@ -77,7 +76,6 @@ def _view(dialect: str) -> str:
 
 
 def _looked_up(what: str, table: str, metric: str, name: str) -> str:
-    """A value found by its keys: only the columns that are asked for cost anything."""
     number = _number(metric)
     if metric in _PREFERRED:
         number = f"coalesce({_number(_PREFERRED[metric])}, {number})"

@@ -1,4 +1,4 @@
-"""What people call runs together: their tags."""
+"""Tags of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table."""
+    """Create the table."""
     op.create_table(
         "run_tags",
         sa.Column("run", sa.Text, nullable=False),
@@ -24,5 +24,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no way back: an older version refuses the database, and says so."""
+    """Not supported: an older version refuses the database, and says so."""
     raise NotImplementedError("Migrations go forward only.")

@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table, and the column for provenance."""
+    """Create the table and the column for provenance."""
     op.add_column("run_metrics", sa.Column("provenance", sa.JSON(none_as_null=True)))
     key = ("questions", "metric", "side", "run")
     op.create_table(
