@@ -1,4 +1,4 @@
-"""All perturbations and judge faults, and how they are chosen by name."""
+"""All perturbations and judge faults, and their selection by name."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FAULTS: dict[str, JudgeFault] = {fault.name: fault for fault in JUDGE_FAULTS}
 
 
 def chosen(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
-    """The perturbations and judge faults of these names, in the catalogue's order; all of them without names.
+    """The perturbations and judge faults with these names, in the catalogue's order; all by default.
 
     Raises:
-        UnknownNameError: there is no such perturbation; says which come near.
+        UnknownNameError: a name is unknown; the message suggests similar names.
 
     >>> [[one.name for one in some] for some in chosen(["reply_cut", "number_swap"])]
     [['number_swap'], ['reply_cut']]

@@ -1,4 +1,4 @@
-"""Perturbations that make an answer say something else: numbers, units, dates, names, and the word "not"."""
+"""Perturbations that change the meaning of an answer: numbers, units, dates, names and negation."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _LAST_DAY = 28
 
 
 def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Every occurrence of one number, which is no year and no number of a list, becomes another."""
+    """Replace every occurrence of one number, except years and list numbers."""
     del others
     return first_error(sample, _numbers_swapped(sample, draw))
 
@@ -111,12 +111,12 @@ def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
 
 
 def _before(text: str, match: re.Match[str], most: int) -> str:
-    """So many characters before a match."""
+    """Up to ``most`` characters before a match."""
     return text[max(0, match.start() - most) : match.start()]
 
 
 def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
-    """The text with something new in these places, which stand in order."""
+    """Replace the text at ascending positions."""
     ends = [0, *(end for _, end in places)]
     starts = [*(start for start, _ in places), len(text)]
     return new.join(text[end:start] for end, start in zip(ends, starts, strict=True))
@@ -129,7 +129,7 @@ def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
 
 
 def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """One number's unit becomes another, which does not stand behind that number in any passage."""
+    """Replace the unit of a number by one that follows that number in no passage."""
     del others
     return first_error(sample, _units_swapped(sample, draw))
 
@@ -153,7 +153,7 @@ def _cased(new: str, old: str) -> str:
 
 
 def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """One "not" goes, or one is set behind an auxiliary verb of a statement."""
+    """Remove one "not", or insert one after an auxiliary verb of a statement."""
     del others
     text = sample.response
     denied = [match for match in _NOT.finditer(text) if not _CONDITION.search(_clause_before(text, match))]
@@ -169,7 +169,7 @@ def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
 
 
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:
-    """Whether the verb asks nothing, opens no list, and hangs on no "if", "who" or "as"."""
+    """Whether the verb is in a statement, not in a question, list, or clause with "if", "who" or "as"."""
     before = _clause_before(text, match)
     asks = _ASKS.match(text, match.end())
     hangs = _HANGING.search(_before(text, match, 40)) or _CONDITION.search(before)
@@ -178,12 +178,12 @@ def _in_a_statement(text: str, match: re.Match[str]) -> bool:
 
 
 def _clause_before(text: str, match: re.Match[str]) -> str:
-    """What stands before a word in its clause, or the last of it."""
+    """The end of the clause before a word."""
     return re.split(r"[,;:.!?\n]", _before(text, match, 120))[-1]
 
 
 def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """A name that the passages hold becomes one of like shape from another row."""
+    """Replace a name from the passages by a similar one from another row."""
     return first_error(sample, _names_swapped(sample, draw, others))
 
 
@@ -194,7 +194,7 @@ def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str
     named = dict.fromkeys(names_of(sample.response))
     held = [name for name in named if name in sure or (name in inside and " " in name)]
     for name in shuffled(held, draw):
-        yield None  # a name is a try, even where no other is like it
+        yield None  # counts as a try, even without a similar name
         for other in others.drawn(sample, draw):
             for new in others.names(other):
                 if like(name, new) and new.casefold() not in own:
@@ -206,7 +206,7 @@ def _name_replaced(text: str, name: str, new: str) -> str:
 
 
 def _shift_date(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """A year, a month or a day of the month becomes another one, which the passages do not hold there."""
+    """Replace a year, month or day by one that the passages do not contain there."""
     del others
     text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
     ways = [_year_shifted, _day_shifted, _month_shifted]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Spoil = Callable[[str, Random], str]
 
-_OPENING = 2  # messages of a request before anything was replied: the task, and the texts to judge
+_OPENING = 2  # messages before the first reply: the task and the texts to judge
 _CUT = 0.6
 _SILENCE = 0.01
 _BEYOND = 97

@@ -195,13 +195,7 @@ class Paired:
 
 
 def levels(paired: Paired, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
-    """Confidence level of each cell's interval, so that the cells of a kind hold jointly at 95 %.
-
-    Args:
-        paired: original and changed rows.
-        changes: the perturbations.
-        metrics: number of metrics.
-    """
+    """Confidence level of each cell's interval, so that the cells of a kind hold jointly at 95 %."""
     enough = Counter(one.kind for one in changes if len(paired.changed[one.name][0]) >= FEWEST_PAIRS)
     return {kind: simultaneous_level(max(1, enough[kind] * metrics)) for kind in Kind}
 
@@ -323,15 +317,9 @@ def fault_cell(
     clusters: NDArray[np.int64],
     level: float = 0.95,
 ) -> Cell:
-    """Compute a judged metric's cell for a judge fault.
+    """Compute a judged metric's cell for a judge fault, from the scores ``before`` and with faulty replies.
 
-    Args:
-        metric: the metric.
-        fault: the fault in the judge's replies.
-        before: scores with the unchanged judge, shape (n,).
-        spoiled: scores with faulty replies, and the number of faulty replies; 0 means not applicable.
-        clusters: rows with the same value share a question, shape (n,).
-        level: confidence level.
+    ``spoiled`` includes the number of faulty replies; 0 means not applicable.
     """
     after, replies = spoiled
     known = before.ok

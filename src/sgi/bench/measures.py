@@ -240,17 +240,10 @@ def _steadiness(kind: Kind, interval: Interval, share: float) -> Verdict:
 def withstood(
     before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64], *, level: float = 0.95
 ) -> Moved:
-    """Measure how a judged metric reacts to faulty judge replies.
+    """Measure how a judged metric reacts to faulty judge replies; NaN in ``after`` means no value.
 
     The share is that of rows without a value, or with an unchanged one. Changes are measured over the rows
     that still have a value, and are 0 if there are none.
-
-    Args:
-        before: finite values with the unchanged judge, shape (n,), n ≥ 1.
-        after: values with faulty replies; NaN if there is none.
-        scale: scale of the metric.
-        clusters: rows with the same value share a question, shape (n,).
-        level: confidence level.
 
     >>> withstood(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value
     'fails closed'

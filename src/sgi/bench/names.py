@@ -1,4 +1,4 @@
-"""Names in running text, by their capitals: what can be told without a model."""
+"""Names in running text, recognised by capital letters, without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LETTER = "[A-Za-zÀ-ÖØ-öø-ÿ]"
 _WORD = rf"[A-Z]{_LETTER}*(?:[-'’&]{_LETTER}+)*"
 _NAME = re.compile(rf"\b{_WORD}(?:[ ](?:(?:of|the|de|van|von|da|del|la)[ ]){{0,2}}{_WORD})*")
 _WITHIN = re.compile(r"[a-z,(] ?$")
-# What has a capital for other reasons: sentence openers, pronouns, and what dates are made of.
+# Words capitalised for other reasons: sentence openers, pronouns and parts of dates.
 _OTHER_CAPITALS = """
 a about according additionally after all also although an and another any are as at based be because
 before both but by can do does during each every first finally for from further furthermore given has
@@ -26,13 +26,7 @@ _NO_NAMES = frozenset(_OTHER_CAPITALS.split())
 
 
 def names_of(text: str) -> list[str]:
-    """Runs of capitalised words, without what has its capital for another reason, such as dates.
-
-    Args:
-        text: any text; in one without capitals nothing is found.
-
-    Returns:
-        In order, repeats included.
+    """Runs of capitalised words in order, with repeats; skips words capitalised otherwise, such as dates.
 
     >>> names_of("In 1889 Gustave Eiffel built it in Paris. The Bank of England paid in March.")
     ['Gustave Eiffel', 'Paris', 'Bank of England']
@@ -41,7 +35,7 @@ def names_of(text: str) -> list[str]:
 
 
 def sure_names(text: str) -> list[str]:
-    """The names that stand within a sentence, where only a name has a capital.
+    """Names inside a sentence, where only names are capitalised.
 
     >>> sure_names("Combine it in Paris. Drizzle Oil of Olives.")
     ['Paris']
@@ -50,7 +44,7 @@ def sure_names(text: str) -> list[str]:
 
 
 def _placed(text: str) -> Iterator[tuple[str, int]]:
-    """Names, each with the place where its run begins."""
+    """Names with their positions."""
     for match in _NAME.finditer(text):
         words = _from_name(match[0].split(" "))
         name = " ".join(words)
@@ -59,7 +53,7 @@ def _placed(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _from_name(words: list[str]) -> list[str]:
-    """The words from the first on that has its capital because it is of a name."""
+    """The words from the first name on."""
     names = (
         place for place, word in enumerate(words) if word[:1].isupper() and word.casefold() not in _NO_NAMES
     )
@@ -67,7 +61,7 @@ def _from_name(words: list[str]) -> list[str]:
 
 
 def like(name: str, other: str) -> bool:
-    """Whether two names are of one shape: as many words, and capitals throughout in both or in neither.
+    """Whether two names have the same number of words, and both or neither are all capitals.
 
     >>> like("Gustave Eiffel", "Marie Curie"), like("NASA", "Paris")
     (True, False)

@@ -1,4 +1,4 @@
-"""Numbers as texts write them: where they stand, what they are worth, and others of the same form."""
+"""Numbers in texts: positions, values, and other numbers of the same form."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TRIES = 60
 
 
 def values_of(texts: Iterable[str]) -> frozenset[str]:
-    """The numbers in texts, as digits without commas and without noughts at the end; words up to twelve too.
+    """Numbers in texts as normalised digits, with words up to twelve; see `plain`.
 
     >>> sorted(values_of(["1,500.0 people in three towns", "item 7b"]))
     ['1500', '3', '7']
@@ -49,7 +49,7 @@ def values_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def plain(number: str) -> str:
-    """A number as it is compared.
+    """Normalise a number: no commas, leading or trailing zeros.
 
     >>> plain("1,500.50"), plain("007")
     ('1500.5', '7')
@@ -60,15 +60,7 @@ def plain(number: str) -> str:
 
 
 def another(number: str, known: frozenset[str], draw: Random) -> str | None:
-    """A number of the same form, as many digits before and behind the point, which is none of the known.
-
-    Args:
-        number: of the form of `NUMBER`.
-        known: what `values_of` found.
-        draw: of the digits.
-
-    Returns:
-        None where all that were tried are known.
+    """A random number with as many digits before and after the point, which is not among ``known``, or None.
 
     >>> from random import Random
     >>> another("1,500.5", frozenset({"1500.5"}), Random(0))
@@ -84,7 +76,7 @@ def another(number: str, known: frozenset[str], draw: Random) -> str | None:
 
 
 def replaced(text: str, pattern: re.Pattern[str], old: str, new: str) -> str:
-    """The text with every match of the pattern that reads ``old`` replaced.
+    """Replace every match of the pattern that reads ``old``.
 
     >>> replaced("10 of 100, 10 left", NUMBER, "10", "12")
     '12 of 100, 12 left'

@@ -1,4 +1,4 @@
-"""A bench as tables, as a page of Markdown and as a figure."""
+"""A bench as tables, a Markdown page and a figure."""
 
 from __future__ import annotations
 
@@ -48,12 +48,7 @@ _SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed
 
 
 def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
-    """The matrix as one table a kind that has changes: these down, metrics across.
-
-    Args:
-        bench: of `sgi.bench.bench.bench`.
-        intervals: whether they stand behind the shares, which makes wide columns.
-    """
+    """The matrix as one table per kind: changes as rows, metrics as columns, optionally with intervals."""
     made = []
     for kind, changes in _by_kind(bench):
         metrics = _metrics_of(bench, kind)
@@ -76,7 +71,7 @@ def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -
 
 
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
-    """The share of errors that each metric sees, below its threshold and false alarms; none without them."""
+    """Share of errors that each metric detects, with threshold and false alarms, or None."""
     if not bench.alarms:
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
@@ -91,7 +86,7 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
 
 
 def alarms_of(alarm: Alarm) -> str:
-    """The share of false alarms on questions that did not set the threshold, of how many paraphrases.
+    """Cross-validated share of false alarms, and the number of paraphrases.
 
     >>> from sgi.bench.matrix import Alarm
     >>> interval = {"alarms_low": 0.01, "alarms_high": 0.06}
@@ -106,11 +101,7 @@ def alarms_of(alarm: Alarm) -> str:
 
 
 def _seen(cell: Cell | None, *, intervals: bool) -> str:
-    """The share that is seen, of how many.
-
-    >>> _seen(None, intervals=False)
-    '–'
-    """
+    """Share of detected errors, and the number of rows."""
     if cell is None or cell.seen is None:
         return _NONE
     known = intervals and cell.seen_low is not None and cell.seen_high is not None
@@ -124,17 +115,13 @@ def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
 
 
 def _metrics_of(bench: Bench, kind: Kind) -> list[str]:
-    """The metrics that have cells of this kind, in the order of the bench."""
+    """The metrics with cells of this kind, in the order of the bench."""
     having = {cell.metric for cell in bench.cells if cell.kind is kind}
     return [metric for metric in bench.metrics if metric in having]
 
 
 def _cell(cell: Cell | None, *, intervals: bool) -> str:
-    """Word, share and what was lost.
-
-    >>> _cell(None, intervals=False)
-    '–'
-    """
+    """Verdict, share and lost rows."""
     if cell is None or cell.verdict is Verdict.NONE:
         return _NONE
     share = "" if cell.share is None else f" {cell.share:.2f}"
@@ -145,7 +132,7 @@ def _cell(cell: Cell | None, *, intervals: bool) -> str:
 
 
 def in_words(bench: Bench) -> list[str]:
-    """One line a metric: how many errors it sees, and how often it stands where it should."""
+    """One line per metric: detected errors, and harmless changes with a stable value."""
     return [
         _line(metric, [cell for cell in bench.cells if cell.metric == metric]) for metric in bench.metrics
     ]
@@ -171,7 +158,7 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
 
 
 def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
-    """The cells of a kind that have a verdict."""
+    """Cells of a kind with a verdict."""
     silent = {Verdict.NONE, Verdict.TOO_FEW}
     return [cell for cell in cells if cell.kind is kind and cell.verdict not in silent]
 
@@ -186,7 +173,7 @@ def _named(cells: Iterable[Cell], verdict: Verdict) -> str:
 
 
 def bench_markdown(bench: Bench) -> str:
-    """A bench as a page of Markdown: in words, as a matrix, how far values move, what was lost."""
+    """A bench as a Markdown page: summary, matrix, size of changes, lost rows."""
     parts = [
         "# Which metric detects which error",
         escaped(headline(bench)),
@@ -210,7 +197,7 @@ def bench_markdown(bench: Bench) -> str:
 
 
 def headline(bench: Bench) -> str:
-    """What the bench is over, in one sentence."""
+    """Data and size of the bench, in one sentence."""
     return (
         f"{bench.rows:,} grounded rows of {bench.data}, {len(bench.changes)} changes, "
         f"{len(bench.metrics)} metrics, seed {bench.seed}."
@@ -241,7 +228,7 @@ def _move(cell: Cell | None) -> str:
 
 
 def _lost(bench: Bench) -> list[tuple[str, str, str]]:
-    """For each metric and reason, under which changes how many rows were lost."""
+    """Number of lost rows by metric, reason and change."""
     found: dict[tuple[str, str], list[str]] = {}
     for cell in bench.cells:
         for reason, rows in cell.reasons.items():
@@ -283,11 +270,7 @@ the passages do not.
 
 
 def bench_chart(bench: Bench) -> Chart:
-    """The matrix as a heat map, one panel a kind, changes down and metrics across.
-
-    Returns:
-        A chart for `sgi.report.charts.save_figure`.
-    """
+    """The matrix as a heat map for `sgi.report.charts.save_figure`, one panel per kind."""
     panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
     return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
 

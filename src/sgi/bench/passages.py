@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ADDED = 2
 _FEWEST_WORDS = 4
-_LOSS = 0.1  # of the answer's words, so that something of it stands nowhere any more
+_LOSS = 0.1  # minimum share of the answer's words that must be lost
 _MOST_HELD = 0.75
 
 

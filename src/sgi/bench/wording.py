@@ -1,4 +1,4 @@
-"""Perturbations that say the same in other words, or write the same words otherwise."""
+"""Perturbations that keep the meaning: other words, or another spelling of the same words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ in order to/to; due to/because of; because of/due to"""
 
 
 def _table(pairs: str) -> dict[str, str]:
-    """What stands for what, of pairs ``old/new`` with semicolons between them."""
+    """Parse pairs ``old/new`` separated by semicolons."""
     read = (pair.strip().partition("/") for pair in pairs.split(";"))
     return {old: new for old, _, new in read}
 
@@ -78,7 +78,7 @@ _SHORTENED, _LENGTHENED, _SYNONYMOUS = map(_by_table, (_SHORT, _LONG, _SYNONYMS)
 
 
 def _contract(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Short forms where long ones stand, or long ones where only short ones do."""
+    """Contract long forms, or expand contractions if there are no long forms."""
     del draw, others
     text = _SHORTENED.sub(lambda match: _SHORT[match[0]], sample.response)
     if text != sample.response:
@@ -94,7 +94,7 @@ def _use_synonyms(sample: Sample, draw: Random, others: Others) -> Sample | None
 
 
 def _spell(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Numbers from 2 to 12 that count something: digits as words, or words as digits."""
+    """Write counts from 2 to 12 as words, or as digits."""
     del draw, others
     text = _DIGIT.sub(lambda match: WORDS[int(match[1])] if _counts(match) else match[0], sample.response)
     if text == sample.response:
@@ -103,13 +103,13 @@ def _spell(sample: Sample, draw: Random, others: Others) -> Sample | None:
 
 
 def _counts(digits: re.Match[str]) -> bool:
-    """Whether a small word stands before, and none after which a number is a name, a measure or a date."""
+    """Whether the context shows a count, not a name, a measure or a date."""
     before = digits.string[max(0, digits.start() - _LOOK_BACK) : digits.start()].split(" ")[-2:-1]
     return bool(before) and before[0].isalpha() and before[0].islower() and before[0] not in _NO_COUNT
 
 
 def _move_clause(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """A year at the beginning of a simple sentence goes to its end, or from the end to the beginning."""
+    """Move a year from the start of a simple sentence to its end, or back."""
     del draw, others
     text = sample.response
     for sentence in sentences(text):
@@ -140,20 +140,20 @@ def _frame(sample: Sample, draw: Random, others: Others) -> Sample | None:
 
 
 def _space(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Blanks around the answer and other blanks within; line breaks stay."""
+    """Add blanks around the answer and change those within; line breaks stay."""
     del others
     spaced = re.sub(" ", lambda _: draw.choice(_BLANKS), sample.response)
     return sample.with_response(f"  {spaced} \n")
 
 
 def _write_in_unicode(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Accents apart from their letters, typographic apostrophes and hyphens."""
+    """Use combining accents and typographic apostrophes and hyphens."""
     del draw, others
     return sample.with_response(unicodedata.normalize("NFD", sample.response).translate(_TYPOGRAPHIC))
 
 
 def _list(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Each sentence becomes an item of a list, where there are several and no list yet."""
+    """Write several sentences as list items."""
     del draw, others
     told = sentences(sample.response)
     if len(told) < _FEWEST_SENTENCES or "\n" in sample.response.strip():

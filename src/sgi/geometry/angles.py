@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# A block of each side and their differences stay in the nearest caches until they are summed.
+# Blocks and their differences must fit in the CPU cache.
 _BLOCK_BYTES = 2**17
 _UNIT_TOLERANCE = 1e-3
 """How far the mean of two squared lengths may be from 1."""
@@ -40,16 +40,9 @@ def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Angles between unit rows and each of several arrays, with the same bits as `angle`.
+    """Angles between unit rows and each of several arrays, shape (n,) each, with the same bits as `angle`.
 
     Each row is read only once, because memory bandwidth limits large data.
-
-    Args:
-        u: unit rows, shape (n, d).
-        others: arrays of unit rows, each of shape (n, d).
-
-    Returns:
-        For each of the others, angles in radians, in [0, π], shape (n,).
 
     Raises:
         ValueError: as for `angle`.
@@ -103,7 +96,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
     array = _numbers(vectors)
     if array.ndim not in (1, 2):
         raise ValueError(f"Vectors have shape (d,) or (n, d), not {array.shape}.")
-    # Scaled by the largest entry first, so that no square overflows or vanishes.
+    # Scale by the largest entry first, so that squares cannot overflow or underflow.
     largest = np.max(np.abs(array), axis=-1, keepdims=True, initial=0.0)
     bad = np.flatnonzero(~(np.isfinite(largest) & (largest > 0)))
     if bad.size:
@@ -133,13 +126,13 @@ def _squared_chords(
     apart, together = np.empty((len(rights), n)), np.empty((len(rights), n))
     step = _rows_a_block(left, *rights)
     rooms = [np.empty((min(n, step), left.shape[-1]), np.result_type(left, right)) for right in rights]
-    with np.errstate(invalid="ignore", over="ignore"):  # told below, in words
+    with np.errstate(invalid="ignore", over="ignore"):  # reported below
         for start in range(0, n, step):
             block = slice(start, start + step)
-            rows = np.ascontiguousarray(left[block])  # sums of other layouts have other last digits
+            rows = np.ascontiguousarray(left[block])  # other memory layouts change the last bits
             for at, (right, room) in enumerate(zip(rights, rooms, strict=True)):
                 beside, here = np.ascontiguousarray(right[block]), room[: len(rows)]
-                # Near-equal float32 numbers subtract exactly; rows are summed alone, blocks leave no trace.
+                # Nearly equal float32 numbers subtract exactly. Rows are summed one by one.
                 np.subtract(rows, beside, out=here)
                 apart[at, block] = np.vecdot(here, here)
                 together[at, block] = np.vecdot(rows, beside)

@@ -110,7 +110,7 @@ def bounded_grounding_index(
     lead = np.asarray(theta_rq, dtype=np.float64) - np.asarray(theta_rc, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = lead / np.asarray(theta_qc, dtype=np.float64)
-    # Rounding alone can step over the ends; nothing over nothing has no value.
+    # Clip rounding errors; 0/0 has no value.
     return np.where(np.asarray(theta_qc) > 0.0, np.clip(share, -1.0, 1.0), np.nan)
 
 

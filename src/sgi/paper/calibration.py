@@ -1,4 +1,4 @@
-"""Figure 5 and calibration: can SGI serve as a probability, and does it beat the constant base rate?"""
+"""Figure 5 and calibration: SGI as a probability, compared with the constant base rate."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _COLUMNS = (
 
 
 def calibration(bench: Workbench) -> Finding:
-    """ECE and Brier of SGI as a probability, by model and sample, beside the constant base rate."""
+    """ECE and Brier score of SGI as a probability, by model and sample, beside the constant base rate."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     _refuse_too_few(study, bench.sample)
     others = [name for name in SAMPLES if name != bench.sample and _can_be_fitted(study, name)]
@@ -123,7 +123,7 @@ def figure5(bench: Workbench) -> Finding:
 
 
 def _can_be_fitted(study: Study, name: SampleName) -> bool:
-    """Whether there is an answer for each decile, and each class stands in two questions or more."""
+    """Whether there are ten answers, and each class occurs in at least two questions."""
     rows = study.rows(name).rows
     labels, clusters = study.answers.labels[rows], study.answers.clusters[rows]
     spread = all(len(np.unique(clusters[labels == kind])) > 1 for kind in (True, False))
@@ -146,7 +146,7 @@ def _error_remark(error: float, drawn: Row, base: float) -> str:
 
 
 def _over_draws(drawn: Row) -> str:
-    """Mean and range over draws, in words; empty for a sample that is not drawn."""
+    """Mean and range over draws as text; empty for a sample that is not random."""
     if not drawn["draws"]:
         return ""
     low, high = drawn["drawn_range"]
@@ -155,7 +155,7 @@ def _over_draws(drawn: Row) -> str:
 
 
 def _redrawn(study: Study, model: str, name: SampleName, key: str) -> Row:
-    """ECE, equal width, over the draws of a sample; of the forecasts that are not fitted."""
+    """ECE (equal width) of unfitted forecasts over the draws of a sample."""
     errors = [
         expected_calibration_error(share if key == "minmax_as_coded" else 1 - share, wrong, bins=DECILES)
         for rows in (study.redrawn(name) if key.startswith("minmax") else ())
@@ -176,7 +176,7 @@ def _told_deciles(rates: Sequence[float]) -> str:
 
 
 def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
-    """P(hallucinated) of each kind over the rows of a sample."""
+    """P(hallucinated) by method over the rows of a sample."""
     rows = study.rows(name).rows
     scores, wrong = study.of(model).sgi[rows], ~study.answers.labels[rows]
     share = _minmax(scores)
@@ -186,7 +186,7 @@ def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
         )
         for method in ("platt", "isotonic")
     }
-    # The base rate is that of all rows: it is what a forecast must beat, not one that is put to a test.
+    # The base rate of all rows is the baseline, so it is not cross-validated.
     return {
         "minmax": 1 - share,
         "minmax_as_coded": share,
@@ -215,7 +215,7 @@ def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats
 
 
 def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
-    # Forecasts that are all different would each be a bin of one: perfectly resolved, whatever they say.
+    # All-distinct forecasts would form bins of one row, with perfect resolution.
     parts = brier(np.round(forecast, 2) if np.ptp(forecast) else forecast, wrong)
     return {
         "n": len(forecast),

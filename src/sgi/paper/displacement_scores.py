@@ -1,4 +1,4 @@
-"""The displacement family over all answers of a study, under each way of choosing the reference set."""
+"""Displacement scores of all answers of a study, for each protocol of choosing the reference set."""
 
 from __future__ import annotations
 
@@ -56,12 +56,7 @@ DIRECTION = "directional_grounding_index"
 
 @dataclass(frozen=True, eq=False)
 class ReferenceScores:
-    """The scores that look at a reference set of the grounded answers.
-
-    Attributes:
-        study: whose answers are scored, and whose grounded ones are the reference.
-        model: by which they are embedded.
-    """
+    """Scores relative to the grounded answers of a study, embedded by a model."""
 
     study: Study
     model: str
@@ -69,9 +64,9 @@ class ReferenceScores:
     def of(self, protocol: Protocol, names: Sequence[str]) -> dict[str, Floats]:
         """Scores of all answers, higher = grounded, by name.
 
-        * ``leaky``: every grounded answer is in the reference set, itself and its question's others too.
-        * ``leave question out``: answers to the same question, or about the same context, are passed over.
-        * ``shuffled reference``: likewise, with the reference answers dealt out anew among its questions.
+        * ``leaky``: the reference set contains every grounded answer, including the scored one.
+        * ``leave question out``: skips answers to the same question or about the same context.
+        * ``shuffled reference``: likewise, with the reference answers permuted among the questions.
         """
         reference = self._reference(shuffled=protocol == "shuffled reference")
         leaky = protocol == "leaky"
@@ -100,7 +95,7 @@ class ReferenceScores:
         )
 
     def _scored(self) -> tuple[list[str], Texts, Texts, Texts, NDArray[np.float32]]:
-        """All answers as a reference set takes them: ids, groups, both texts, and the questions' rows."""
+        """Columns of all answers for a reference set: ids, groups, both texts and the question rows."""
         answers = self.study.answers
         ids = [sample.id for sample in answers.samples]
         rows = self.study.of(self.model).question
@@ -122,7 +117,7 @@ class ReferenceScores:
 
 
 def context_scores(study: Study, model: str) -> dict[str, Floats]:
-    """The context-anchored scores of all answers, higher = grounded, by name; they need no reference set."""
+    """Scores relative to the context, higher = grounded, by name; they need no reference set."""
     measured, answers = study.of(model), study.answers
     ours, ends = _embedded(study, model, answers.responses)
     theirs, limits = _embedded(study, model, answers.contexts)
@@ -147,7 +142,7 @@ def context_scores(study: Study, model: str) -> dict[str, Floats]:
 def _embedded(
     study: Study, model: str, texts: Sequence[str]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The sentences of each text as unit rows, and where each text's begin and the last ones end."""
+    """Unit rows of the sentences of each text, and their offsets."""
     found = {text: sentences(text) for text in dict.fromkeys(texts)}
     offsets = np.concatenate([[0], np.cumsum([len(found[text]) for text in texts])])
     rows = study.embedded(model, [sentence for text in texts for sentence in found[text]])
@@ -155,7 +150,7 @@ def _embedded(
 
 
 def baseline_scores(answers: Answers, measured: Measured) -> dict[str, Floats]:
-    """What stands beside the family: length, copies, overlap, the two angles, and SGI; higher = grounded."""
+    """Baselines: length, copies, overlap, the two angles, and SGI; higher = grounded."""
     pairs = list(zip(answers.responses, answers.contexts, strict=True))
     return {
         "length (shorter)": -answers.lengths,

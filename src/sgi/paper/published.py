@@ -1,7 +1,6 @@
-"""What the paper and its repository print, as data: Marín (2025), arXiv:2512.13771, and its README.
+"""Numbers printed in the paper and its repository: Marín (2025), arXiv:2512.13771, and its README.
 
-Models go by the paper's short names. Values are copied as facts; what became of them when they were measured
-again is what `sgi reproduce` prints.
+Models have the paper's short names.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Separation(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """A row of tables 2 and 3: Cohen's d and AUROC; in table 2 also both mean SGIs and the ends of θ(q,c)."""
+    """A row of tables 2 and 3: Cohen's d and AUROC; in table 2 also mean SGIs and the range of θ(q,c)."""
 
     effect: float
     auroc: float
@@ -117,7 +116,7 @@ DISPLACEMENT = {
 
 
 def paper_model(name: str) -> str | None:
-    """The paper's name of a model, wherever it is read from; None if it is not in the paper.
+    """The paper's name of a model, independent of its source; None if it is not in the paper.
 
     >>> paper_model("all-mpnet-base-v2"), paper_model("torch:models/all-mpnet-base-v2"), paper_model("mine")
     ('mpnet', 'mpnet', None)

@@ -109,7 +109,7 @@ def open_workbench(
     with ExitStack() as stack:
         vectors = stack.enter_context(open_cache(cache))
         opened = {name: load_embedder(name, cache=vectors) for name in names}
-        # A folder of one's own is no name for a table: the embedder says what it is called.
+        # A folder path is not a table heading; use the embedder's name.
         embedders = {embedder_name(e) if "/" in name else name: e for name, e in opened.items()}
         yield Workbench(_reader([str(path) for path in data], limit), embedders, sample, seed, listener)
 
@@ -125,7 +125,7 @@ def _reader(data: Sequence[str], limit: int | None) -> Callable[[str], tuple[str
     return read
 
 
-# What a folder of benchmarks calls its files.
+# File names in a folder of benchmarks.
 _FILES = {
     HALUEVAL: ("halueval_qa.jsonl", "dataset_halueval_qa.jsonl", "qa_data.json"),
     "truthfulqa": ("TruthfulQA.csv", "truthfulqa.jsonl"),

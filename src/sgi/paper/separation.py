@@ -1,4 +1,4 @@
-"""How far a score sets grounded answers apart from the others, and what length alone does there."""
+"""Separation of grounded and hallucinated answers by a score, beside that of length alone."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Separation:
     """Two classes under one score, higher = grounded.
 
     Attributes:
-        n: rows.
-        base_rate: the share of grounded ones; None where there are no rows.
-        grounded: mean score of the grounded.
+        n: number of rows.
+        base_rate: share of grounded rows; None without rows.
+        grounded: mean score of grounded rows.
         hallucinated: mean score of the others.
         effect: Cohen's d, grounded − hallucinated.
-        p: of Welch's test.
-        ranking: AUROC; None where a class is absent.
-        length: AUROC of length alone, in the direction that ranks better; None where a class is absent.
+        p: p-value of Welch's test.
+        ranking: AUROC; None if a class is absent.
+        length: AUROC of length alone, in its better direction; None if a class is absent.
     """
 
     n: int
@@ -72,13 +72,7 @@ class Separation:
 
 
 def separation(scores: Floats, answers: Answers, rows: Rows) -> Separation:
-    """How a score separates the classes over these rows.
-
-    Args:
-        scores: of all answers, higher = grounded, shape (n,).
-        answers: what was scored.
-        rows: those to look at.
-    """
+    """Separation of the classes over some rows; ``scores`` cover all answers, shape (n,)."""
     column, labels, clusters = scores[rows], answers.labels[rows], answers.clusters[rows]
     first, second = column[labels], column[~labels]
     by_length = auroc(answers.lengths[rows], labels)

@@ -1,4 +1,4 @@
-"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, length alone beside each."""
+"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, beside length alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Row = dict[str, Any]
 
-_ROUNDING = 1e-6  # of angles between float32 rows, beside ratios near 1
+_ROUNDING = 1e-6  # rounding error of float32 angles, relative to ratios near 1
 TERCILES = ("low", "middle", "high")
 _NAMES = {"effect": "d", "auroc": "AUROC"}
 
@@ -51,7 +51,7 @@ _MEANS = (
 
 
 def table2(bench: Workbench) -> Finding:
-    """By terciles of θ(q,c), for each model; the bounds of the triangle inequality are counted on the way."""
+    """SGI by terciles of θ(q,c) for each model, and violations of the triangle inequality."""
     study = bench.halueval
     selection = study.sample(bench.sample)
     tables = {
@@ -73,7 +73,7 @@ def table2(bench: Workbench) -> Finding:
 
 
 def table3(bench: Workbench) -> Finding:
-    """By terciles of the characters of question, context and response, for each model."""
+    """SGI by terciles of question, context and response length for each model."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     features = _lengths(study)
     tables = {
@@ -94,7 +94,7 @@ def table3(bench: Workbench) -> Finding:
 
 
 def figure3(bench: Workbench) -> Finding:
-    """Effect and AUROC over the terciles of θ(q,c), beside the paper's."""
+    """Effect and AUROC by tercile of θ(q,c), beside the paper's."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     model = study.reported
     rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
@@ -111,7 +111,7 @@ def figure3(bench: Workbench) -> Finding:
 
 
 def figure4(bench: Workbench) -> Finding:
-    """AUROC of SGI over the terciles of each length, beside the paper's and length alone."""
+    """AUROC of SGI by tercile of each length, beside the paper's and length alone."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     model = study.reported
     shown = {
@@ -133,7 +133,7 @@ def figure4(bench: Workbench) -> Finding:
 
 
 def tercile_of(values: Floats) -> NDArray[np.int64]:
-    """0, 1 or 2: the third of the values that each belongs to; a value on an edge belongs to the lower.
+    """Tercile of each value, 0, 1 or 2; a value on an edge belongs to the lower one.
 
     >>> tercile_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).tolist()
     [0, 0, 1, 1, 2, 2]
@@ -154,7 +154,7 @@ def _lengths(study: Study) -> dict[str, Floats]:
 def _rows(
     study: Study, model: str, values: Floats, rows: NDArray[np.int64], paper: Mapping[str, Stratum]
 ) -> list[Row]:
-    """One row a tercile of ``values`` over these rows, with the paper's beside it."""
+    """One row per tercile of ``values``, with the paper's numbers."""
     thirds, scores = tercile_of(values[rows]), study.of(model).sgi
     comparable = paper_model(model) == REPORTED_MODEL and np.array_equal(rows, study.rows("paper").rows)
     made = []
@@ -169,7 +169,7 @@ def _rows(
 
 
 def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
-    """The paper's numbers; the difference only where model and sample are those of the paper's table."""
+    """The paper's numbers; the difference only for the same model and sample."""
     return {
         "paper_effect": paper.effect,
         "paper_auroc": paper.auroc,
@@ -182,7 +182,7 @@ def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
 
 
 def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) -> str:
-    """Whether d and AUROC rise from tercile to tercile of θ(q,c), in the draw shown and in how many draws."""
+    """Whether d and AUROC rise over the terciles of θ(q,c), and in how many draws."""
     rising = {key: _rises([row[key] for row in rows]) for key in ("effect", "auroc")}
     shown = " and ".join(
         f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items()
@@ -200,7 +200,7 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
 
 
 def _rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
-    """Whether d, and whether AUROC, rises over the terciles of θ(q,c) of these rows."""
+    """Whether d, and whether AUROC, rises over the terciles of θ(q,c)."""
     measured = study.of(model)
     thirds, scores, labels = (
         tercile_of(measured.theta_qc[rows]),
@@ -218,10 +218,10 @@ def _rises(values: Sequence[float | None]) -> bool:
 
 
 def _bounds(model: str, measured: Measured) -> str:
-    """How often the bounds of the triangle inequality are broken, over all answers."""
+    """Share of answers that violate the bounds of the triangle inequality."""
     known = (measured.theta_rc > 0.0) & (
         measured.theta_qc > 0.0
-    )  # elsewhere the ratio, or its range, is a point
+    )  # otherwise the ratio, or its range, is a single value
     theta_rq, theta_rc, theta_qc = (
         angles[known] for angles in (measured.theta_rq, measured.theta_rc, measured.theta_qc)
     )

@@ -123,13 +123,7 @@ def krippendorff_alpha(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Two columns of ratings as indices into the distinct values.
-
-    Attributes:
-        values: distinct and ascending, shape (k,); scaled to [0, 1], which changes no ratio.
-        first: the index of each row's first value, shape (n,).
-        second: the index of each row's second value, shape (n,).
-    """
+    """Two columns of ratings as indices into the distinct values, ascending and scaled to [0, 1]."""
 
     values: Floats
     first: NDArray[np.int64]

@@ -52,16 +52,11 @@ class Reliability:
 def reliability(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> Reliability:
-    """Reliability diagram: mean probability and share of true rows per bin.
+    """Reliability diagram: mean probability and share of true rows in each of ``bins`` bins.
 
     ``width``: bin i of B contains i ≤ p·B < i + 1; the last bin includes 1. ``mass``: the bin of a row is
     ⌊B·(rows below + half of the tied rows)/n⌋. Ties are never split, so bins can differ in size.
-
-    Args:
-        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
-        labels: true or false (or 1 and 0), shape (n,).
-        bins: number of bins, at least 1.
-        binning: ``width`` or ``mass``.
+    Probabilities are those of true, in [0, 1], shape (n,), n ≥ 1.
 
     Source: DeGroot and Fienberg (1983), The Statistician 32; the treatment of ties is new.
 

@@ -103,15 +103,9 @@ def length_thresholds(
 ) -> LengthThresholds:
     """Conformal threshold per length stratum, so that the rate holds within each stratum (Mondrian).
 
-    The edges are quantiles of the lengths. Each stratum has at least ``min_rows`` and 1/rate − 1 rows;
-    otherwise there are fewer strata. Edges from the calibration rows change the guarantee by about 1/n.
-
-    Args:
-        grounded: finite scores of grounded rows, higher = better, one per question, shape (n,).
-        lengths: response lengths, shape (n,).
-        rate: maximum share of grounded rows to flag, in (0, 1).
-        bins: maximum number of strata, at least 1.
-        min_rows: minimum number of rows per stratum.
+    The edges are quantiles of the lengths. There are at most ``bins`` strata, each with at least ``min_rows``
+    and 1/rate − 1 rows. Edges from the calibration rows change the guarantee by about 1/n. ``grounded`` and
+    ``rate`` are as for `conformal_threshold`.
 
     Source: Vovk (2012), ACML (Mondrian conformal predictors).
 

@@ -54,14 +54,7 @@ class StratifiedAuroc:
 
 @dataclass(frozen=True)
 class PermutationControl:
-    """AUROC under permuted labels.
-
-    Attributes:
-        auroc: mean over the permutations.
-        interval: central 95 % of the permutations.
-        draws: number of permutations.
-        p: two-sided p-value of the AUROC with the real labels.
-    """
+    """AUROC under permuted labels: mean, central 95 %, number of permutations and two-sided p-value."""
 
     auroc: float
     interval: Interval
@@ -109,13 +102,8 @@ def trivial_baselines(
 ) -> tuple[Baseline, ...]:
     """AUROC of length and of overlap alone, as far as given; a detector should exceed both.
 
-    Length takes the better direction on these rows; for overlap, higher = true. Rows with NaN are omitted.
-
-    Args:
-        labels: true or false (or 1 and 0), shape (n,).
-        lengths: lengths of the responses, shape (n,).
-        overlaps: share of the response found in its contexts, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,).
+    Length takes the better direction on these rows; ``overlaps`` are the share of the response found in its
+    contexts, higher = true. Rows with NaN are omitted.
 
     >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> result.name, result.direction, result.ranking.auroc
@@ -180,15 +168,9 @@ def matched_rows(
 ) -> NDArray[np.int64]:
     """Rows in which each value occurs equally often with either label (exact or coarsened matching).
 
-    For each distinct value, or bin [k·width, (k + 1)·width), keeps all rows of the rarer class and as many
-    random rows of the other. An exactly matched value then has AUROC 0.5. Rows with NaN are omitted. The
-    values and labels of the result do not depend on the order of the rows.
-
-    Args:
-        values: variable to match, such as the response length, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,).
-        width: bin width; 0 matches equal values only.
-        seed: random seed.
+    For each distinct value, or bin [k·width, (k + 1)·width) if ``width`` is not 0, keeps all rows of the
+    rarer class and as many random rows of the other. An exactly matched value then has AUROC 0.5. Rows with
+    NaN are omitted. The values and labels of the result do not depend on the order of the rows.
 
     Returns:
         Row numbers, ascending; empty if no value occurs with both labels.

@@ -17,14 +17,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """Confidence interval from ``low`` to ``high``.
-
-    Attributes:
-        low: lower end.
-        high: upper end.
-        level: confidence level, in (0, 1).
-        method: name of the method.
-    """
+    """Confidence interval at a level in (0, 1), with the name of its method."""
 
     low: float
     high: float

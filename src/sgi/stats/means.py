@@ -63,15 +63,8 @@ def mean_interval(
     An interval needs at least 5 clusters (2 for binary values, one per cluster). An unbounded metric needs 25
     clusters, and has no interval of rare or unseen values. `docs/statistics.md` lists the simulated coverage.
 
-    Args:
-        values: finite values, shape (n,).
-        clusters: rows with the same value are dependent, shape (n,).
-        low: least possible value; None if unbounded.
-        high: greatest possible value; None if unbounded.
-        level: in (0, 1).
-
-    Returns:
-        The interval, or the reason why there is none.
+    ``low`` and ``high`` are the least and greatest possible value; None means unbounded. The result is the
+    interval or the reason why there is none.
 
     Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927), J. Am. Stat. Assoc. 22;
     Korn and Graubard (1998), Survey Methodology 24 (shares in clusters).

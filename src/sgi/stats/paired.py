@@ -143,14 +143,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Test:
-    """The test of all metrics.
-
-    Attributes:
-        name: ``sign-flip`` or ``normal``.
-        metrics: number of metrics with a p.
-        draws: number of sign flips; None for ``normal``.
-        level: confidence level.
-    """
+    """Test of all metrics; ``draws`` is None for ``normal``."""
 
     name: str
     metrics: int
@@ -254,13 +247,9 @@ def _difference(column: _Column, test: _Test) -> PairedDifference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """A test of two yes/no columns.
+    """Result of McNemar's test: pairs that changed from 1 to 0 (lost) and from 0 to 1 (gained).
 
-    Attributes:
-        lost: number of pairs that changed from 1 to 0.
-        gained: number of pairs that changed from 0 to 1.
-        p: two-sided p-value that both are equally likely.
-        method: ``exact binomial`` or ``chi-squared``.
+    ``method`` is ``exact binomial`` or ``chi-squared``; p is two-sided.
     """
 
     lost: int

@@ -77,12 +77,8 @@ def prediction_powered_mean(
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
-    Args:
-        labels: NaN where a row has none, shape (n + N,).
-        scores: finite, on any scale, shape (n + N,).
-        clusters: rows with the same value are dependent, shape (n + N,).
-        bounds: least and greatest possible label, if known; value and interval stay within.
-        level: of the interval, in (0, 1).
+    ``labels`` are NaN where a row has none. ``bounds`` are the least and greatest possible label; value and
+    interval stay within.
 
     Returns:
         None with fewer than two labelled rows.
@@ -132,10 +128,8 @@ def slice_difference(
     """Z statistic of the difference between the mean scores of labelled and other rows.
 
     z = (f̄_L − f̄_U)/SE with clustered SE. A random sample exceeds ±2.58 in 1 % of cases; beyond that, the
-    labelled rows are probably not a random sample.
-
-    Returns:
-        None if either side has fewer than five clusters, or the scores have no spread.
+    labelled rows are probably not a random sample. None if either side has fewer than five clusters, or the
+    scores have no spread.
 
     Source: Welch (1947), Biometrika 34, with the clustered errors of Miller (2024), arXiv:2411.00640.
 

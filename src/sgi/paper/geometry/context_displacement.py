@@ -72,19 +72,12 @@ def context_tangent_residual(
     It is the length of Log_c r outside the first m principal axes of Log_c s_j about c, divided by ‖Log_c r‖:
     the sine of the angle between the two. Low means grounded. The centre c is new.
 
-    Args:
-        contexts: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        sentences: unit rows of all contexts' sentences, shape (s, d).
-        offsets: first sentence of each context, and the total, shape (n + 1,).
-        axes: m, at least 1; a context of fewer sentences has as many axes as sentences.
+    ``offsets`` delimits the sentences of each context; ``axes`` is m, at least 1. A context of fewer
+    sentences has as many axes as sentences.
 
     Returns:
         Values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if the context
         has no sentence but itself.
-
-    Raises:
-        ValueError: also if ``axes`` is below 1.
 
     Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
     reference responses.

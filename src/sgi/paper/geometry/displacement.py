@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     Rows = NDArray[Any]
 
 _BLOCK_BYTES = 2**22
-# Below this length in radians a displacement is rounding, and has no direction.
+# A shorter displacement, in radians, is rounding error without direction.
 _LEAST_LENGTH = 1e-12
-# Distances come from differences of squares, which leave about 1e-8 of rounding where there is none.
+# Distances are computed from differences of squares, with a rounding error of about 1e-8.
 _LEAST_SPREAD = 1e-6
 _FEWEST_NEIGHBOURS = 3
 _THREADS = min(4, os.cpu_count() or 1)
@@ -91,7 +91,6 @@ class Neighbours:
         return len(self.indices)
 
     def __getitem__(self, rows: slice) -> Neighbours:
-        """Select rows."""
         return Neighbours(
             self.indices[rows], self.weights[rows], self.angles[rows], self.questions, self.responses
         )
@@ -116,14 +115,7 @@ def by_block(
 ) -> Floats:
     """Compute a row-wise score in parallel blocks of rows, which limits memory.
 
-    Args:
-        score: function of questions, responses and neighbours; the value of a row depends on that row alone.
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        neighbours: neighbours of the same n rows.
-
-    Raises:
-        ValueError: shapes differ.
+    The score of a row must depend on that row alone. Raises ValueError if shapes differ.
     """
     asked, answered = np.asarray(questions), np.asarray(responses)
     dimension = neighbours.questions.shape[-1]
@@ -134,7 +126,7 @@ def by_block(
         )
     step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
     blocks = [slice(start, start + step) for start in range(0, len(asked), step)]
-    with ThreadPoolExecutor(_THREADS) as pool:  # numpy lets go of the interpreter in its loops
+    with ThreadPoolExecutor(_THREADS) as pool:  # numpy releases the GIL
         values = list(pool.map(lambda block: score(asked[block], answered[block], neighbours[block]), blocks))
     return np.concatenate(values) if values else np.empty(0)
 
@@ -313,12 +305,8 @@ def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, dire
     """DGI: cosine between the displacement and the mean reference direction. High means grounded.
 
     DGI = cos(r − q, μ̂), where μ̂ is the mean direction of the r_i − q_i at unit length. It uses chords,
-    because tangent vectors at distant questions have no common direction.
-
-    Args:
-        questions: unit rows, shape (n, d).
-        responses: unit rows, shape (n, d).
-        directions: μ̂ of `ReferenceSet.directions`, shape (n, d), or one for all, shape (d,).
+    because tangent vectors at distant questions have no common direction. ``directions`` is μ̂ of
+    `ReferenceSet.directions`, shape (n, d), or one for all, shape (d,).
 
     Returns:
         Values in [−1, 1], shape (n,); NaN if the response equals the question.

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
 
-# Rows on one point lie this close in every projection, rounding and lengths near 1 allowed for.
+# Equal rows differ by at most this in every projection, including rounding.
 _WINDOW = 2.0 * LEAST_SEPARATION
 _PROJECTIONS = 8
-# What does not show and is not among the format characters (Cf), which do not either: Unicode's
+# Invisible characters other than format characters (Cf): Unicode's
 # Default_Ignorable_Code_Point, from the combining grapheme joiner to the variation selectors.
 _IGNORABLE = frozenset(
     chain(
@@ -41,7 +41,7 @@ _IGNORABLE = frozenset(
     )
 )
 
-# Letters, digits and marks of ASCII show.
+# ASCII letters, digits and punctuation are visible.
 _PLAIN = frozenset(map(chr, range(0x20, 0x7F)))
 
 
@@ -114,7 +114,7 @@ def unit_rows(values: ArrayLike, count: int) -> Rows:
     rows = np.asarray(values)
     if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
         raise ValueError(f"{count} pairs have rows of shape (n, d), not {rows.shape}.")
-    angle(rows, rows)  # raises where they are no unit rows
+    angle(rows, rows)  # raises if rows are not of unit length
     return rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
 
 
@@ -190,9 +190,9 @@ def same_name(name: str) -> str:
     ('g-1', 'g-1')
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-    if not (folded.isascii() and folded.isprintable()):  # as most are
+    if not (folded.isascii() and folded.isprintable()):  # the common case
         unseen = {ord(character): None for character in set(folded) - _PLAIN if _is_unseen(character)}
-        # What stood between combining marks is gone, and these may change places.
+        # Removed characters may have separated combining marks, so normalise their order.
         folded = unicodedata.normalize("NFKD", folded.translate(unseen)) if unseen else folded
     return " ".join(folded.split())
 
@@ -219,7 +219,7 @@ def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[s
 
 def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Hashable, ...]:
     """Normalised names; None if missing."""
-    known = cache(_name)  # a context may be the group of many
+    known = cache(_name)  # many pairs can have the same context as group
     names: list[Hashable] = []
     for sample_id, value in zip(ids, values, strict=True):
         try:
@@ -254,7 +254,7 @@ def _is_missing(value: object) -> bool:
     """Whether a value is None, NaN, or unequal to itself."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124 - so NaN is told
-    except TypeError:  # pandas' NA will not say
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
@@ -271,7 +271,7 @@ def _coinciding(rows: Rows) -> Codes:
     codes = _firsts(row.tobytes() for row in rows)
     leader = codes.tolist()
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
-    # Neighbours on a line, and on a few more, are few; only their angles are taken.
+    # Few rows are close in several projections; compute exact angles only for these.
     lines = unit(np.random.default_rng(0).normal(size=(_PROJECTIONS, rows.shape[1])))
     places = rows[distinct] @ lines.T
     order = np.argsort(places[:, 0])

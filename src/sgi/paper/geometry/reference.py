@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     Ties = Sequence[tuple[str, Codes]]
 
 _BLOCK_BYTES = 2**25
-# Inner products bring this many more than wanted; exact angles then choose among them.
+# Inner products select this many extra candidates; exact angles then choose among them.
 _MARGIN = 8
-# A displacement this short, or a mean of unit ones, is rounding, and has no direction.
+# A shorter displacement, or mean of unit displacements, is rounding error without direction.
 _LEAST_LENGTH = 1e-12
 
 
@@ -91,7 +91,7 @@ class ReferenceSet:
         if not len(ids):
             raise DataError("A reference set is empty", hint="Give it pairs that are known to be good.")
         asked, answered = (_kept(rows, len(ids)) for rows in (question_rows, response_rows))
-        angle(asked, answered)  # raises where they are not of one shape
+        angle(asked, answered)  # raises if shapes differ
         return cls(asked, answered, Pairs.of(ids, groups, question_texts, response_texts, asked))
 
     def __len__(self) -> int:
@@ -176,21 +176,10 @@ class ReferenceSet:
         exclude: Literal["group"] | None = None,
         leaky: bool = False,
     ) -> Floats:
-        """Mean direction μ̂ of the reference displacements for each scored pair, for the DGI.
+        """Mean direction μ̂ of the reference displacements for each scored pair, for the DGI, shape (n, d).
 
         μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
-
-        Args:
-            ids: one per scored pair.
-            groups: groups of the scored pairs, named as in the reference set.
-            question_texts: one per scored pair.
-            response_texts: one per scored pair.
-            question_rows: unit rows, shape (n, d); None disables the search for kin by vector.
-            exclude: ``"group"`` skips kin.
-            leaky: allow kin.
-
-        Returns:
-            Unit rows, shape (n, d).
+        Arguments are those of `neighbours`; without ``question_rows``, kin by vector are not found.
 
         Raises:
             DataError: as for `neighbours`, or no displacements remain for a pair.
@@ -209,7 +198,7 @@ class ReferenceSet:
         length = np.linalg.norm(ways, axis=1, keepdims=True)
         ways = np.divide(ways, length, out=np.zeros_like(ways), where=length > _LEAST_LENGTH)
         known, place = np.unique(kin, return_inverse=True)
-        sums = np.zeros((len(known) + 1, ways.shape[1]))  # the last for those without kin
+        sums = np.zeros((len(known) + 1, ways.shape[1]))  # last row: pairs without kin
         np.add.at(sums, place, ways)
         found = np.minimum(np.searchsorted(known, own), len(known) - 1)
         left = ways.sum(axis=0) - sums[np.where(known[found] == own, found, -1)]

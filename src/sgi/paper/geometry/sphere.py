@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _UNIT_TOLERANCE = 1e-3
 _EXACT = 1e-14
-# A tangent vector may lean out of its tangent space by this share of its length: the rounding of float32.
+# Tolerance for a tangent vector outside its tangent space, relative to its length (float32 rounding).
 _TANGENT_TOLERANCE = 1e-3
-# A sum of unit vectors shorter than this (for weights that add to 1) is rounding, and points nowhere.
+# A shorter sum of unit vectors (weights of sum 1) is rounding error without direction.
 _LEAST_RESULTANT = 1e-12
 
 
@@ -50,12 +50,7 @@ def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
 def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
     """Follow each tangent vector from its base: Exp_b(v) = cos‖v‖·b + sin‖v‖·v/‖v‖, the inverse of `log_map`.
 
-    Args:
-        base: unit rows, shape (n, d).
-        tangents: rows orthogonal to ``base``, of any length, shape (n, d).
-
-    Returns:
-        Unit rows, shape (n, d); NaN where a tangent vector contains NaN.
+    ``tangents`` are orthogonal to ``base`` (unit rows), shape (n, d). NaN in a tangent vector gives NaN.
 
     Raises:
         ValueError: shapes differ, a row is not of unit length, or a tangent vector is not orthogonal.
@@ -71,15 +66,9 @@ def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
 def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) -> Floats:
     """Transport tangent vectors along great circles: P(v) = v − ⟨y,v⟩/(1 + ⟨x,y⟩)·(x + y).
 
-    It rotates the tangent space at x into that at y, and preserves lengths and angles.
-
-    Args:
-        start: unit rows x, shape (n, d).
-        end: unit rows y, shape (n, d).
-        tangents: rows orthogonal to ``start``, shape (n, d).
-
-    Returns:
-        Rows orthogonal to ``end``, shape (n, d); NaN for antipodes.
+    It rotates the tangent space at x into that at y, and preserves lengths and angles. The result is
+    orthogonal to ``end`` (y), shape (n, d), with NaN for antipodes. ``tangents`` are orthogonal to ``start``
+    (x).
 
     Raises:
         ValueError: as for `exp_map`.
@@ -92,10 +81,10 @@ def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) ->
     first, ways = _tangent(_directions(start), tangents)
     first, last = _fitting(first, _directions(end))
     middle = first + last
-    # 1 + ⟨x,y⟩ is half of ‖x + y‖², which has its digits where the two are nearly opposite.
+    # 1 + ⟨x,y⟩ is half of ‖x + y‖², which is precise for nearly opposite rows.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = 2.0 * np.vecdot(last, ways) / np.vecdot(middle, middle)
-        # From x = −y on 0/0 is NaN already; ⟨y,v⟩ is rounding there, and must not make it infinite.
+        # For x = −y, 0/0 is NaN; the rounding error in ⟨y,v⟩ must not make it infinite.
         return np.asarray(ways - np.where(middle.any(axis=-1), share, np.nan)[..., None] * middle)
 
 
@@ -142,18 +131,9 @@ def frechet_mean(
     Karcher's iteration starts at the mean direction and moves μ by the mean of Log_μ(p_i) until a step is at
     most ``tolerance`` radians. The minimum is unique if all points lie within π/2 of it.
 
-    Args:
-        points: unit rows, shape (k, d) or (n, k, d).
-        weights: shape (k,) or (n, k); None means equal.
-        tolerance: length of the last step, in radians.
-        most_steps: maximum number of steps.
-
-    Returns:
-        Unit vectors, shape (d,) or (n, d).
-
     Raises:
         ValueError: shapes differ, a row is not of unit length, weights are invalid, or a set has no mean: its
-            points cancel out, or the steps do not converge.
+            points cancel out, or ``most_steps`` steps do not converge.
 
     Source: Karcher (1977), Communications on Pure and Applied Mathematics 30; Afsari (2011), Proceedings of
     the American Mathematical Society 139, for uniqueness.
@@ -172,26 +152,14 @@ def frechet_mean(
 def karcher_means(
     points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
 ) -> Floats:
-    """`frechet_mean` of many sets, with NaN for a set without a mean.
-
-    Args:
-        points: unit rows, shape (n, k, d).
-        weights: with sum 1 in each set, shape (n, k).
-        tolerance: length of the last step, in radians.
-        most_steps: maximum number of steps.
-
-    Returns:
-        Unit rows, shape (n, d).
-
-    Raises:
-        ValueError: a row is not of unit length.
+    """`frechet_mean` of many sets, shape (n, k, d), with weights of sum 1; NaN for a set without a mean.
 
     >>> karcher_means(np.array([[[1.0, 0.0], [-1.0, 0.0]]]), np.array([[0.5, 0.5]])).tolist()
     [[nan, nan]]
     """
     rows = _directions(points)
     if rows.shape[-2] < rows.shape[-1]:
-        # A mean lies in the span of its points, so it is found there, in k dimensions, and carried back.
+        # The mean lies in the span of its points, so compute it in k dimensions.
         span, inside = np.linalg.qr(rows.mT)
         return np.asarray(
             (span @ _karcher_means(inside.mT, weights, tolerance, most_steps)[..., None])[..., 0]
@@ -207,7 +175,7 @@ def _karcher_means(rows: Floats, weights: Floats, tolerance: float, most_steps: 
     for _ in range(most_steps):
         step = _mean(weights[moving], _log(means[moving][:, None], rows[moving]))
         means[moving] = _exp(means[moving], step)
-        # A step that is NaN, with a point at the antipode, has made its mean NaN and goes no further.
+        # A point at the antipode makes step and mean NaN, which ends the iteration.
         moving = moving[np.linalg.norm(step, axis=-1) > tolerance]
         if not moving.size:
             break
@@ -218,7 +186,7 @@ def _karcher_means(rows: Floats, weights: Floats, tolerance: float, most_steps: 
 def _log(base: Floats, points: Floats) -> Floats:
     cosine = np.vecdot(base, points)
     away = cosine < 0.0
-    # The part of p across b is the same with b added or taken away; in the short sum it has its digits.
+    # The part of p orthogonal to b is the same for p − b and p + b; the shorter one is more precise.
     across = points - np.where(away, -1.0, 1.0)[..., None] * base
     across -= np.vecdot(base, across)[..., None] * base
     sine = np.linalg.norm(across, axis=-1)
@@ -236,7 +204,6 @@ def _exp(base: Floats, tangents: Floats) -> Floats:
 
 
 def _mean(shares: Floats, rows: Floats) -> Floats:
-    """Σ w_i row_i in each set."""
     return np.asarray((shares[..., None, :] @ rows)[..., 0, :])
 
 
@@ -248,7 +215,7 @@ def _directions(rows: ArrayLike) -> Floats:
             f"Unit rows are real numbers of shape (n, d), not {array.dtype} of shape {array.shape}."
         )
     exact = array.astype(np.float64, copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+    with np.errstate(over="ignore", invalid="ignore"):  # reported below
         off = np.linalg.norm(exact, axis=-1, keepdims=True) - 1.0
     bad = np.flatnonzero(~(np.abs(off) <= _UNIT_TOLERANCE))
     if bad.size:
@@ -270,7 +237,7 @@ def _fitting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
     """Check bases and tangent vectors."""
     start, ways = _fitting(base, np.asarray(tangents, dtype=np.float64))
-    with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+    with np.errstate(over="ignore", invalid="ignore"):  # reported below
         lean = np.abs(np.vecdot(start, ways))
         length = np.linalg.norm(ways, axis=-1)
         wrong = np.isinf(length) | (lean > _TANGENT_TOLERANCE * np.maximum(length, _EXACT))

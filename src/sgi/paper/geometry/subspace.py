@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# An axis whose share of the greatest eigenvalue is below this is rounding, and no direction.
+# Axes below this share of the largest eigenvalue are rounding errors.
 _LEAST_SHARE = 1e-10
 
 
@@ -72,7 +72,7 @@ def held_out_residuals(gram: Floats) -> Floats:
     """
     count = gram.shape[-1]
     own = np.eye(count, dtype=np.bool_)
-    # Row i of `about` takes the mean of all but i away from every vector.
+    # Row i of `about` subtracts the mean of all vectors but i.
     about = np.eye(count) - (~own)[:, None, :] / (count - 1)
     moved = about @ gram[..., None, :, :] @ about.mT
     others = np.nonzero(~own)[1].reshape(count, count - 1)
@@ -101,5 +101,5 @@ def fewest_axes(residuals: Floats, dimension: int) -> NDArray[np.int64]:
     best = mean.argmin(axis=-1)[..., None]
     error = losses.std(axis=-2, ddof=1) / np.sqrt(losses.shape[-2])
     most = np.take_along_axis(mean + error, best, axis=-1)
-    # What is equal stays equal under rounding of the first.
+    # Tolerate rounding between equal values.
     return np.asarray((mean <= most + _LEAST_SHARE * mean[..., :1]).argmax(axis=-1))
