@@ -48,15 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """The cluster that scores a run; nothing here changes a number.
-
-    Attributes:
-        address: ``local``, ``auto`` or ``HOST:PORT``, of a Ray cluster.
-        workers: how many score at once; None for one a core.
-        cache: where vectors are kept: a file, each machine's own cache (True), or nowhere (False).
-        retry_failed: request cached judge replies again if they were unusable.
-        listener: hears of the progress.
-    """
+    """The cluster that scores a run; nothing here changes a score. The fields are arguments of `run`."""
 
     address: str = LOCAL
     workers: int | None = None
@@ -77,30 +69,29 @@ def run(
     listener: Listener = silent,
     **options: Any,
 ) -> RunReport:
-    """Score data on a Ray cluster, into a folder of partitions; those that are there are not done again.
+    """Score data on a Ray cluster, into a folder of partitions; complete partitions are not scored again.
 
-    The rows of all partitions, in the order of their names, are those that one process would have written,
-    bit for bit. A worker that dies is replaced, and its fragment is done again; the new one begins its share
-    of what the judge may cost anew.
+    The rows of all partitions, in order of their names, equal bit for bit those of a single process. If a
+    worker dies, another scores its fragment, and starts its share of the judge's ``max_cost`` again.
 
     Args:
-        data: a file, a folder or a pattern, as a path or as an address such as ``s3://bucket/rows``.
+        data: a file, a folder or a pattern, as a path or an address such as ``s3://bucket/rows``.
         out: the folder, as a path or an address.
-        metrics: names; None takes what the data's fields allow.
+        metrics: names; None selects those whose fields the data has.
         embedder: a name or several, the primary one first; None for the embedded model.
-        address: ``"local"`` for a cluster of this machine alone, ``"auto"`` for the one that runs here, or
-            ``"HOST:PORT"`` of one.
-        workers: how many score at once; None for one a core.
-        cache: where vectors are kept: a file, each machine's own cache (True), or nowhere (False).
-        listener: hears of the progress.
-        options: further entries of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
+        address: ``"local"`` for a new cluster on this machine, ``"auto"`` for a running one, or
+            ``"HOST:PORT"``.
+        workers: number of workers; None for one per core.
+        cache: stores vectors: a file, each machine's own cache (True), or none (False).
+        listener: takes progress events.
+        options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
             ``max_failures``, ``inputs``, ``backend``, ``name``.
 
     Raises:
         MissingExtraError: the extra ``ray`` is not installed.
         DataError: the data cannot be read; says file, line, id and field.
-        RunMismatchError: the folder holds another run, or one of other data.
-        SgiError: something else that the user can mend; what is done is kept.
+        RunMismatchError: the folder holds another run, or a run of other data.
+        SgiError: another error that the user can fix; complete partitions stay.
 
     >>> run("ragtruth:test.jsonl", "scores")
     Traceback (most recent call last):
@@ -112,15 +103,7 @@ def run(
 
 
 def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
-    """Do a run on a cluster.
-
-    Args:
-        spec: how it is asked for; its ``out`` is the folder.
-        config: where it is done.
-
-    Raises:
-        SgiError: as for `run`.
-    """
+    """Score a run on a cluster into the folder ``spec.out``."""
     _check_spec(spec, config)
     folder = Folder(_absolute(spec.out or Path()))
     before = RunManifest.read(folder)

@@ -99,11 +99,8 @@ class Manifest:
     Attributes:
         run: identity of the run.
         fragment: hash of the samples.
-        rows: number of scored samples.
-        rejected: number of unreadable rows.
         failed: number of failed rows by metric.
         reason: reason of the last failure.
-        batches: one record per batch.
         usage: judge usage by judge fingerprint.
         files: digests of the other files, by name.
     """
@@ -124,11 +121,7 @@ class Manifest:
 
     @classmethod
     def of(cls, text: bytes, file: str) -> Self:
-        """The manifest that a file holds.
-
-        Raises:
-            StoreError: it is damaged.
-        """
+        """Parse a manifest; raises StoreError if it is damaged."""
         try:
             return cls.from_values(json.loads(text))
         except ValidationError as errors:
@@ -138,12 +131,7 @@ class Manifest:
 
     @classmethod
     def from_values(cls, values: object) -> Self:
-        """The manifest of the values that `to_json` writes.
-
-        Raises:
-            ValueError: they are not those of a manifest.
-            TypeError: it counts what a judge has no count of.
-        """
+        """Parse the values that `to_json` writes; raises ValueError or TypeError if they are invalid."""
         made: Self = validate(cls, values)
         made.used()
         return made
@@ -181,19 +169,12 @@ async def write_partition(
     *,
     inputs: bool,
 ) -> Manifest:
-    """Score a fragment and write what came of it, its manifest last.
+    """Score a fragment, and write its results, the manifest last.
 
-    Args:
-        folder: where.
-        name: of the partition.
-        manifest: names run and fragment.
-        dataset: the fragment.
-        plan: what is to be done with it; where it rejects rows, these are written beside it.
-        resources: the embedders and the judge.
-        inputs: whether the texts are written beside the scores.
+    ``manifest`` names run and fragment; ``inputs`` also writes the texts.
 
     Raises:
-        SgiError: as for `Pipeline.score`, but for the share of failed rows.
+        SgiError: as for `Pipeline.score`, except for the share of failed rows.
     """
     told = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}
@@ -229,12 +210,10 @@ async def write_partition(
 def read_partition(
     folder: Folder, name: str, manifest: Manifest, dataset: FragmentDataset, metrics: Sequence[str]
 ) -> Iterator[tuple[Batch, BatchScores, dict[str, list[Any]]]]:
-    """The batches of a partition, with what the judge said of each row by metric, as the worker had them.
-
-    The samples are read from the data.
+    """The batches of a partition, with the judgements of each row by metric.
 
     Raises:
-        StoreError: the rows are not those of the manifest, or of this data.
+        StoreError: the rows differ from the manifest or the data.
     """
     changed = manifest.changed_file(folder)
     if changed is not None:

@@ -41,14 +41,11 @@ class FragmentScan:
     """Result of scanning a fragment.
 
     Attributes:
-        rows: number of rows that can be scored.
-        rejected: number of unreadable rows.
         present: number of rows with each field.
         digests: digest of each batch of samples, hexadecimal.
         ids: 8-byte hash of each id, base64.
         columns: some column names, for messages.
         unseen: mapped columns that are missing.
-        metadata: metadata columns.
         error: first error; None without errors.
         taken: ids of earlier fragments, with their locations; rows with these ids are rejected.
         use: mapping from columns to fields, as JSON values.
@@ -109,14 +106,7 @@ def scan_fragment(
     skipping: bool,
     taken: Mapping[str, str] | None = None,
 ) -> FragmentScan:
-    """Read a fragment.
-
-    Args:
-        fragment: a part of a file.
-        columns: mapping from field to column.
-        skipping: whether unreadable rows are skipped.
-        taken: ids of earlier fragments, with their locations.
-    """
+    """Read a fragment; ``taken`` has the ids of earlier fragments, with their locations."""
     dataset = FragmentDataset(fragment, columns, taken or {})
     reading = dataset.reading()
     refused: list[SgiError] = []
@@ -171,14 +161,7 @@ def select_metrics(
 ) -> tuple[AnyMetric, ...]:
     """Select the metrics to score, and check them against the data.
 
-    Args:
-        name: name of the data in messages.
-        fragments: all parts of the data.
-        scans: their scans.
-        metrics: names; None takes those whose fields the data has.
-        extra: further metrics.
-        cluster: the rule by which rows form clusters; a column that it names must be in some row.
-        skipping: whether unreadable rows are skipped.
+    ``extra`` are further metrics; ``name`` is the data's name in messages.
 
     Raises:
         DataError: a row cannot be read, or there is none.

@@ -56,12 +56,8 @@ class Source:
 def find_sources(data: str, encoding: str | None = None) -> list[Source]:
     """Find data files: one file, all files of a folder, or those that match a pattern; sorted.
 
-    In a folder, files of unknown types and names that begin with a dot or underscore are ignored. With
+    A folder's files of unknown types, and names that begin with a dot or underscore, are ignored. With
     several files, generated row ids begin with the file name.
-
-    Args:
-        data: path or address.
-        encoding: text encoding of the files.
 
     Raises:
         DataError: a file is missing or cannot be read.
@@ -80,11 +76,7 @@ def find_sources(data: str, encoding: str | None = None) -> list[Source]:
 
 @contextmanager
 def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes; ``.gz`` is decompressed, other files are seekable.
-
-    Raises:
-        DataError: it cannot be opened.
-    """
+    """Open a file for reading bytes; ``.gz`` is decompressed, other files are seekable."""
     address = as_address(place)
     if address is None:
         with open_bytes(Path(place)) as stream:
@@ -106,12 +98,6 @@ def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
 @dataclass(frozen=True)
 class Folder:
     """Folder of partitions; files are written atomically.
-
-    Attributes:
-        text: path or address.
-
-    Raises:
-        UsageError: the path is not a folder.
 
     >>> with TemporaryDirectory() as place:
     ...     folder = Folder(place)
@@ -167,11 +153,7 @@ class Folder:
             yield from stream
 
     def digest(self, name: str) -> str:
-        """Hash of the content of a file.
-
-        Raises:
-            DataError: it cannot be read.
-        """
+        """Hash of the content of a file; raises DataError if it cannot be read."""
         state = hashlib.blake2b(digest_size=16)
         try:
             if as_address(self.text) is None and not (Path(self.text) / name).stat().st_size:
@@ -183,11 +165,7 @@ class Folder:
         return state.hexdigest()
 
     def create(self, name: str, content: bytes) -> bool:
-        """Create a file; return False if it exists.
-
-        Of two that do so at one time on one machine, or on a file system they share, one is told False; an
-        object store cannot tell them apart.
-        """
+        """Create a file; return False if it exists. Atomic in a file system, but not in an object store."""
         if as_address(self.text) is not None:
             if self.read(name) is not None:
                 return False

@@ -48,9 +48,8 @@ def flat_row(
 ) -> Iterator[Mapping[str, JsonValue]]:
     """``{id, label, metadata, metric, metric_status, metric_reason, …}``; the same columns in every row.
 
-    A metric that puts rows into classes has one column more, by the name of `MetricSpec.category`: the class,
-    such as ``metric_verdict`` of a calibrated metric, ``flagged`` or ``passed``; None where a row has none.
-    Further details, such as the threshold, are in nested rows alone.
+    A metric with classes has one more column, named by `MetricSpec.category`, such as ``metric_verdict``;
+    None if a row has no class. Further details are only in nested rows.
     """
     columns = flat_columns(batch, scores, inputs=inputs)
     return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -109,11 +108,7 @@ def _cell(scores: Scores, row: int) -> dict[str, JsonValue]:
 def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = False) -> int:
     """Write the stored rows of a run to a file: .jsonl, .csv or .parquet. Returns their number.
 
-    Args:
-        database: where the run is stored.
-        record: the run.
-        path: the file; it is written completely or not at all.
-        inputs: also write question, contexts, response and reference.
+    The file is written completely or not at all. ``inputs`` adds question, contexts, response and reference.
 
     Raises:
         UsageError: the file has another suffix, or cannot be written.
@@ -133,13 +128,7 @@ def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = 
 def export_chunks(
     database: Database, record: RunRecord, kind: str, *, inputs: bool = False
 ) -> Iterator[bytes]:
-    """The stored rows of a run as chunks of a file, read batch by batch.
-
-    Args:
-        database: where the run is stored.
-        record: the run.
-        kind: ``jsonl`` or ``csv``.
-        inputs: also write question, contexts, response and reference.
+    """The stored rows of a run as chunks of a file of ``kind`` ``jsonl`` or ``csv``, read batch by batch.
 
     Raises:
         StoreError: the run was changed or deleted meanwhile; the chunks so far are incomplete.

@@ -40,9 +40,9 @@ class FeatureRequest:
     """What a metric needs for its rows, beside token vectors.
 
     Attributes:
-        embedders: the embedders whose vectors it needs; empty where it needs none.
+        embedders: the embedders whose vectors it needs.
         texts: the distinct texts to embed.
-        entailment_model: the entailment model; empty where it needs none.
+        entailment_model: empty if it needs none.
         pairs: the distinct (premise, hypothesis) pairs.
     """
 
@@ -53,13 +53,7 @@ class FeatureRequest:
 
     @classmethod
     def of(cls, metric: AnyMetric, prepared: Any, configured: tuple[str, ...]) -> Self:
-        """Collect what a metric needs for rows that it prepared.
-
-        Args:
-            metric: the metric.
-            prepared: what its ``prepare`` returned.
-            configured: the names of the embedders of the run.
-        """
+        """Collect what a metric needs for the rows that its ``prepare`` returned."""
         vectors, entailment = metric.vector_needs, metric.entailment_needs
         return cls(
             vectors.embedder_names(configured) if vectors else (),
@@ -71,13 +65,7 @@ class FeatureRequest:
 
 @dataclass(frozen=True, eq=False)
 class TextVectors:
-    """What one embedder returned.
-
-    Attributes:
-        table: the vectors.
-        unusable: texts without a usable vector.
-        failure: why there is no vector at all; empty where there are some.
-    """
+    """What one embedder returned: vectors, texts without one, and why there is none at all."""
 
     table: VectorTable
     unusable: frozenset[str] = frozenset()
@@ -86,13 +74,7 @@ class TextVectors:
 
 @dataclass(frozen=True, eq=False)
 class Entailments:
-    """What one entailment model returned.
-
-    Attributes:
-        table: the probabilities.
-        unusable: hypotheses without a usable probability, with the reason.
-        failure: why there is no probability at all; empty where there are some.
-    """
+    """What one entailment model returned: probabilities, hypotheses without one, why there is none at all."""
 
     table: EntailmentTable
     unusable: Mapping[str, str] = field(default_factory=dict)
@@ -147,10 +129,7 @@ async def compute_features(
 ) -> BatchFeatures:
     """Embed each distinct text once for each embedder, and read each distinct pair once.
 
-    Args:
-        requests: of all metrics.
-        resources: hold the models.
-        further_units: work that follows, for the progress that is reported.
+    ``further_units`` counts the work that follows, for the progress.
     """
     texts: dict[str, dict[str, None]] = {}
     pairs: dict[str, dict[Pair, None]] = {}
@@ -191,11 +170,6 @@ async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> En
 
     A hypothesis that the model cannot read beside a passage, or for which it returns no probability, is named
     and left out. Any other failure holds for all pairs.
-
-    Args:
-        name: the model's name in reasons.
-        model: the model.
-        pairs: (premise, hypothesis).
     """
     try:
         return await _entail(name, model, list(dict.fromkeys(pairs)))

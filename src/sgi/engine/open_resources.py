@@ -37,12 +37,7 @@ T = TypeVar("T", bound=ReplyModel)
 
 @dataclass(frozen=True)
 class Cassette:
-    """A file of judge calls.
-
-    Attributes:
-        path: the file.
-        replaying: whether it replies in place of the judge; otherwise it records the replies.
-    """
+    """A file of judge calls; ``replaying`` replaces the judge, otherwise calls are recorded."""
 
     path: Path
     replaying: bool
@@ -57,10 +52,10 @@ class ResourceOptions:
         judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller.
         target: the RAG system that generates the responses; None where the data has them.
         calibration: checked against the models and the judge once they are open.
-        backend: runtime of models given by name.
-        precision: arithmetic of models given by name.
-        threads: batches that a model computes at once; None for all cores of this process.
-        cache: where vectors are cached: a file, the user's cache (True), or nowhere (False).
+        backend: runtime of named models.
+        precision: arithmetic of named models.
+        threads: batches computed in parallel; None for all cores of this process.
+        cache: stores vectors: a file, the user's cache (True), or none (False).
         cache_replies: whether judge replies are cached beside the vectors; they quote texts.
         retry_failed: request cached judge replies again if they were unusable.
         cassette: a file of judge calls to record or to replay.
@@ -143,12 +138,7 @@ async def open_judge(
 ) -> AsyncIterator[Judge | None]:
     """Open the judge until the context ends; None if none of these metrics needs one.
 
-    Args:
-        metrics: what will be scored.
-        judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller.
-        cache: where vectors are cached; replies are cached in a file beside them.
-        retry_failed: request cached replies again if they were unusable.
-        cassette: a file of calls to record or to replay.
+    The arguments are those of `ResourceOptions`; replies are cached in a file beside ``cache``.
 
     Raises:
         UsageError: a metric needs a judge and none is given.

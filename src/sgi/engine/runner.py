@@ -50,10 +50,9 @@ class RunContext:
     """Where a run is stored and cached; nothing here changes a score.
 
     Attributes:
-        database: where runs are stored, as for ``open_database``.
+        database: as for ``open_database``.
         store: whether this run is stored.
-        cache: where vectors are cached: a file, the user's cache (True), or nowhere (False).
-        listener: takes progress events.
+        cache: stores vectors: a file, the user's cache (True), or none (False).
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
     """
@@ -76,12 +75,7 @@ def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -
 
 
 async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = False) -> RunReport:
-    """Start a new run.
-
-    Args:
-        spec: its settings.
-        context: where it is stored and cached.
-        retry_failed: request cached judge replies again if they were unusable.
+    """Start a new run; ``retry_failed`` requests cached judge replies again if they were unusable.
 
     Raises:
         SgiError: an error that the user can fix; committed batches are kept, and the run can be resumed.
@@ -108,13 +102,8 @@ async def resume(
 ) -> RunReport:
     """Resume a stored run; a finished run is not scored again.
 
-    Args:
-        spec: its settings now; they must give the same scores.
-        record: the run.
-        context: its database holds the run.
-        retry_failed: score batches with failed rows again, also of a finished run.
-        reread: check that the data is the same, also of a finished run.
-        take_over: take the run from another process that writes it.
+    ``retry_failed`` scores batches with failed rows again, and ``reread`` checks the data, also for a
+    finished run. ``take_over`` takes the run from another process that writes it.
 
     Raises:
         RunBusyError: another process writes the run.
@@ -237,13 +226,7 @@ async def estimate(
     """Estimate what the judge would be asked about these samples, beyond its cached replies.
 
     Tokens and cost are rough: replies are assumed to be as long as those of the examples in the prompts.
-
-    Args:
-        samples: all rows, with their responses.
-        metrics: what would be scored; only judged metrics count.
-        judge: which one.
-        cache: as for `ResourceOptions`.
-        again: likewise.
+    ``cache`` and ``again`` are as for `ResourceOptions`.
     """
     from sgi.llm.estimate import EstimatingJudge
 

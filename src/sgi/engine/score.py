@@ -47,7 +47,7 @@ class BatchScores:
 
     Attributes:
         scores: by the metric's canonical string.
-        truncated: how many rows have a truncated text, by field.
+        truncated: number of rows with a truncated text, by field.
         failures: models that returned nothing at all, with the reason.
         evidence: the judgement of each row, by the metric's canonical string.
     """
@@ -60,15 +60,7 @@ class BatchScores:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """The rows of a batch that one metric scores.
-
-    Attributes:
-        metric: the metric.
-        rows: the rows that have all fields it needs, with their judgements if it asks a judge.
-        positions: the positions of these rows in the batch, ascending.
-        failed: rows of the batch that cannot be scored, with the reason.
-        prepared: what the metric's ``prepare`` returned for the rows.
-    """
+    """The rows of a batch that one metric scores, with their positions in the batch, ascending."""
 
     metric: AnyMetric
     rows: Batch | Judged[Any]
@@ -127,12 +119,8 @@ async def evaluate_batch(
     A row without a needed field is ``missing``. A row that a model or the judge failed for is ``failed``. Any
     other exception is a bug in a metric; it is raised with a note that names the metric and sample ids.
 
-    Args:
-        batch: the rows.
-        metrics: the metrics.
-        resources: the models, and the judge.
-        failed: rows that cannot be scored, with the reason.
-        batch_judgements: the judgements; None to ask the judge now.
+    ``failed`` has the rows that cannot be scored, with the reason. Without ``batch_judgements`` the judge is
+    asked.
 
     Raises:
         UsageError: a metric needs a model or token frequencies that the resources do not hold.

@@ -135,11 +135,7 @@ class RunSpec(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:
-        """The spec with these values.
-
-        Args:
-            values: by the names of the attributes.
-            source: of the values, for messages.
+        """The spec with these values; messages name their ``source``.
 
         Raises:
             UsageError: a value is invalid; names source and key.
@@ -171,11 +167,7 @@ class RunSpec(BaseModel):
 
     @property
     def extra_metrics(self) -> tuple[AnyMetric, ...]:
-        """Metrics added by the calibration and the cascade.
-
-        Raises:
-            UsageError: the calibration is for another version of its metric.
-        """
+        """Metrics added by the calibration and the cascade."""
         fitted = () if self.calibration is None else self.calibration.metrics()
         return (*fitted, *(() if self.cascade is None else detector_metrics(self.metrics or ())))
 

@@ -34,25 +34,17 @@ _LABELS = re.compile(r"\(labels=[^)]*\)$")
 
 
 def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
-    """The settings of a stored run.
-
-    Args:
-        record: the run.
-        without: settings to leave out.
+    """The settings of a stored run, except those in ``without``.
 
     Raises:
-        StoreError: they are damaged, or name a file to be read in place of its content.
+        StoreError: they are damaged, or name a file to read.
     """
     values = {key: value for key, value in record.spec.items() if key not in without}
     return checked_spec(values, f"the run {record.label}")
 
 
 def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
-    """Settings from elsewhere, read without opening any file that they name.
-
-    Raises:
-        StoreError: they are damaged, or name a file to be read in place of its content.
-    """
+    """Settings from elsewhere, read without opening any file that they name."""
     hint = "They cannot be used; run its data anew."
     inline = [key for key in _INLINE if not isinstance(values.get(key), (dict, type(None)))]
     if inline:
@@ -66,11 +58,7 @@ def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
 def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
     """Raise unless the user named whatever stored settings would run, contact, pay or replace.
 
-    Args:
-        spec: the stored settings.
-        named: what the command line, or a file named there, sets; by the names of `RunSpec`.
-        run: what messages call the run.
-        command: resumes the run.
+    ``named`` has the values of the command line, or of a file named there. ``command`` resumes the run.
 
     Raises:
         UsageError: something is not named; says what, and the command that resumes the run with it.
@@ -85,7 +73,7 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
 
 
 def resume_options(spec: RunSpec) -> str:
-    """What a command that resumes a run needs beside the run, with a space before it; empty if nothing.
+    """The options that a command needs to resume the run, after a space; empty if none.
 
     >>> resume_options(RunSpec.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
     ' --trust-target'
@@ -96,16 +84,7 @@ def resume_options(spec: RunSpec) -> str:
 
 
 def require_local_models(record: RunRecord, names: Iterable[str], *, option: str) -> None:
-    """Raise unless every model of a stored run is of this machine.
-
-    Args:
-        record: the run.
-        names: its models.
-        option: the command's option that names models.
-
-    Raises:
-        UsageError: a model is a service, or would be fetched.
-    """
+    """Raise a UsageError unless every model of a stored run is on this machine."""
     other = [name for name in names if not is_local_model(name)]
     if other:
         raise UsageError(
@@ -116,7 +95,7 @@ def require_local_models(record: RunRecord, names: Iterable[str], *, option: str
 
 
 def is_local_model(name: str) -> bool:
-    """Whether using a model contacts nobody: SGI knows it, or it is a folder of this machine.
+    """Whether using a model contacts no service: it is a known model, or a local folder.
 
     >>> is_local_model("minilm"), is_local_model("openai:m@http://10.0.0.1/v1"), is_local_model("torch:a/b")
     (True, False, False)

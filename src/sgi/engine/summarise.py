@@ -73,10 +73,8 @@ def metric_summary(
 ) -> MetricSummary:
     """The summary of one metric.
 
-    Args:
-        column: its values and statuses.
-        clusters: rows that are not independent share a number, shape (n,).
-        labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
+    ``clusters`` (n,) numbers dependent rows alike; ``labels`` (n,) are 1, 0, or −1 if unknown, for the
+    ranking.
     """
     summary = _own_summary(on_mean_scale(column), clusters, labels)
     summary = ratio_summary(summary) if column.is_ratio else summary
@@ -164,8 +162,8 @@ def on_mean_scale(column: MetricColumn) -> MetricColumn:
 def ratio_summary(summary: MetricSummary) -> MetricSummary:
     """Convert a summary from the bounded scale to the unit of the ratio.
 
-    Mean and interval are converted back. The standard deviation is multiplied by the slope of the scale at
-    the mean, so that it fits the mean: that of the ratios themselves would follow the few largest.
+    The standard deviation is multiplied by the slope of the scale at the mean, since that of the ratios
+    themselves depends mostly on the few largest.
     """
     if summary.mean is None:
         return replace(summary, is_share=False, is_ratio=True)
@@ -207,10 +205,7 @@ def _spec(metric: str) -> MetricSpec:
 
 
 def with_range(column: MetricColumn) -> MetricColumn:
-    """The column with the range of the built-in metric of its name and version, where its own is not known.
-
-    A column of another version, or of one that is not known, keeps its own range: its values may be on
-    another scale.
+    """Add the range of the built-in metric of the same name and version, if the column has none.
 
     >>> from sgi.kernel.scored import MetricColumn
     >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
@@ -230,9 +225,7 @@ def with_range(column: MetricColumn) -> MetricColumn:
 
 
 def class_keys(metrics: Iterable[str]) -> dict[str, str]:
-    """The key of the details that names the class of a row, by metric.
-
-    Those that have no classes, and those that are not installed here, are left out.
+    """The key of the details that names the class of a row, by metric; metrics without classes are left out.
 
     >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
     {'factual_accuracy': 'grade'}
@@ -245,14 +238,9 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
 
 
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
-    """The summary of a metric of any run, also of one that was stored without the metric's range.
+    """The summary of a stored metric; a missing range is that of the built-in metric of its name.
 
-    The interval of the mean depends on the ends of the scale. Where the run does not know them, they are
-    those of the built-in metric of that name, if there is one.
-
-    Args:
-        column: its values and statuses.
-        clusters: rows with the same question share a number, shape (n,).
+    ``clusters`` (n,) numbers dependent rows alike.
     """
     return metric_summary(with_range(column), clusters)
 

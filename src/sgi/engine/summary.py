@@ -115,18 +115,16 @@ class Summary(NotebookRepr):
     """The summary of a run.
 
     Attributes:
-        rows: how many were scored.
         questions: number of clusters of rows: by default, distinct questions.
-        labelled: rows with a label, and of them those labelled true.
+        labelled: rows with a label.
         positives: rows labelled true.
-        metrics: in the order asked.
         baselines: rankings by length and by token overlap alone, with labels.
-        copies: labelled rows whose response equals its reference, so that reference-based metrics rank them
+        copies: labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
         truncated: rows with a truncated text, by field.
         left_out: rows scored without a model that returned no vectors, by the model's name.
-        signature: the line of models, judge and version, for printing.
-        cascade: which rows the judge was not asked about; None where it was asked about all.
+        signature: models, judge and version, on one line.
+        cascade: the results of the cascade, if there is one.
         verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
         clustering: the rule by which rows form clusters.
     """
@@ -206,7 +204,7 @@ def _read_ranking(values: Mapping[str, Any]) -> Ranking:
 
 
 def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Why means and AUROCs have no interval: one line for each reason.
+    """One line for each reason why means and AUROCs have no interval.
 
     >>> counts = dict.fromkeys(Status, 0)
     >>> made = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
@@ -221,7 +219,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Why there is no interval: one line for each reason, with the names that share it.
+    """One line for each reason, with the names that share it.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
     ['No interval for a, c: too few.']

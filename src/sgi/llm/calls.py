@@ -22,12 +22,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a conversation.
-
-    Attributes:
-        role: ``system``, ``user`` or ``assistant``.
-        text: its content.
-    """
+    """A message of a conversation; ``role`` is ``system``, ``user`` or ``assistant``."""
 
     role: str
     text: str
@@ -35,12 +30,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Shape:
-    """The JSON schema of a reply.
-
-    Attributes:
-        name: the name of the schema.
-        text: the schema as JSON, its fields in the order in which the model writes them.
-    """
+    """The JSON schema of a reply; its fields are in the order in which the model writes them."""
 
     name: str
     text: str
@@ -50,10 +40,7 @@ class Shape:
 class Call:
     """A request to a model; equal calls have equal replies.
 
-    Attributes:
-        messages: the conversation so far.
-        shape: the schema of the reply.
-        take: the number of the sample; another take of the same request is sent again.
+    ``take`` is the number of the sample; another take of the same request is sent again.
 
     >>> call = Call((Message("user", "How many?"),), Shape("Count", "{}"))
     >>> call.key("openai:m") == call.key("openai:m"), call.key("openai:m") == call.key("openai:n")
@@ -82,7 +69,6 @@ class Completion:
     """A model's reply.
 
     Attributes:
-        text: the content; JSON if the model follows the schema.
         finish: why the model stopped.
         refusal: a refusal that the service reports apart from the text.
         input_tokens: as the service counts them, else an estimate.

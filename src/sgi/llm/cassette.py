@@ -58,10 +58,7 @@ class CassetteRecorder:
     end (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
     digests of the calls, not their texts, and no secret; replies may quote the judged texts.
 
-    Args:
-        chat: the model.
-        path: the file.
-        judge: the settings of the judge, without secrets, for the replay.
+    ``judge`` has its settings for the replay, without secrets.
 
     Raises:
         DataError: the file is not a cassette, or a line cannot be read.
@@ -139,11 +136,7 @@ class CassetteRecorder:
 
 
 class CassettePlayer:
-    """Replays a cassette of `CassetteRecorder`.
-
-    Args:
-        path: the file.
-        counter: counts the replies as cached.
+    """Replays a cassette of `CassetteRecorder`; replies count as cached.
 
     Raises:
         DataError: the file or a line cannot be read, or the file is not a cassette.
@@ -221,9 +214,6 @@ def incomplete_end(path: Path) -> str:
     """Describe the incomplete end of a cassette after a full disk or a power loss; empty if it is complete.
 
     Its lines are not used, and their replies were not used when they were recorded.
-
-    Raises:
-        DataError: the file cannot be read.
     """
     content = read_whole(path)
     dropped = content[_complete_length(content) :]
@@ -246,11 +236,7 @@ def _complete_length(content: bytes) -> int:
 
 
 def cassette_judge(path: Path) -> dict[str, JsonValue]:
-    """The settings of the judge of a cassette.
-
-    Raises:
-        DataError: the file cannot be read, or is not a cassette.
-    """
+    """The settings of the judge of a cassette."""
     header, _, _ = read_whole(path).partition(b"\n")
     _fingerprint(path, header)
     judge = _object(path, 1, header).get("judge")

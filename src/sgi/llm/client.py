@@ -51,11 +51,6 @@ class Completions:
     With 64 concurrent calls of 200 ms on 2 busy cores, a call takes 0.70 ms of processor time here, 2.70 ms
     with ``DefaultAioHttpClient`` and 4.01 ms with the default HTTP client of `openai`. The rates are 0.70,
     0.31 and 0.18 of the ideal (medians of five alternating rounds).
-
-    Args:
-        service: address and key.
-        url: the full URL.
-        session: sends the requests.
     """
 
     def __init__(self, service: Service, url: URL, session: ClientSession) -> None:
@@ -157,11 +152,7 @@ def _completion(body: Any) -> ChatCompletion:
 
 @asynccontextmanager
 async def openai_client(service: Service, spec: JudgeSpec) -> AsyncIterator[AsyncOpenAI]:
-    """Open a client without retries; the first request opens a connection.
-
-    Raises:
-        UsageError: the proxy in the environment cannot be used.
-    """
+    """Open a client without retries; the first request opens a connection."""
     url = URL(_address(service, spec.named.name))
     # With trust_env the session would send passwords of ~/.netrc.
     async with (

@@ -62,13 +62,7 @@ class EstimatingJudge:
 
     @classmethod
     def of(cls, spec: JudgeSpec, cache: Cache | None = None, *, again: bool = False) -> Self:
-        """The estimate for the judge of a spec; no key is required.
-
-        Args:
-            spec: the judge.
-            cache: the cache of replies; not used if the address of the judge is unknown.
-            again: as for `open_judge`.
-        """
+        """The estimate for the judge of a spec; no key is required."""
         try:
             cached_model = fingerprint_of(spec)
         except UsageError:
@@ -88,12 +82,7 @@ class EstimatingJudge:
         return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The cached reply, else one of typical length, which does not depend on the texts.
-
-        Raises:
-            JudgeError: the cached replies are invalid.
-            StoreError: the cache cannot be read.
-        """
+        """The cached reply, else one of typical length, which does not depend on the texts."""
         try:
             return await self._judge.ask(inquiry, schema)
         except _UnknownCallError as unknown:
@@ -138,11 +127,7 @@ class _UnknownCallError(Exception):
 
 
 class _SilentChat:
-    """A chat model that never replies.
-
-    Args:
-        fingerprint: the fingerprint of the model that it replaces.
-    """
+    """A chat model that never replies."""
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint

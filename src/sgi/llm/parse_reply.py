@@ -46,11 +46,6 @@ class InvalidReplyError(Exception):
 def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, Any] | None = None) -> T:
     """Parse a reply that fits the schema exactly.
 
-    Args:
-        completion: the reply.
-        schema: its type.
-        context: the validation context, `Inquiry.context`.
-
     Raises:
         JudgeRefusedError: the model or a filter refuses.
         JudgeMalformedError: the reply is truncated, as a repair would be.
@@ -106,10 +101,7 @@ def _require_complete(completion: Completion) -> None:
 
 
 def _json_of(text: str) -> str:
-    """The text, or the only object in its code fence or prose.
-
-    Other brackets around the object are an error: it may be a part of something truncated.
-    """
+    """The text, or the only object in its code fence or prose; other brackets around it are an error."""
     try:
         _DECODER.decode(text)
     except _AmbiguousJsonError as error:
@@ -172,10 +164,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _problem(error: ErrorDetails) -> str:
-    """The path of an invalid value, the reason, and the value.
-
-    For a missing field and for an inconsistent object no value is quoted.
-    """
+    """The path of an invalid value, the reason, and the value, if there is one."""
     path = _path(error["loc"])
     reason = error["msg"].removeprefix("Value error, ")
     reason = f"{reason[:1].lower()}{reason[1:]}"

@@ -31,8 +31,6 @@ class ModelFiles:
     """The ONNX files of a model on this machine.
 
     Attributes:
-        name: the model's name.
-        graph: the ONNX graph.
         tokenizer: a ``tokenizer.json``, or a BERT vocabulary (``.txt``).
         limit: the most tokens that the model reads.
         pooling: how an embedder combines token vectors.
@@ -84,9 +82,7 @@ class ModelFiles:
 
 
 def embedded_files(record: ModelRecord) -> ModelFiles:
-    """The files that are installed with the package.
-
-    The weights are in a distribution of their own; graph and vocabulary are in this one.
+    """The files that are installed with the package and its weights distribution.
 
     >>> from sgi.models.known_models import MODELS
     >>> [path.name for path in embedded_files(MODELS["minilm"]).paths]
@@ -115,11 +111,7 @@ def embedded_files(record: ModelRecord) -> ModelFiles:
 
 
 def onnx_files(folder: Path) -> ModelFiles:
-    """The ONNX files in a folder with the hub's layout, with default settings.
-
-    Raises:
-        ModelMissingError: the folder has no graph or no tokenizer.
-    """
+    """The ONNX files in a folder with the hub's layout; raises ModelMissingError if they are incomplete."""
     hint = f"The folder of a model holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
     graph = graph_path(folder)
     if graph is None or not (folder / HUB_TOKENIZER).exists():
@@ -140,11 +132,7 @@ def graph_path(folder: Path) -> Path | None:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if the file does not exist or holds another value.
-
-    Raises:
-        ModelCorruptError: the file cannot be read, or is not JSON.
-    """
+    """The JSON object in a file; empty if the file does not exist or holds another value."""
     if not path.exists():
         return {}
     value = read_json(path, error=ModelCorruptError)

@@ -61,7 +61,7 @@ class ModelLocation:
 
     Attributes:
         name: the model's name in fingerprints.
-        folder: the folder with its settings; None for a known model that is not in a folder.
+        folder: the folder with its settings, if there is one.
         hub: the repository with the files that are not in ``folder``; empty if all are.
         record: the facts of a known model.
     """
@@ -93,11 +93,7 @@ class ModelLocation:
         return self.hub or str(self.folder)
 
     def needs_torch(self, backend: str) -> bool:
-        """Whether torch runs the model: as requested, or because there are weights but no ONNX graph.
-
-        Args:
-            backend: ``auto`` prefers the ONNX graph.
-        """
+        """Whether torch runs the model: as requested, or because there are weights but no ONNX graph."""
         if backend != "auto":
             return backend == "torch"
         return not self.has_graph and (bool(self.hub) or _has_weights(self.folder))
@@ -128,11 +124,8 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     """Find a model by the name of a known model, a folder, or a repository on the hub.
 
     A known model precedes a folder of the same name. Known models and repositories are looked for in the
-    user's folder of models (``SGI_MODELS_DIR``) first.
-
-    Args:
-        name: the name, without ``torch:``.
-        kind: decides which names are possible.
+    known model precedes a folder of the same name. The user's folder of models (``SGI_MODELS_DIR``) precedes
+    the hub.
 
     Raises:
         UnknownNameError: no model has this name.

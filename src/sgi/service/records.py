@@ -34,20 +34,19 @@ _NO_VALUE = "no value was given"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One question, evaluated.
+    """The evaluation of one question.
 
     Attributes:
-        question: what was asked.
-        reference: the expected answer; None where there is none.
-        answer: what was judged; None where the target gave none.
-        contexts: the passages it was answered from; None where nobody told.
+        reference: the expected answer, if any.
+        answer: the scored answer; None if the target gave none.
+        contexts: the passages; None if unknown.
         scores: by the metric's canonical string: ``value``, ``status``, ``reason`` and ``details``.
-        seconds: how long the target took, tries and waits included; 0 where it was not asked.
+        seconds: time of the target, retries included; 0 if it was not asked.
         reason: why there is no answer.
-        embedders: fingerprints of the models that were asked, also of those that gave no vectors.
+        embedders: fingerprints of the models, also of those that returned no vectors.
         judge: fingerprint of the judge, with the digest of the prompts; empty without judged metrics.
-        truncated: the fields that were longer than a model reads.
-        left_out: the models that gave no vectors, by name, and why.
+        truncated: the fields that exceed a model's limit.
+        left_out: the models that returned no vectors, with the reason.
     """
 
     question: str
@@ -65,9 +64,7 @@ class Evaluation:
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The flat record: a key for each metric, ``answer``, the reasonings, and ``reasons``.
-
-        ``reasons`` tells why a metric that was asked for, or the answer, is None.
+        """The flat record: a key for each metric, ``answer``, reasonings, and ``reasons`` for None values.
 
         >>> record = Evaluation("Who?", None, None, None, {}, reason="no answer within 60 s").to_dict()
         >>> record["answer"], record["semantic_similarity"], record["reasons"]
@@ -103,17 +100,13 @@ def scores_of_row(
 def given_scores(
     values: Mapping[str, Any], known: Mapping[str, MetricScore] | None = None
 ) -> dict[str, MetricScore]:
-    """Scores of plain values: numbers by metric, and what a judge said by ``metric_reasoning``.
+    """Scores from plain values: numbers by metric, and reasonings of a judge by ``metric_reasoning``.
 
-    None is ``missing``; NaN and infinity are ``failed``, since they are no result of any metric.
-
-    Args:
-        values: by column.
-        known: scores that stay where no value is given for them.
+    None is ``missing``; NaN and infinity are ``failed``. ``known`` has the scores of metrics without a value.
 
     Raises:
-        UnknownNameError: a column is neither.
-        UsageError: a value is no number, or a reasoning no text.
+        UnknownNameError: a column does not exist.
+        UsageError: a value is not a number, or a reasoning is not a text.
 
     >>> given_scores({"bleu": float("nan")})["bleu"].reason
     'the value given is nan, which is no score'
@@ -138,18 +131,7 @@ def evaluation_row(
     texts: Mapping[str, Any],
     values: Mapping[str, Any],
 ) -> EvaluationRow:
-    """What is kept of an evaluation.
-
-    Args:
-        qa_pair_id: its id in the run.
-        evaluation: what came of the question; None if all is given beside it.
-        texts: question, reference, answer and contexts; those that are not None go before the evaluation's.
-        values: by column, as for `given_scores`.
-
-    Raises:
-        UsageError: something is of the wrong type.
-        UnknownNameError: there is no such column.
-    """
+    """The stored form of an evaluation; ``texts`` that are not None replace those of the evaluation."""
     from sgi.store.growing_runs import EvaluationRow
     from sgi.store.samples import StoredAnswer
 
@@ -189,7 +171,7 @@ def text_or_none(name: str, value: object) -> str | None:
 
 
 def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
-    """The passages, one text alone being one of them, or None.
+    """The passages as a tuple; a single text is one passage.
 
     >>> passages("Emma is a novel."), passages([])
     (('Emma is a novel.',), ())

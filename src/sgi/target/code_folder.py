@@ -25,12 +25,10 @@ def require_module_in(folder: Path, where: str) -> None:
 
     Nothing is imported: the file of the module, and of each package around it, is looked up by its name.
 
-    Args:
-        folder: the only folder that may hold the code.
-        where: ``module:function``.
+    Nothing is imported: the files of the module and its packages are found by name.
 
     Raises:
-        UsageError: the module is not a source file in the folder, or is loaded already from elsewhere.
+        UsageError: the module is not a source file in the folder, or is already loaded from elsewhere.
     """
     name = where.partition(":")[0]
     file = source_file(folder, name)
@@ -43,18 +41,9 @@ def require_module_in(folder: Path, where: str) -> None:
 
 
 def require_code_in(folder: Path, where: str, function: Any) -> None:
-    """Raise unless the code of a target stands in a module of a folder.
+    """Raise a UsageError unless the code of a target is in a module of a folder.
 
-    Decorators that set ``__wrapped__`` are looked through. A function that the module only imports from
-    elsewhere, a builtin and a ``functools.partial`` of one are refused.
-
-    Args:
-        folder: the only folder that may hold the code.
-        where: ``module:function``.
-        function: what the name stands for.
-
-    Raises:
-        UsageError: the code is of another place.
+    Decorators that set ``__wrapped__`` are followed. Imported functions, builtins and partials are refused.
     """
     code = _python_function(function)
     if code is None:
@@ -65,7 +54,7 @@ def require_code_in(folder: Path, where: str, function: Any) -> None:
 
 
 def source_file(folder: Path, module: str) -> Path | None:
-    """The source file of a module below a folder; None where there is none, or a link leads out of it.
+    """The source file of a module below a folder; None if it is missing, or a link leads out of the folder.
 
     >>> source_file(Path("/nonexistent"), "os") is None
     True

@@ -105,15 +105,7 @@ class Environment:
         self.secrets: set[str] = set()
 
     def expand(self, text: str, quote: Callable[[str], str] = str) -> str:
-        """Replace each ``${NAME}`` in a text by its value.
-
-        Args:
-            text: the text.
-            quote: applied to each value.
-
-        Raises:
-            UsageError: a variable is not set.
-        """
+        """Replace each ``${NAME}`` by its value, passed through ``quote``; UsageError if it is not set."""
         return _VARIABLE.sub(lambda match: quote(self._value(match[1])), text)
 
     def expand_all(self, value: JsonValue) -> JsonValue:

@@ -32,31 +32,30 @@ _HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://
 
 
 class TargetSpec(BaseModel):
-    """Which RAG system is asked, and how.
+    """The RAG system to evaluate, and how to call it.
 
-    A value of ``headers``, of ``body`` and of the URL's query may hold ``${NAME}``, which stands for a
-    variable of the environment and is looked up only when the target is opened. What looks like a secret by
-    its name must be written so, and nothing with it but the scheme of an Authorization header, as in
-    ``Bearer ${NAME}``, since a run keeps this spec.
+    Values of ``headers``, ``body`` and the URL's query may contain ``${NAME}``, an environment variable that
+    is read when the target is opened. A secret must be written so, since a run stores this spec; only the
+    scheme of an Authorization header may precede it, as in ``Bearer ${NAME}``.
 
-    Paths are names with dots between them: a name is a key of an object, a number an item of a list, ``*``
-    every item: ``choices.0.message.content``, ``sources.*.text``.
+    Paths are names joined by dots: a key of an object, the number of an item, or ``*`` for every item:
+    ``choices.0.message.content``, ``sources.*.text``.
 
     Attributes:
-        where: ``module:function``, or the http(s) URL that questions are posted to.
-        concurrency: how many questions are asked at once.
-        timeout: seconds a try may take.
-        retries: further tries after the first, where the fault may be gone.
-        rate: the most requests a minute, evenly spaced; None for no limit.
-        question_field: where in the request the question stands; its last part is a name.
+        where: ``module:function``, or the http(s) URL for POST requests.
+        concurrency: the most requests at once.
+        timeout: seconds for an attempt.
+        retries: further attempts after transient errors.
+        rate: the most requests per minute, evenly spaced; None for no limit.
+        question_field: the path of the question in the request; its last part is a name.
         body: the constant rest of the request, JSON.
-        headers: the request's further headers.
-        answer_field: where in the reply the answer stands, a text.
-        contexts_field: where in the reply the passages stand, a text or a list of texts; with a ``?`` at its
-            end, a reply may lack its first name and then tells no passages; None if replies tell none.
+        headers: further headers.
+        answer_field: the path of the answer in the reply.
+        contexts_field: the path of the passages in the reply, a text or a list of texts. With a final ``?``
+            the first name may be missing; None if replies have no passages.
 
     Raises:
-        UsageError: a value is nonsense, or a secret is written out.
+        UsageError: a value is invalid, or contains a secret.
 
     >>> TargetSpec(where="http://127.0.0.1:8000/ask", headers={"X-Api-Key": "${RAG_KEY}"}).is_url
     True

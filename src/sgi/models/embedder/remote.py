@@ -50,9 +50,6 @@ class RemoteEmbedder:
         deadline: seconds for a request with all its attempts.
         retries: further attempts after the first.
 
-    Raises:
-        MissingExtraError: the extra ``openai`` is not installed.
-
     >>> service = Service("openai", "http://localhost:8080/v1", "a-secret", "OPENAI_API_KEY")
     >>> RemoteEmbedder(service, "bge-m3").fingerprint
     'openai:bge-m3@localhost:8080,remote'
@@ -100,8 +97,6 @@ class RemoteEmbedder:
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
         """Unit rows; a text that the service refuses, for example for its length, has a row of zeros.
-
-        ``truncated`` is always false.
 
         Raises:
             EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
@@ -227,9 +222,8 @@ class RemoteEmbedder:
 def open_remote(name: str) -> RemoteEmbedder:
     """Open a remote embedder by name; nothing is sent before its first use.
 
-    Args:
-        name: ``openai:MODEL``, ``openai:MODEL@http://host:port/v1`` or ``azure:DEPLOYMENT``; ``azure:`` alone
-            means the deployment in AZURE_OPENAI_DEPLOYMENT_NAME.
+    The name is ``openai:MODEL``, ``openai:MODEL@http://host:port/v1`` or ``azure:DEPLOYMENT``; ``azure:``
+    alone uses AZURE_OPENAI_DEPLOYMENT_NAME.
 
     Raises:
         UsageError: the name has another form, or a variable is missing.

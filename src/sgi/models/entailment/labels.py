@@ -63,10 +63,7 @@ class LabelMap:
         (consistent, supported …) and its opposite. A single output is entailment, or its opposite if it is
         named so. A single output and the outputs of a multi-label model go through a sigmoid.
 
-        Args:
-            configuration: the content of ``config.json``.
-            name: the model's name, for errors.
-            labels: the names of the outputs in their order, in place of those in the configuration.
+        ``labels`` replaces the names of the outputs in the configuration.
 
         Raises:
             UsageError: the names are unclear or contradictory, or the single output is not a logit.

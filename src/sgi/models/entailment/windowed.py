@@ -66,9 +66,6 @@ class WindowedEntailment:
     its own, so a pair has the same bits alone, with others and in any order. Windows mostly have over a
     hundred tokens and many lengths; larger batches were not faster.
 
-    Args:
-        network: the classifier.
-
     Source: the maximum over windows as in Laban et al. (2022), "SummaC", zero-shot; the rule for
     contradiction is our own.
     """
@@ -82,11 +79,7 @@ class WindowedEntailment:
         return self.network.fingerprint
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """Which hypotheses leave at least a quarter of the model's window for a premise, shape (n,).
-
-        Raises:
-            EmbedderError: a text is not valid Unicode, or the model cannot be opened.
-        """
+        """Which hypotheses leave at least a quarter of the model's window for a premise, shape (n,)."""
         unique, positions = distinct(hypotheses)
         tokenizer = self.network.tokenizer
         readable = [tokenizer.readable(ids) for ids in tokenizer.token_ids(unique)]
