@@ -123,9 +123,8 @@ class ModelLocation:
 def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     """Find a model by the name of a known model, a folder, or a repository on the hub.
 
-    A known model precedes a folder of the same name. Known models and repositories are looked for in the
-    known model precedes a folder of the same name. The user's folder of models (``SGI_MODELS_DIR``) precedes
-    the hub.
+    A known model precedes a folder of the same name. The user's folder of models (``SGI_MODELS_DIR``)
+    comes before the hub.
 
     Raises:
         UnknownNameError: no model has this name.
