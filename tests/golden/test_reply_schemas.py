@@ -1,4 +1,4 @@
-"""The schemas of judge replies are part of every request: a changed docstring makes cached replies useless."""
+"""The schemas of judge replies are part of every request: changing a docstring invalidates cached replies."""
 
 from __future__ import annotations
 
