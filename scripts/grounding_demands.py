@@ -9,7 +9,7 @@ import numpy as np
 import train_grounding as training
 
 import sgi
-from sgi.bench.bench import bench, perturbed
+from sgi.bench.bench import bench, perturb_rows
 from sgi.bench.catalogue import PERTURBATIONS
 from sgi.bench.detection import is_paraphrase
 from sgi.bench.measures import share_interval
@@ -73,7 +73,7 @@ def entailment_pairs_of(path: Path) -> dict[str, list[Pair]]:
     everything = [sample for sample in open_dataset(path).samples() if sample.label is not None]
     rows = [sample for sample in everything if sample.label]
     changes = [one for one in PERTURBATIONS.values() if one.name in {SWAP, *ADDED} or is_paraphrase(one)]
-    paired = perturbed(rows, changes, Others(everything), seed=0)
+    paired = perturb_rows(rows, changes, Others(everything), seed=0)
     scores = sgi.evaluate(paired.all_rows(), "grounding")["grounding"]
     known = zip(scores.values.tolist(), scores.details, strict=True)
     found = [Found(value, failing(details)) for value, details in known]

@@ -29,7 +29,7 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
 from sgi.metrics.grounding.signals import Signals
 from sgi.metrics.grounding.words import split_words
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 from sgi.report.table import Table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
@@ -248,8 +248,8 @@ def example(number: int, kind: str, one: Scored, place: int) -> str:
     marked = "; ".join(f"“{cut(span['text'])}”" for span in spans) or "nothing"
     lines = [
         f"## {number}. {kind[:1].upper()}{kind[1:]}",
-        f"`{sample.id}`, score {one.scores[place]:.2f}. Question: *{escaped(sample.question)}*",
-        f"People marked: {escaped(marked)}.",
+        f"`{sample.id}`, score {one.scores[place]:.2f}. Question: *{escape(sample.question)}*",
+        f"People marked: {escape(marked)}.",
         "\n".join(line for sentence in found.sentences for line in sentence_lines(sentence)),
         similarities(found),
     ]
@@ -263,13 +263,13 @@ def sentence_lines(sentence: SentenceEvidence) -> Iterator[str]:
     score = "–" if sentence.score is None else f"{sentence.score:.2f}"
     yield f"- {score} · {bold(sentence)}"
     if sentence.score is not None:
-        yield f"  - passage {sentence.passage + 1}: {escaped(cut(sentence.beside))}"
+        yield f"  - passage {sentence.passage + 1}: {escape(cut(sentence.beside))}"
     for check in sentence.checks:
         if check.verdict == "contradicted" and check.passage is not None:
             there = f"passage {check.passage + 1} has {cut(check.found)} ({check.how})"
-            yield f"  - ✗ {check.kind} {escaped(check.fact)}: {escaped(there)}"
+            yield f"  - ✗ {check.kind} {escape(check.fact)}: {escape(there)}"
         elif check.verdict == "absent":
-            yield f"  - ? {check.kind} {escaped(check.fact)}: in no passage"
+            yield f"  - ? {check.kind} {escape(check.fact)}: in no passage"
 
 
 def bold(sentence: SentenceEvidence) -> str:
@@ -277,9 +277,9 @@ def bold(sentence: SentenceEvidence) -> str:
     parts, at = [], 0
     for first, last in sentence.unbacked:
         start, end = first - sentence.start, last - sentence.start
-        parts += [escaped(sentence.text[at:start]), f"**{escaped(sentence.text[start:end].strip())}**"]
+        parts += [escape(sentence.text[at:start]), f"**{escape(sentence.text[start:end].strip())}**"]
         at = end
-    return "".join([*parts, escaped(sentence.text[at:])])
+    return "".join([*parts, escape(sentence.text[at:])])
 
 
 def cut(text: str) -> str:

@@ -85,7 +85,7 @@ def compare(
     """
     from sgi.analysis.compare import compare as compare_runs
 
-    first, second = (_scored(run, cluster, db) for run in (base, new))
+    first, second = (_scored_run(run, cluster, db) for run in (base, new))
     return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
 
 
@@ -122,11 +122,11 @@ def gate(
 
     if isinstance(run, str | StoredRun) and isinstance(against, str | StoredRun | None):
         names = (run,) if against is None else (run, against)
-        with _opened(names, cluster, db) as (database, records):
+        with _open_runs(names, cluster, db) as (database, records):
             report, notes = gate_stored(database, records[0], rules, *records[1:], **options)
         return replace(report, notes=(*report.notes, *notes))
-    base = None if against is None else _scored(against, cluster, db)
-    return gate_run(_scored(run, cluster, db), rules, against=base, **options)
+    base = None if against is None else _scored_run(against, cluster, db)
+    return gate_run(_scored_run(run, cluster, db), rules, against=base, **options)
 
 
 def calibrate(
@@ -161,7 +161,7 @@ def calibrate(
     from sgi.analysis.calibrate import calibrate as fit
     from sgi.engine.calibration_file import Target
 
-    with _opened((run,), cluster, db) as (database, records):
+    with _open_runs((run,), cluster, db) as (database, records):
         return fit(database, records[0], metric, Target.of(target), label=label, bins=bins, kind=kind)
 
 
@@ -199,7 +199,7 @@ def card(
     from sgi.analysis.card.from_run import card_of_run
     from sgi.engine.evaluate import run_outside_loop
 
-    with _opened((run,), cluster, db) as (database, records):
+    with _open_runs((run,), cluster, db) as (database, records):
         work = partial(
             card_of_run,
             database,
@@ -244,7 +244,7 @@ def agree(
     from sgi.engine.summarise import class_keys
     from sgi.store.scored_runs import grouped_run
 
-    with _opened((run,), cluster, db) as (database, (record,)):
+    with _open_runs((run,), cluster, db) as (database, (record,)):
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     return measure(
         scored,
@@ -270,7 +270,7 @@ def export(run: Stored, out: str | Path, *, inputs: bool = False, db: Db = None)
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
 
-    with _opened((run,), None, db) as (database, (record,)):
+    with _open_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))
         return write_rows(database, record, Path(out), inputs=inputs)
 
@@ -310,12 +310,12 @@ def report(
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))
     options = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
-    with _opened((run,) if new is None else (run, new), cluster, db) as (database, records):
+    with _open_runs((run,) if new is None else (run, new), cluster, db) as (database, records):
         return render_report(database, records, kind, options, path)[0]
 
 
 @contextmanager
-def _opened(
+def _open_runs(
     names: Sequence[Stored], cluster: str | None, db: Db
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
     """The database of stored runs, and their records."""
@@ -330,7 +330,7 @@ def _opened(
         yield database, [find_run(database, name).clustered(cluster) for name in ids]
 
 
-def _scored(run: Run, cluster: str | None, db: Db) -> ScoredRun:
+def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
     if isinstance(run, ScoredRun):
         return run
     if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):

@@ -12,7 +12,7 @@ from sgi.kernel.errors import SgiError, TargetError, UsageError
 from sgi.kernel.json_path import check_path, get_path, set_path
 from sgi.kernel.protocols import Reply
 from sgi.target.environment import Environment, has_variable
-from sgi.target.errors import raised, shown
+from sgi.target.errors import raised_error, shown
 from sgi.target.http import HttpTarget
 from sgi.target.python import PythonTarget
 from sgi.target.spec import TargetSpec
@@ -117,7 +117,7 @@ def test_any_result_is_a_reply_or_an_error_of_the_target(result):
 def test_foreign_words_are_shown_clean(text):
     assert shown(text).isprintable()
     assert len(shown(text)) <= 200
-    assert str(raised("rag:answer", ValueError(text))).isprintable()
+    assert str(raised_error("rag:answer", ValueError(text))).isprintable()
 
 
 @given(ANY_TEXT)

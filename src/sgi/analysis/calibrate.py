@@ -140,8 +140,8 @@ def calibrate(
     run, labels = _labels(database, record, label)
     column = run.metric(metric)
     origin = origin_of(record, column)
-    rows = _labelled(record, run, column, labels, _lengths(database, record), label)
-    return _fitted(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
+    rows = _calibration_data(record, run, column, labels, _lengths(database, record), label)
+    return _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
 
 
 def _labels(
@@ -161,7 +161,7 @@ def _lengths(database: Database, record: RunRecord) -> NDArray[np.int64]:
     return np.fromiter(lengths, dtype=np.int64)
 
 
-def _labelled(
+def _calibration_data(
     record: RunRecord,
     run: ScoredRun,
     column: MetricColumn,
@@ -195,7 +195,7 @@ def _labelled(
     )
 
 
-def _fitted(
+def _fit(
     record: RunRecord,
     column: MetricColumn,
     origin: MetricProvenance,
@@ -232,7 +232,7 @@ def _fitted(
         left_out=rows.left_out,
         ranking=ranking,
         target=target,
-        threshold=_unsigned(conformal_threshold(rows.values[grounded], target.value), sign),
+        threshold=_native_threshold(conformal_threshold(rows.values[grounded], target.value), sign),
         bins=_bins(rows, strata, flagged, sign),
         map=_FITS[kind](rows.values, rows.truth),
         quality=quality,
@@ -298,7 +298,7 @@ def _bins(
         LengthBin(
             at_least=edges[index] or 0,
             below=edges[index + 1],
-            threshold=_unsigned(threshold, sign),
+            threshold=_native_threshold(threshold, sign),
             questions=strata.rows[index],
             false_positives=_rate(rows, flagged, rows.truth & (strata_of_rows == index)),
             recall=_rate(rows, flagged, ~rows.truth & (strata_of_rows == index)),
@@ -307,7 +307,7 @@ def _bins(
     )
 
 
-def _unsigned(threshold: float, sign: float) -> float | None:
+def _native_threshold(threshold: float, sign: float) -> float | None:
     """Convert a threshold to the scale of the metric."""
     return sign * threshold if np.isfinite(threshold) else None
 

@@ -222,7 +222,7 @@ def compare(
     named = [*zip(names, found, strict=True)]
     tests = zip(names, found, holm([one.p for one in found]), strict=True)
     compared = tuple(
-        _compared(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
+        _compare_metric(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
         for name, difference, p in tests
         if not wanted or name in wanted
     )
@@ -291,7 +291,7 @@ def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: M
         )
 
 
-def _compared(
+def _compare_metric(
     before: ScoredRun,
     after: ScoredRun,
     name: str,
@@ -307,7 +307,7 @@ def _compared(
         difference=ratio_difference(difference) if new.is_ratio else difference,
         adjusted_p=adjusted,
         mcnemar=_yes_or_no(old.values[both], new.values[both], before.clusters[both]),
-        lacking=_lacking(old, new),
+        lacking=_missing_pairs(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
         changed=_most_changed(before, after, name, named),
         changed_pairs=int((old.values[both] != new.values[both]).sum()),
@@ -329,7 +329,7 @@ def _yes_or_no(
     return mcnemar(before, after) if alone and np.isin([before, after], (0.0, 1.0)).all() else None
 
 
-def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[MissingPairs, ...]:
+def _missing_pairs(before: MetricColumn, after: MetricColumn) -> tuple[MissingPairs, ...]:
     rows = np.flatnonzero(~(before.ok & after.ok))
     found = Counter(zip(before.codes[rows].tolist(), after.codes[rows].tolist(), strict=True))
     return tuple(

@@ -104,7 +104,7 @@ def grouped(
             raise UsageError(f"{run.name} has {len(run.ids)} rows, but {name} has {len(labels)}.", hint=hint)
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
-        rows.setdefault(_named(group), []).append(row)
+        rows.setdefault(_group_name(group), []).append(row)
     return tuple(_group(run, name, members, given) for name, members in rows.items())
 
 
@@ -123,5 +123,5 @@ def _group(
     return Group(name=name, rows=len(rows), metrics=tuple(metrics))
 
 
-def _named(value: str | None) -> str:
+def _group_name(value: str | None) -> str:
     return NO_GROUP if value is None else value

@@ -142,7 +142,7 @@ def _by_id(
 
 
 def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys) -> Pairs:
-    before, after = _grouped(keys.identity), _grouped(others.identity)
+    before, after = _rows_by_identity(keys.identity), _rows_by_identity(others.identity)
     pairs: list[tuple[int, int]] = []
     for identity in before.keys() & after.keys():
         rows, partners = before[identity], after[identity]
@@ -157,7 +157,7 @@ def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys)
     return Pairs(first, second, "content", keys, others)
 
 
-def _grouped(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
+def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
     """The rows of each identity; rows without one are left out."""
     found = defaultdict(list)
     for row, identity in enumerate(identities):

@@ -86,11 +86,11 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
     """
     shared = [name for name in base.metrics if name in new.metrics]
     return (
-        *_clustering(base, new),
-        *_unpaired(base, new, pairs),
+        *_clustering_difference(base, new),
+        *_unpaired_rows(base, new, pairs),
         *_references(base, new, pairs),
         *_parameters(base, new),
-        *_merged(found for name in shared for found in _of_metric(base.metrics[name], new.metrics[name])),
+        *_merge(found for name in shared for found in _of_metric(base.metrics[name], new.metrics[name])),
         *(found for name in shared for found in _missing(base.metrics[name], new.metrics[name], pairs)),
     )
 
@@ -126,12 +126,12 @@ def _uses_models(name: str) -> bool:
     return isinstance(found, JudgedMetric) or any(needs)
 
 
-def _clustering(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
+def _clustering_difference(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
     if base.clustering.by != new.clustering.by:
         yield Difference("clustering", base.clustering.by, new.clustering.by)
 
 
-def _unpaired(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
+def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
     """Rows without a partner; not those of the same data, where a run is only not finished."""
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
@@ -184,7 +184,7 @@ def _of_metric(before: MetricColumn, after: MetricColumn) -> Iterator[Difference
         yield Difference(what, shortened(one, _LONGEST), shortened(two, _LONGEST), (before.metric,))
 
 
-def _merged(found: Iterable[Difference]) -> Iterator[Difference]:
+def _merge(found: Iterable[Difference]) -> Iterator[Difference]:
     """Equal differences of several metrics as one."""
     metrics: dict[tuple[str, str, str], list[str]] = {}
     for one in found:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import numpy as np
 
-from sgi.bench.catalogue import chosen
+from sgi.bench.catalogue import select
 from sgi.bench.judge_faults import JudgeFault, SpoiledChat, open_clean
 from sgi.bench.matrix import Bench, Change, Paired, fault_cell, levels, row_cells, too_few_note
 from sgi.bench.measures import simultaneous_level
@@ -105,11 +105,11 @@ def bench(
     on_rows, faults = _split(changes)
     dataset = open_dataset(data, columns=columns)
     everything = list(dataset.samples(on_columns=lambda columns: listener(ColumnsRead(columns))))
-    rows, notes = _grounded(everything, n, seed, dataset.name)
+    rows, notes = _grounded_rows(everything, n, seed, dataset.name)
     wanted = _metrics(metrics, rows)
     _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))
     clustering = clustering_of(everything, cluster, dataset.name)
-    paired = replace(perturbed(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
+    paired = replace(perturb_rows(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
     with _place(cache) as place:
         work = _Work(paired, wanted, on_rows, embedder, judge, place, seed, listener)
         notes += clustering.notes(len(everything))
@@ -128,7 +128,7 @@ def _check_judge(any_metrics: Sequence[AnyMetric], *, named: bool, spoiled: bool
         raise missing_judge(judged_metrics(any_metrics))
 
 
-def perturbed(
+def perturb_rows(
     rows: Sequence[Sample], changes: Sequence[Perturbation], others: Others, *, seed: int
 ) -> Paired:
     """Apply perturbations to grounded rows; ``others`` lend passages, names and sentences."""
@@ -247,14 +247,14 @@ class _Work:
             batch_scores = await evaluate_batch(batch, [one], resources)
             parts.append(batch_scores.scores[one.canonical])
             self.listener(Advanced(len(batch)))
-        return _joined(parts)
+        return _join(parts)
 
 
 def _first(scores: Scores, n: int) -> Scores:
     return Scores(scores.values[:n], scores.status[:n], scores.reasons[:n], scores.details[:n])
 
 
-def _joined(parts: Sequence[Scores]) -> Scores:
+def _join(parts: Sequence[Scores]) -> Scores:
     ends = np.cumsum([len(part) for part in parts])
     return Scores.assemble(
         int(ends[-1]),
@@ -262,7 +262,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
     )
 
 
-def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
+def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
     """At most n grounded rows, in the order of the data, and notes about them."""
     answered = [sample for sample in everything if sample.response.strip()]
     labelled = any(sample.label is not None for sample in answered)
@@ -295,7 +295,7 @@ def _split(
 ) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
     """Perturbations of rows and judge faults, those of the catalogue first."""
     names = [one for one in given if isinstance(one, str)]
-    on_rows, faults = chosen(names) if names or not given else ((), ())
+    on_rows, faults = select(names) if names or not given else ((), ())
     own = tuple(one for one in given if isinstance(one, Perturbation))
     spoiling = tuple(one for one in given if isinstance(one, JudgeFault))
     rows, replies = (*on_rows, *own), (*faults, *spoiling)

@@ -30,13 +30,13 @@ FAULTS: dict[str, JudgeFault] = {fault.name: fault for fault in JUDGE_FAULTS}
 """Faults of a judge by name."""
 
 
-def chosen(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
+def select(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
     """The perturbations and judge faults with these names, in the catalogue's order; all by default.
 
     Raises:
         UnknownNameError: a name is unknown; the message suggests similar names.
 
-    >>> [[one.name for one in some] for some in chosen(["reply_cut", "number_swap"])]
+    >>> [[one.name for one in some] for some in select(["reply_cut", "number_swap"])]
     [['number_swap'], ['reply_cut']]
     """
     known = [*PERTURBATIONS, *FAULTS]

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from sgi.bench.names import like, names_of, sure_names
-from sgi.bench.numbers import NUMBER, WORDS, YEAR, another, replaced, values_of
-from sgi.bench.perturbation import Kind, Perturbation, shuffled
+from sgi.bench.numbers import NUMBER, WORDS, YEAR, another, replace_number, values_of
+from sgi.bench.perturbation import Kind, Perturbation, shuffle
 from sgi.bench.stated import first_error
 from sgi.kernel.sample import RESPONSE
 
@@ -103,7 +103,7 @@ def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
         )
     ]
     known = values_of((sample.question, *sample.contexts, sample.response))
-    for number in shuffled(dict.fromkeys(match[0] for match in found), draw):
+    for number in shuffle(dict.fromkeys(match[0] for match in found), draw):
         places = [match.span() for match in found if match[0] == number]
         for _ in range(_TRIES):
             new = another(number, known, draw)
@@ -138,17 +138,17 @@ def _units_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
     text = sample.response
     known = "\n".join((sample.question, *sample.contexts)).casefold()
     changes = [
-        (match.span(2), _cased(_UNITS[match[2].lower()], match[2]), match[1], "")
+        (match.span(2), _match_case(_UNITS[match[2].lower()], match[2]), match[1], "")
         for match in _UNIT.finditer(text)
     ]
     changes += [(match.span(1), _CURRENCY[match[1]], "", match[2]) for match in _MONEY.finditer(text)]
     changes += [(match.span(2), _OTHER_SCALE[match[2]], match[1], "") for match in _DEGREES.finditer(text)]
-    for (start, end), new, before, behind in shuffled(changes, draw):
+    for (start, end), new, before, behind in shuffle(changes, draw):
         is_known = f"{before}{new}{behind}".casefold() in known
         yield None if is_known else f"{text[:start]}{new}{text[end:]}"
 
 
-def _cased(new: str, old: str) -> str:
+def _match_case(new: str, old: str) -> str:
     return new.capitalize() if old[:1].isupper() else new
 
 
@@ -193,7 +193,7 @@ def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str
     inside, sure = frozenset(names_of(context)), frozenset(sure_names(context))
     named = dict.fromkeys(names_of(sample.response))
     held = [name for name in named if name in sure or (name in inside and " " in name)]
-    for name in shuffled(held, draw):
+    for name in shuffle(held, draw):
         yield None  # counts as a try, even without a similar name
         for other in others.drawn(sample, draw):
             for new in others.names(other):
@@ -218,18 +218,18 @@ def _year_shifted(text: str, known: str, draw: Random) -> str | None:
     found = (match for match in YEAR.finditer(text) if not _COUNTS.match(text, match.end()))
     years = list(dict.fromkeys(match[0] for match in found))
     steps = [step for step in range(-9, 10) if step]
-    for year in shuffled(years, draw):
-        for step in shuffled(steps, draw):
+    for year in shuffle(years, draw):
+        for step in shuffle(steps, draw):
             new = str(int(year) + step)
             if new not in known:
-                return replaced(text, YEAR, year, new)
+                return replace_number(text, YEAR, year, new)
     return None
 
 
 def _day_shifted(text: str, known: str, draw: Random) -> str | None:
-    for match in shuffled(list(_DAY_MONTH.finditer(text)), draw):
+    for match in shuffle(list(_DAY_MONTH.finditer(text)), draw):
         day, group = (match["day"], "day") if match["day"] else (match["day2"], "day2")
-        for new in shuffled([str(number) for number in range(1, _LAST_DAY + 1)], draw):
+        for new in shuffle([str(number) for number in range(1, _LAST_DAY + 1)], draw):
             start, end = match.span(group)
             date = match[0].replace(day, new)
             if new != str(int(day)) and date not in known:
@@ -238,8 +238,8 @@ def _day_shifted(text: str, known: str, draw: Random) -> str | None:
 
 
 def _month_shifted(text: str, known: str, draw: Random) -> str | None:
-    for match in shuffled(list(_MONTH_YEAR.finditer(text)), draw):
-        for new in shuffled(_MONTHS, draw):
+    for match in shuffle(list(_MONTH_YEAR.finditer(text)), draw):
+        for new in shuffle(_MONTHS, draw):
             if new not in known:
                 return f"{text[: match.start()]}{new}{text[match.end() :]}"
     return None

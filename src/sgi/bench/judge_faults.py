@@ -130,7 +130,7 @@ def _empty(text: str, draw: Random) -> str:
 
 def _judge_twice(text: str, draw: Random) -> str:
     """Duplicate one verdict of every list; a reply without verdicts is unchanged."""
-    return _walked(text, lambda items: [*items, draw.choice(items)] if _are_verdicts(items) else items)
+    return _walk(text, lambda items: [*items, draw.choice(items)] if _are_verdicts(items) else items)
 
 
 def _are_verdicts(items: list[Any]) -> bool:
@@ -140,10 +140,10 @@ def _are_verdicts(items: list[Any]) -> bool:
 def _exceed(text: str, draw: Random) -> str:
     """Move every verdict and rating far outside its scale; a reply without them is unchanged."""
     beyond = draw.choice([_BEYOND, -_BEYOND])
-    return _walked(text, lambda items: items, lambda _: beyond)
+    return _walk(text, lambda items: items, lambda _: beyond)
 
 
-def _walked(
+def _walk(
     text: str,
     of_list: Callable[[list[Any]], list[Any]],
     of_number: Callable[[Any], Any] = lambda number: number,

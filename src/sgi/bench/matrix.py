@@ -14,7 +14,7 @@ from sgi.bench.measures import (
     FEWEST_PAIRS,
     Scale,
     Verdict,
-    moved,
+    share_moved,
     simultaneous_level,
     withstood,
 )
@@ -72,7 +72,7 @@ class Cell(_Model):
             that had a value before counts half in the share, and as not detected; other rows are left out.
         reasons: reasons for lost rows, with counts, most frequent first.
         share: share of pairs, and of lost errors, with the required reaction (see
-            `sgi.bench.measures.moved`); None without rows.
+            `sgi.bench.measures.share_moved`); None without rows.
         low: lower end of the share's interval; None for too few pairs. The intervals of all cells of one kind
             hold jointly at 95 % (`sgi.bench.measures.simultaneous_level`).
         high: upper end.
@@ -233,7 +233,7 @@ def row_cells(
         if len(one.rows):
             rows = clusters[one.rows]
             kind = one.change.kind
-            found = moved(kind, one.before, one.then, scale, rows, level=level[kind])
+            found = share_moved(kind, one.before, one.then, scale, rows, level=level[kind])
             facts |= _numbers(found)
             if not one.both.any():
                 facts |= dict.fromkeys(_OF_PAIRS)

@@ -134,7 +134,7 @@ class Moved:
     verdict: Verdict
 
 
-def moved(
+def share_moved(
     kind: Kind,
     before: Floats,
     after: Floats,
@@ -161,7 +161,7 @@ def moved(
     Source: the share is the paired form of Agresti (1980), Biometrics 36 (generalised odds for ties).
 
     >>> before, rows = np.full(40, 0.9), np.arange(40)
-    >>> found = moved(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows)
+    >>> found = share_moved(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows)
     >>> found.share, round(found.interval.low, 2), found.median.__round__(6), found.verdict.value
     (1.0, 0.91, -2.0, 'sees')
     """

@@ -31,7 +31,7 @@ def names_of(text: str) -> list[str]:
     >>> names_of("In 1889 Gustave Eiffel built it in Paris. The Bank of England paid in March.")
     ['Gustave Eiffel', 'Paris', 'Bank of England']
     """
-    return [name for name, _ in _placed(text)]
+    return [name for name, _ in _positions(text)]
 
 
 def sure_names(text: str) -> list[str]:
@@ -40,10 +40,10 @@ def sure_names(text: str) -> list[str]:
     >>> sure_names("Combine it in Paris. Drizzle Oil of Olives.")
     ['Paris']
     """
-    return [name for name, place in _placed(text) if _WITHIN.search(text, max(0, place - 2), place)]
+    return [name for name, place in _positions(text) if _WITHIN.search(text, max(0, place - 2), place)]
 
 
-def _placed(text: str) -> Iterator[tuple[str, int]]:
+def _positions(text: str) -> Iterator[tuple[str, int]]:
     """Names with their positions."""
     for match in _NAME.finditer(text):
         words = _from_name(match[0].split(" "))

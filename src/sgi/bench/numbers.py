@@ -75,10 +75,10 @@ def another(number: str, known: frozenset[str], draw: Random) -> str | None:
     return None
 
 
-def replaced(text: str, pattern: re.Pattern[str], old: str, new: str) -> str:
+def replace_number(text: str, pattern: re.Pattern[str], old: str, new: str) -> str:
     """Replace every match of the pattern that reads ``old``.
 
-    >>> replaced("10 of 100, 10 left", NUMBER, "10", "12")
+    >>> replace_number("10 of 100, 10 left", NUMBER, "10", "12")
     '12 of 100, 12 left'
     """
     return pattern.sub(lambda match: new if match[0] == old else match[0], text)

@@ -16,7 +16,7 @@ from sgi.bench.measures import (
     Verdict,
 )
 from sgi.bench.perturbation import Kind
-from sgi.report.markdown import code, escaped
+from sgi.report.markdown import code, escape
 from sgi.report.table import Table
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
     ]
     for one in changes:
         cells = [bench.cell(metric, one.name) for metric in metrics]
-        rows.append((one.name, f"{one.applied:,}", *(_seen(cell, intervals=intervals) for cell in cells)))
+        rows.append(
+            (one.name, f"{one.applied:,}", *(_detection_cell(cell, intervals=intervals) for cell in cells))
+        )
     return [_matrix(metrics, rows, _SEEN)]
 
 
@@ -100,7 +102,7 @@ def alarms_of(alarm: Alarm) -> str:
     return f"{alarm.alarms:.3f}{interval} of {alarm.paraphrases:,}"
 
 
-def _seen(cell: Cell | None, *, intervals: bool) -> str:
+def _detection_cell(cell: Cell | None, *, intervals: bool) -> str:
     """Share of detected errors, and the number of rows."""
     if cell is None or cell.seen is None:
         return _NONE
@@ -143,7 +145,7 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
     errors = _judged_of(cells, Kind.ERROR)
     if errors:
         parts.append(
-            f"sees {_count(errors, Verdict.SEES)} of {len(errors)} errors{_named(errors, Verdict.SEES)}"
+            f"sees {_count(errors, Verdict.SEES)} of {len(errors)} errors{_name_cell(errors, Verdict.SEES)}"
         )
         blind = [cell for cell in errors if cell.verdict in {Verdict.BLIND, Verdict.REWARDS}]
         if blind:
@@ -167,7 +169,7 @@ def _count(cells: Iterable[Cell], verdict: Verdict) -> int:
     return sum(cell.verdict is verdict for cell in cells)
 
 
-def _named(cells: Iterable[Cell], verdict: Verdict) -> str:
+def _name_cell(cells: Iterable[Cell], verdict: Verdict) -> str:
     names = [cell.perturbation for cell in cells if cell.verdict is verdict]
     return f" ({', '.join(names)})" if names else ""
 
@@ -176,21 +178,21 @@ def bench_markdown(bench: Bench) -> str:
     """A bench as a Markdown page: summary, matrix, size of changes, lost rows."""
     parts = [
         "# Which metric detects which error",
-        escaped(headline(bench)),
-        *(f"> {escaped(note)}" for note in bench.notes),
+        escape(headline(bench)),
+        *(f"> {escape(note)}" for note in bench.notes),
         "## Summary",
-        "\n".join(f"- {escaped(line)}" for line in in_words(bench)),
+        "\n".join(f"- {escape(line)}" for line in in_words(bench)),
     ]
     for table in bench_tables(bench):
         parts += [f"## {table.title}", table.markdown()]
     parts += ["## Size of the changes", *_moves(bench)]
-    lost = _lost(bench)
+    lost = _lost_values(bench)
     if lost:
         columns = ("metric", "reason", "rows by change")
         parts += ["## Lost values", Table.of(columns, lost, left=columns).markdown()]
     parts += [
         "## The changes",
-        Table.of(("change", "description"), _described(bench), left=("description",)).markdown(),
+        Table.of(("change", "description"), _descriptions(bench), left=("description",)).markdown(),
     ]
     parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
     return "\n\n".join(parts) + "\n"
@@ -216,7 +218,7 @@ def _moves(bench: Bench) -> list[str]:
         for one in bench.changes
         if one.kind in kinds
     ]
-    return [escaped(told), Table.of(("change", *bench.metrics), rows).markdown()]
+    return [escape(told), Table.of(("change", *bench.metrics), rows).markdown()]
 
 
 def _move(cell: Cell | None) -> str:
@@ -227,7 +229,7 @@ def _move(cell: Cell | None) -> str:
     return f"{cell.median_change:+.2f}"
 
 
-def _lost(bench: Bench) -> list[tuple[str, str, str]]:
+def _lost_values(bench: Bench) -> list[tuple[str, str, str]]:
     """Number of lost rows by metric, reason and change."""
     found: dict[tuple[str, str], list[str]] = {}
     for cell in bench.cells:
@@ -236,7 +238,7 @@ def _lost(bench: Bench) -> list[tuple[str, str, str]]:
     return [(metric, reason, ", ".join(changes)) for (metric, reason), changes in found.items()]
 
 
-def _described(bench: Bench) -> list[tuple[str, str]]:
+def _descriptions(bench: Bench) -> list[tuple[str, str]]:
     return [(one.name, one.says) for one in bench.changes]
 
 

@@ -29,7 +29,7 @@ def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None
     if len(sample.contexts) < 2:  # noqa: PLR2004 - one of several goes
         return None
     best = max(
-        range(len(sample.contexts)), key=lambda place: _shared(sample.response, sample.contexts[place])
+        range(len(sample.contexts)), key=lambda place: _overlap(sample.response, sample.contexts[place])
     )
     rest = (*sample.contexts[:best], *sample.contexts[best + 1 :])
     if token_precision(sample.response, rest) > token_precision(sample.response, sample.contexts) - _LOSS:
@@ -37,7 +37,7 @@ def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None
     return sample.with_response(sample.response, rest)
 
 
-def _shared(response: str, text: str) -> int:
+def _overlap(response: str, text: str) -> int:
     """How many content words of the response a text has."""
     return len(frozenset(content_words(response).split()) & frozenset(content_words(text).split()))
 
@@ -85,7 +85,7 @@ def _copy(sample: Sample, draw: Random, others: Others) -> Sample | None:
     whole = [sentence for sentence in told if len(sentence.split()) >= _FEWEST_WORDS]
     if not whole:
         return None
-    return sample.with_response(max(whole, key=lambda sentence: _shared(sample.response, sentence)))
+    return sample.with_response(max(whole, key=lambda sentence: _overlap(sample.response, sentence)))
 
 
 PASSAGES = (

@@ -110,10 +110,10 @@ class Perturbation:
         return response
 
 
-def shuffled(things: Iterable[T], draw: Random) -> list[T]:
+def shuffle(things: Iterable[T], draw: Random) -> list[T]:
     """The items in random order.
 
-    >>> shuffled("abc", Random(1))
+    >>> shuffle("abc", Random(1))
     ['b', 'c', 'a']
     """
     listed = list(things)

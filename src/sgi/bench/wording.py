@@ -113,13 +113,13 @@ def _move_clause(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del draw, others
     text = sample.response
     for sentence in sentences(text):
-        moved = _moved(sentence)
+        moved = _move(sentence)
         if moved is not None:
             return sample.with_response(text.replace(sentence, moved, 1))
     return None
 
 
-def _moved(sentence: str) -> str | None:
+def _move(sentence: str) -> str | None:
     if _JOINED.search(sentence):
         return None
     if fronted := _FRONTED.fullmatch(sentence):

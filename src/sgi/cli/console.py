@@ -235,7 +235,7 @@ def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = 
     >>> scaled(0.25, percent=True, unit="pp", sign="+")
     '+25.00 pp'
     """
-    return formatting.scaled(number, percent, unit=unit, sign=sign)
+    return formatting.format_scaled(number, percent, unit=unit, sign=sign)
 
 
 def span(interval: Interval | None, *, percent: bool) -> str:

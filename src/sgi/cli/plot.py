@@ -233,10 +233,10 @@ def _correlation(request: _Request) -> Chart:
 
 def _roc(request: _Request) -> Chart:
     from sgi.report.figures import roc_figure
-    from sgi.report.views.labelled import labelled
+    from sgi.report.views.labelled import labelled_metrics
 
     columns = _columns(request)
-    parts = [part for part in labelled(columns) if part.roc]
+    parts = [part for part in labelled_metrics(columns) if part.roc]
     if not parts:
         raise _not_possible(request, columns, Kind.ROC, "no metric has values for rows of both labels")
     return roc_figure(parts)
@@ -244,10 +244,10 @@ def _roc(request: _Request) -> Chart:
 
 def _reliability(request: _Request) -> Chart:
     from sgi.report.figures import reliability_figure
-    from sgi.report.views.labelled import labelled
+    from sgi.report.views.labelled import labelled_metrics
 
     columns = _columns(request)
-    parts = [part for part in labelled(columns) if part.reliability is not None]
+    parts = [part for part in labelled_metrics(columns) if part.reliability is not None]
     if not parts:
         why = "no metric has values for enough rows of both labels"
         raise _not_possible(request, columns, Kind.RELIABILITY, why)
@@ -319,11 +319,11 @@ def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
     from sgi.report.views.correlation import correlation
     from sgi.report.views.distribution import distributions
     from sgi.report.views.groups import group_tables
-    from sgi.report.views.labelled import labelled
+    from sgi.report.views.labelled import labelled_metrics
     from sgi.report.views.plane import plane
     from sgi.report.views.scatter import scatter
 
-    against = labelled(columns)
+    against = labelled_metrics(columns)
     spread = distributions(columns)
     points = plane(request.database, request.record, most=1)
     possible = {

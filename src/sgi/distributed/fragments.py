@@ -233,10 +233,10 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
         elif kind == ".json":
             yield from json_file(stream, source.shown, source.encoding)
         else:
-            yield from json_lines(_numbered(fragment, stream))
+            yield from json_lines(_number_rows(fragment, stream))
 
 
-def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def _number_rows(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Lines of a fragment; the first line of a file may begin with a byte order mark."""
     if fragment.begin == 0:
         lines = numbered_lines(stream, fragment.source.shown, fragment.source.encoding)

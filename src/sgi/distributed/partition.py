@@ -276,12 +276,12 @@ def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
         try:
             yield validate(kind, _read(line))
         except ValidationError as errors:
-            raise _damaged(folder, file, number, first_problem(errors)) from errors
+            raise _damage_error(folder, file, number, first_problem(errors)) from errors
         except (ValueError, RecursionError) as error:
-            raise _damaged(folder, file, number, "it is not JSON") from error
+            raise _damage_error(folder, file, number, "it is not JSON") from error
 
 
-def _damaged(folder: Folder, file: str, line: int, reason: str) -> StoreError:
+def _damage_error(folder: Folder, file: str, line: int, reason: str) -> StoreError:
     hint = rerun_hint(folder, file.partition(".")[0])
     return StoreError(f"{folder.shown(file)}:{line}: the line is damaged: {reason}.", hint=hint)
 

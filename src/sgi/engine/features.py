@@ -174,13 +174,13 @@ async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> En
     try:
         return await _entail(name, model, list(dict.fromkeys(pairs)))
     except EmbedderError as error:
-        return Entailments(_joined(name, []), failure=str(error))
+        return Entailments(_join(name, []), failure=str(error))
 
 
 async def _entail(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> Entailments:
     hypotheses = list(dict.fromkeys(hypothesis for _, hypothesis in pairs))
     if not hypotheses:
-        return Entailments(_joined(name, []))
+        return Entailments(_join(name, []))
     readable = await in_thread(model.readable, hypotheses)
     unusable = {
         hypothesis: f"one of its sentences is too long for {name} to read beside a passage"
@@ -191,7 +191,7 @@ async def _entail(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> E
     for call in _calls(pairs):
         tables.append(await _read(name, model, call, unusable))
         current_work().add(len(call))
-    return Entailments(_joined(name, tables), unusable)
+    return Entailments(_join(name, tables), unusable)
 
 
 def _calls(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
@@ -216,7 +216,7 @@ async def _read(
     while True:
         asked = [pair for pair in pairs if pair[1] not in unusable]
         if not asked:
-            return _joined(name, [])
+            return _join(name, [])
         try:
             return EntailmentTable.of(name, asked, await in_thread(model.entail, asked))
         except NonFiniteVectorError as error:
@@ -227,7 +227,7 @@ async def _read(
             unusable.update(dict.fromkeys(named, reason))
 
 
-def _joined(name: str, tables: Sequence[EntailmentTable]) -> EntailmentTable:
+def _join(name: str, tables: Sequence[EntailmentTable]) -> EntailmentTable:
     pairs = [pair for table in tables for pair in table.index]
     columns = zip(*(table.scores for table in tables), strict=True) if tables else [[np.zeros(0)]] * 3
     return EntailmentTable.of(name, pairs, EntailmentScores(*(np.concatenate(column) for column in columns)))

@@ -141,14 +141,16 @@ async def evaluate_batch(
         texts = _token_texts([task for task, _ in group], len(batch))
         async for rows, tokens in token_parts(model, resources, texts):
             for task, request in group:
-                parts[task.metric.canonical] += _scored(task.within(rows), features.select(request), tokens)
+                parts[task.metric.canonical] += _score_rows(
+                    task.within(rows), features.select(request), tokens
+                )
             if tokens.failure:
                 failures[str(model)] = tokens.failure
             current_work().add(len(rows))
     for task, request in zip(tasks, requests, strict=True):
         if task.metric.token_needs is None:
-            parts[task.metric.canonical] = _scored(task, features.select(request), None)
-    scores = {task.metric.canonical: _assembled(task, batch, parts[task.metric.canonical]) for task in tasks}
+            parts[task.metric.canonical] = _score_rows(task, features.select(request), None)
+    scores = {task.metric.canonical: _assemble(task, batch, parts[task.metric.canonical]) for task in tasks}
     truncated = _truncated_rows(batch, features.truncated)
     return BatchScores(batch_judgements.with_replies(scores), truncated, failures, batch_judgements.evidence)
 
@@ -185,7 +187,7 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
             return (getattr(sample, name.value),)
 
 
-def _assembled(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
+def _assemble(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
     """The scores of all rows of the batch: scored, failed and missing."""
     if len(parts) == 1 and len(task.positions) == len(batch):
         return parts[0][1]
@@ -199,7 +201,7 @@ def _assembled(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
     return Scores.assemble(len(batch), [*unscored, *parts])
 
 
-def _scored(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> list[_Part]:
+def _score_rows(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> list[_Part]:
     """The scores of a task's rows; rows that a model failed for are ``failed``."""
     n = len(task.positions)
     if not n:

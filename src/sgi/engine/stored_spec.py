@@ -63,10 +63,10 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
     Raises:
         UsageError: something is not named; says what, and the command that resumes the run with it.
     """
-    texts = list(_unnamed(spec, named))
+    texts = list(_unnamed_settings(spec, named))
     if texts:
         raise UsageError(
-            f"The stored settings of the run {run} name {_listed(texts)}. Stored settings may come from "
+            f"The stored settings of the run {run} name {_join_names(texts)}. Stored settings may come from "
             "someone else, so SGI does not use these by itself.",
             hint=f"If you trust them: {command} {TRUST}. Otherwise name your own on the command line.",
         )
@@ -80,7 +80,7 @@ def resume_options(spec: RunSpec) -> str:
     >>> resume_options(RunSpec.of({"data": "answers.jsonl"}))
     ''
     """
-    return f" {TRUST}" if any(_unnamed(spec, {})) else ""
+    return f" {TRUST}" if any(_unnamed_settings(spec, {})) else ""
 
 
 def require_local_models(record: RunRecord, names: Iterable[str], *, option: str) -> None:
@@ -115,7 +115,7 @@ def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
             yield metric.entailment_needs.entailment_model
 
 
-def _unnamed(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
+def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
     """What stored settings would use beyond what they may, in words."""
     if spec.target is not None:
         yield from _of_target(spec.target, _table(named.get("target")))
@@ -158,5 +158,5 @@ def _is_new(path: Path, *folders: Path) -> bool:
     return not place.exists() and any(place.is_relative_to(folder.resolve()) for folder in folders)
 
 
-def _listed(texts: list[str]) -> str:
+def _join_names(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

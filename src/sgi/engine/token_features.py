@@ -67,9 +67,7 @@ async def token_parts(
         yield range(len(texts)), TokenFeatures(model, _empty(model), failure=str(error))
         return
     for rows in row_parts(texts, sizes, MAX_BYTES):
-        part = await _encoded(
-            model, encoder, list(dict.fromkeys(text for row in rows for text in texts[row]))
-        )
+        part = await _encode(model, encoder, list(dict.fromkeys(text for row in rows for text in texts[row])))
         table = replace(part.table, frequencies=resources.frequencies.get(model))
         yield rows, replace(part, table=table)
 
@@ -101,7 +99,7 @@ def _sizes(encoder: TokenEncoder, texts: Sequence[str]) -> dict[str, int]:
     return {text: row * len(ids) for text, ids in zip(texts, encoder.token_ids(texts), strict=True)}
 
 
-async def _encoded(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str]) -> TokenFeatures:
+async def _encode(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str]) -> TokenFeatures:
     """Encode texts in a thread; texts without token vectors are named and left out."""
     unusable: frozenset[str] = frozenset()
     while True:

@@ -44,8 +44,8 @@ class ColumnUse:
             for name, columns in self.fields.items()
         )
         reasons = [f"{_short(column)} ({why})" for column, why in self.not_used.items()]
-        not_used = f" Not used: {_listed(reasons)}." if reasons else ""
-        metadata = f" In the metadata: {_listed(map(_short, self.metadata))}." if self.metadata else ""
+        not_used = f" Not used: {_join_names(reasons)}." if reasons else ""
+        metadata = f" In the metadata: {_join_names(map(_short, self.metadata))}." if self.metadata else ""
         return f"Columns: {fields}.{not_used}{metadata}"
 
     def to_dict(self) -> dict[str, JsonValue]:
@@ -108,7 +108,7 @@ def _short(name: str) -> str:
     return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     texts = list(names)
     more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
     return ", ".join(texts[:_MAX_SHOWN]) + more

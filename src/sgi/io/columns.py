@@ -152,7 +152,7 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
     for column in columns:
         if not isinstance(column, str):
             raise DataError(f"a column's name must be text, found {column!r}")
-    composed = _composed(columns, mapping)
+    composed = _compose(columns, mapping)
     by_name = _by_name(columns)
     chosen: dict[str, str] = {}
     unused: dict[str, str] = {}
@@ -166,7 +166,7 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
     composed = {name: sources for name, sources in composed.items() if chosen[name] != sources[0].column}
     pair = None if {"response", "label"} & {*chosen, *dict(mapping)} else _pair(by_name)
     if not pair and not _SCORABLE & chosen.keys():
-        raise unrecognised(columns, mapping)
+        raise unrecognised_columns(columns, mapping)
     taken = {*chosen.values(), *(pair or ())}
     taken |= {source.column for sources in composed.values() for source in sources}
     index = tuple(column for column in columns if _INDEX.fullmatch(column) and column not in taken)
@@ -228,10 +228,10 @@ def missing_mapped(
             raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
         near = difflib.get_close_matches(part, columns[:_COMPARED], n=1, cutoff=0.6)
         hint = f"Did you mean {near[0]!r}?" if near else ""
-        raise DataError(f"no column is called {part!r}; there are: {_listed(columns)}", hint=hint)
+        raise DataError(f"no column is called {part!r}; there are: {_join_names(columns)}", hint=hint)
 
 
-def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
+def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
     """Build the error of a row without a known column."""
     missing = [
         f"{part!r} (mapped to {name})"
@@ -239,7 +239,7 @@ def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
         for part, source in resolve(text, columns).items()
         if source is None
     ]
-    found = f"found {_listed(columns)}" if columns else "found none"
+    found = f"found {_join_names(columns)}" if columns else "found none"
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
@@ -259,7 +259,7 @@ def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str
     }
 
 
-def _composed(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source, ...]]:
+def _compose(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source, ...]]:
     """Return field → the parts of its mapping that the row has; fields without any are left out."""
     composed = {}
     for name, text in mapping:
@@ -289,7 +289,7 @@ def _normal(column: str) -> str:
     return clean_name(column).casefold().replace(" ", "_").replace("-", "_")
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _join_names(columns: Sequence[str]) -> str:
     more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
     return ", ".join(repr(column[:60]) for column in columns[:_SHOWN]) + more
 

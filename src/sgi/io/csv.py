@@ -7,7 +7,7 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.columns import UNNAMED, recognise_header
-from sgi.io.raw_rows import RawRow, check_header, oversized, with_place
+from sgi.io.raw_rows import RawRow, check_header, oversized_error, with_place
 from sgi.io.text_file import NOT_UTF8, numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
@@ -48,7 +48,7 @@ def csv_rows(
     for line, cells, text in records:
         values = cells if isinstance(cells, DataError) else _values(header, cells)
         if not isinstance(values, DataError):
-            values = oversized(values, len(text)) or values
+            values = oversized_error(values, len(text)) or values
         yield RawRow(line, values, text, "csv")
 
 

@@ -46,7 +46,9 @@ class FileDataset:
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
         """Yield the samples in order; see `read_rows` for rejected rows."""
-        rows = filled(file_rows(self.path, checked_mapping(self.columns), self.encoding), str(self.path))
+        rows = fill_columns(
+            file_rows(self.path, checked_mapping(self.columns), self.encoding), str(self.path)
+        )
         return read_rows(
             rows, file=str(self.path), columns=self.columns, on_reject=on_reject, on_columns=on_columns
         )
@@ -88,7 +90,7 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
             yield from json_lines(numbered_lines(stream, file, encoding))
 
 
-def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
+def fill_columns(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
     """Yield the rows; DataError if there are none."""
     first = next(rows, None)
     if first is None:

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.raw_rows import RawRow, oversized, too_many_columns, with_place
+from sgi.io.raw_rows import RawRow, oversized_error, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
@@ -93,7 +93,7 @@ class JsonScan:
 
     @staticmethod
     def _checked(line: int, values: dict[str, Any], size: int) -> RawRow:
-        refused = oversized(values, size)
+        refused = oversized_error(values, size)
         return RawRow(line, values if refused is None else refused)
 
     def _value(self) -> Any:

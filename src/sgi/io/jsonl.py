@@ -12,7 +12,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.empty_columns import MAX_ROWS
 from sgi.io.json_scan import JsonScan
-from sgi.io.raw_rows import RawRow, oversized
+from sgi.io.raw_rows import RawRow, oversized_error
 from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel.errors import DataError
@@ -60,15 +60,15 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
         try:
             values = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            yield RawRow(number, _why(line, error), _shown(line))
+            yield RawRow(number, _why(line, error), _quote(line))
             continue
         if type(values) is dict:
-            refused = oversized(values, len(line))
-            yield RawRow(number, values) if refused is None else RawRow(number, refused, _shown(line))
+            refused = oversized_error(values, len(line))
+            yield RawRow(number, values) if refused is None else RawRow(number, refused, _quote(line))
         else:
             hint = 'Each line holds one object: {"question": …, "response": …}'
             refused = DataError(f"expected an object, found {cells.describe(values)}", hint=hint)
-            yield RawRow(number, refused, _shown(line))
+            yield RawRow(number, refused, _quote(line))
 
 
 def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[RawRow]:
@@ -137,7 +137,7 @@ def _refuse_not_finite(value: Any) -> None:
             _refuse_not_finite(item)
 
 
-def _shown(line: bytes) -> str:
+def _quote(line: bytes) -> str:
     return line.decode("utf-8", "backslashreplace").rstrip("\r\n")
 
 

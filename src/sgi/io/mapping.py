@@ -52,7 +52,7 @@ def resolve(text: str, columns: Sequence[str]) -> dict[str, Source | None]:
     {'outputs.answer': Source(text='outputs.answer', column='outputs', path='answer')}
     """
     parts = parts_of(text)
-    whole = _named(text, columns)
+    whole = _column_name(text, columns)
     if whole is not None and parts:
         return {text: Source(text, whole)}
     return {part: _source(part, columns) for part in parts}
@@ -60,7 +60,7 @@ def resolve(text: str, columns: Sequence[str]) -> dict[str, Source | None]:
 
 def _source(part: str, columns: Sequence[str]) -> Source | None:
     head = part
-    while (column := _named(head, columns)) is None:
+    while (column := _column_name(head, columns)) is None:
         head, dot, _ = head.rpartition(".")
         if not dot:
             return None
@@ -73,7 +73,7 @@ def _source(part: str, columns: Sequence[str]) -> Source | None:
     return Source(part, column, path)
 
 
-def _named(name: str, columns: Sequence[str]) -> str | None:
+def _column_name(name: str, columns: Sequence[str]) -> str | None:
     """Find the column of this name, or the only one that differs by invisible characters around it."""
     if name in columns:
         return name

@@ -50,7 +50,7 @@ def read_list(cell: str) -> list[Any] | None:
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        value = _printed(text)
+        value = _parse_printed(text)
     if not isinstance(value, list):
         return None
     texts = not value or any(isinstance(item, (str, dict)) or _has_text(item) for item in value)
@@ -61,7 +61,7 @@ def _has_text(item: Any) -> bool:
     return isinstance(item, list) and any(isinstance(inner, str) for inner in item)
 
 
-def _printed(text: str) -> Any:
+def _parse_printed(text: str) -> Any:
     reader = _Reader(text)
     try:
         return reader.whole()

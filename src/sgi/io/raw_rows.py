@@ -36,7 +36,7 @@ def with_place(
     )
 
 
-def oversized(values: Mapping[str, Any], size: int) -> DataError | None:
+def oversized_error(values: Mapping[str, Any], size: int) -> DataError | None:
     """Return the error of a row beyond the limits, or None. ``size`` is that of its text."""
     limits = input_limits()
     if len(values) > limits.columns:

@@ -265,7 +265,7 @@ class _Ids:
 def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
     known = _known_id(values, plan)
     try:
-        given = _given(values, plan)
+        given = _given_fields(values, plan)
     except DataError as error:
         raise with_place(error, file=None, line=None, sample_id=known) from None
     given["id"] = known or unnamed
@@ -276,7 +276,7 @@ def _pair(
     values: Mapping[str, Any], plan: Plan, pair: tuple[str, str], unnamed: str, number: int
 ) -> list[Sample]:
     """Split a HaluEval row into two samples: the right answer first, which is also the reference of both."""
-    given = _given(values, plan)
+    given = _given_fields(values, plan)
     name = _known_id(values, plan) or unnamed
     given["metadata"] = {**given.get("metadata", {}), "item": number}
     answers = [_read(cells.as_text, values, "response", column) for column in pair]
@@ -301,7 +301,7 @@ def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
         return None
 
 
-def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     given: dict[str, Any] = {}
     name = column = ""
     try:

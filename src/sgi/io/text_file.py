@@ -126,7 +126,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
             _refuse_binary(head, file)
         buffered.read(len(mark))
         is_utf8 = chosen == "utf-8"
-        parts = iter(partial(buffered.readline, _PIECE), b"") if is_utf8 else _recoded(buffered, chosen)
+        parts = iter(partial(buffered.readline, _PIECE), b"") if is_utf8 else _recode(buffered, chosen)
         for part in parts:
             yield number, part
             number += part.endswith(b"\n")
@@ -180,7 +180,7 @@ def _refuse_binary(head: bytes, file: str) -> None:
         raise DataError("is binary data, not text", file=file, hint=hint)
 
 
-def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
+def _recode(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
     wide = encoding.startswith(("utf-16", "utf-32"))
     errors = "surrogatepass" if wide else "surrogateescape"
     text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")

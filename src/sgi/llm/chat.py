@@ -27,8 +27,8 @@ from pydantic_ai.tools import ToolDefinition
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import quoted
-from sgi.llm.service_errors import is_schema_error, judge_error, redacted
+from sgi.llm.parse_reply import quote
+from sgi.llm.service_errors import is_schema_error, judge_error, redact
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -107,7 +107,7 @@ class ModelChat:
                 instrument=False,
             )
         except UserError as error:
-            reason = redacted(quoted(str(error), _MAX_QUOTED), self._service)
+            reason = redact(quote(str(error), _MAX_QUOTED), self._service)
             raise UsageError(f"{self._name} does not support {call.shape.name}: {reason}") from None
         # An invalid reply causes these errors in the client and the model layer, which do not validate first.
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:

@@ -64,7 +64,7 @@ def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, A
         body = _json_of(text)
     except InvalidReplyError:
         if _REFUSAL.match(text):
-            raise JudgeRefusedError(f"The judge declined: {quoted(text)}", text=text) from None
+            raise JudgeRefusedError(f"The judge declined: {quote(text)}", text=text) from None
         raise
     try:
         return schema.model_validate_json(body, strict=True, context=context)
@@ -75,10 +75,10 @@ def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, A
     )
 
 
-def quoted(text: str, limit: int = _MAX_QUOTED) -> str:
+def quote(text: str, limit: int = _MAX_QUOTED) -> str:
     r"""The first part of a text, on one line, without control characters.
 
-    >>> quoted("one\n\x1b[31mtwo")
+    >>> quote("one\n\x1b[31mtwo")
     'one [31mtwo'
     """
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
@@ -88,7 +88,7 @@ def quoted(text: str, limit: int = _MAX_QUOTED) -> str:
 def _require_complete(completion: Completion) -> None:
     """Raise if the request is refused or the reply is truncated."""
     if completion.refusal:
-        raise JudgeRefusedError(f"The judge declined: {quoted(completion.refusal)}", text=completion.refusal)
+        raise JudgeRefusedError(f"The judge declined: {quote(completion.refusal)}", text=completion.refusal)
     if completion.finish == Finish.FILTER:
         message = "A content filter of the judge's service withheld the reply."
         raise JudgeRefusedError(message, text=completion.text)
@@ -135,7 +135,7 @@ def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, _ in pairs:
         before = seen.get(_normalized_key(name))
         if before is not None:
-            one, other = quoted(before, _MAX_VALUE), quoted(name, _MAX_VALUE)
+            one, other = quote(before, _MAX_VALUE), quote(name, _MAX_VALUE)
             both = f"the key {one!r} twice" if name == before else f"the keys {one!r} and {other!r}"
             raise _AmbiguousJsonError(f"it has {both} in one object")
         seen[_normalized_key(name)] = name
@@ -173,7 +173,7 @@ def _problem(error: ErrorDetails) -> str:
     )
     if without_value:
         return f"{path}: {reason}" if path else reason
-    value = quoted(json.dumps(error["input"], ensure_ascii=False, default=str), _MAX_VALUE)
+    value = quote(json.dumps(error["input"], ensure_ascii=False, default=str), _MAX_VALUE)
     return f"{path or 'the reply'}: {reason}, found {value}"
 
 
@@ -183,5 +183,5 @@ def _path(steps: Sequence[int | str]) -> str:
     >>> _path(("verdicts", 2, "supported"))
     'verdicts[2].supported'
     """
-    parts = [f"[{step}]" if isinstance(step, int) else f".{quoted(step, _MAX_VALUE)}" for step in steps]
+    parts = [f"[{step}]" if isinstance(step, int) else f".{quote(step, _MAX_VALUE)}" for step in steps]
     return "".join(parts).removeprefix(".")

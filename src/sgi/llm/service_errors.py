@@ -24,7 +24,7 @@ from sgi.kernel.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
 )
-from sgi.llm.parse_reply import quoted
+from sgi.llm.parse_reply import quote
 
 if TYPE_CHECKING:
     from sgi.llm.service import Service
@@ -107,7 +107,7 @@ def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeE
     if isinstance(error, ModelContextWindowExceededError):
         too_long = f"{name}: the request is too long for the model ({error.status_code})."
         return JudgeError(too_long, hint="Lower the judge's budget.")
-    reason = redacted(quoted(message, _MAX_QUOTED), service)
+    reason = redact(quote(message, _MAX_QUOTED), service)
     return JudgeError(f"{name} rejected the request ({error.status_code}): {reason}")
 
 
@@ -122,6 +122,6 @@ def _service_message(error: ModelAPIError) -> str:
     return str(body or error.message)
 
 
-def redacted(text: str, service: Service) -> str:
+def redact(text: str, service: Service) -> str:
     """The text without the key."""
     return text.replace(service.key, "***") if len(service.key) > len("none") else text

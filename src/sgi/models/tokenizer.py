@@ -89,7 +89,7 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     ids: list[NDArray[np.int64]] = []
     truncated = []
     for start in range(0, len(texts), _TEXTS_PER_CALL):
-        for encoding in _encoded(tokenizer, texts[start : start + _TEXTS_PER_CALL]):
+        for encoding in _encode(tokenizer, texts[start : start + _TEXTS_PER_CALL]):
             ids.append(np.asarray(encoding.ids, dtype=np.int64))
             truncated.append(bool(encoding.overflowing))
     return Tokens(ids, np.asarray(truncated, dtype=np.bool_))
@@ -108,7 +108,7 @@ def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
     return [special + sum(len(part.ids) - special for part in parts) for parts in whole]
 
 
-def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
+def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
     try:
         encodings = tokenizer.encode_batch([text[:_FIRST_CHARACTERS] for text in texts])
         for position, text in enumerate(texts):

@@ -113,7 +113,9 @@ def _lengths(texts: Sequence[str]) -> Floats:
     return np.array([len(text) for text in texts], dtype=np.float64)
 
 
-def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent) -> Embedded:
+def embed_answers(
+    model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent
+) -> Embedded:
     """Unit rows in the order of the texts, and which texts were truncated.
 
     Each distinct text is embedded once, in batches by length, so that an interrupted run keeps finished
@@ -156,7 +158,7 @@ class Measured:
     def of(cls, model: str, embedder: Embedder, answers: Answers, listener: Listener = silent) -> Self:
         """Embed the answers."""
         columns = (answers.questions, answers.contexts, answers.responses)
-        made = embedded(model, embedder, list(chain(*columns)), listener)
+        made = embed_answers(model, embedder, list(chain(*columns)), listener)
         question, context, response = np.split(made.rows, len(columns))
         cut = int(np.split(made.truncated, len(columns))[1].sum())
         return cls(model, embedder.fingerprint, question, context, response, cut)

@@ -16,7 +16,7 @@ from sgi.paper.displacement_scores import (
     baseline_scores,
     context_scores,
 )
-from sgi.paper.findings import Column, Finding, Section, ranked
+from sgi.paper.findings import Column, Finding, Section, format_ranking
 from sgi.paper.published import DISPLACEMENT
 from sgi.report.charts import Dot, dot_chart
 from sgi.stats.confounds import permutation_control
@@ -122,7 +122,9 @@ def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) ->
         | {
             "leaky": _auroc(study, found["leaky"][name]),
             "shuffled": _auroc(study, found["shuffled reference"].get(name)),
-            "permuted": _permuted(study, found["leave question out"][name]) if name in _SHUFFLED else None,
+            "permuted": _permutation_control(study, found["leave question out"][name])
+            if name in _SHUFFLED
+            else None,
             **dict(zip(("across", "within"), DISPLACEMENT.get(name, ()), strict=False)),
         }
         for name in names
@@ -133,17 +135,17 @@ def _plain(study: Study, name: str, values: Floats) -> Row:
     everything, matched = study.rows("full").rows, study.rows("matched").rows
     return {
         "score": name,
-        **_ranked(study, values, everything, "out"),
-        **_ranked(study, values, matched, "matched"),
+        **_rank(study, values, everything, "out"),
+        **_rank(study, values, matched, "matched"),
         "undefined": int((~np.isfinite(values)).sum()),
     }
 
 
-def _ranked(study: Study, values: Floats, rows: Rows, key: str) -> Row:
+def _rank(study: Study, values: Floats, rows: Rows, key: str) -> Row:
     kept = rows[np.isfinite(values[rows])]
     answers = study.answers
     found = ranking(values[kept], answers.labels[kept], answers.clusters[kept])
-    return ranked(found, key)
+    return format_ranking(found, key)
 
 
 def _auroc(study: Study, values: Floats | None) -> float | None:
@@ -153,7 +155,7 @@ def _auroc(study: Study, values: Floats | None) -> float | None:
     return auroc(values[kept], study.answers.labels[kept])
 
 
-def _permuted(study: Study, values: Floats) -> float | None:
+def _permutation_control(study: Study, values: Floats) -> float | None:
     """The mean AUROC where labels are shuffled: near 0.5, unless something else ties scores to labels."""
     kept = np.isfinite(values)
     answers = study.answers

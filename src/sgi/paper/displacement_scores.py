@@ -119,8 +119,8 @@ class ReferenceScores:
 def context_scores(study: Study, model: str) -> dict[str, Floats]:
     """Scores relative to the context, higher = grounded, by name; they need no reference set."""
     measured, answers = study.of(model), study.answers
-    ours, ends = _embedded(study, model, answers.responses)
-    theirs, limits = _embedded(study, model, answers.contexts)
+    ours, ends = _embed(study, model, answers.responses)
+    theirs, limits = _embed(study, model, answers.contexts)
     places = (measured.question, measured.context)
     return {
         "context_displacement_magnitude": -context_displacement.context_displacement_magnitude(
@@ -139,13 +139,11 @@ def context_scores(study: Study, model: str) -> dict[str, Floats]:
     }
 
 
-def _embedded(
-    study: Study, model: str, texts: Sequence[str]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _embed(study: Study, model: str, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Unit rows of the sentences of each text, and their offsets."""
     found = {text: sentences(text) for text in dict.fromkeys(texts)}
     offsets = np.concatenate([[0], np.cumsum([len(found[text]) for text in texts])])
-    rows = study.embedded(model, [sentence for text in texts for sentence in found[text]])
+    rows = study.embed_answers(model, [sentence for text in texts for sentence in found[text]])
     return rows, offsets.astype(np.int64)
 
 

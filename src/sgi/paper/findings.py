@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.report.markdown import code, escaped
+from sgi.report.markdown import code, escape
 from sgi.report.table import Table
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Section:
             for column in self.columns
             if any(isinstance(row.get(column.key), str) for row in self.rows)
         ]
-        parts = [f"## {escaped(self.heading)}", Table.of(headings, cells, left=left).markdown()]
+        parts = [f"## {escape(self.heading)}", Table.of(headings, cells, left=left).markdown()]
         return "\n\n".join([*parts, self.remark] if self.remark else parts)
 
 
@@ -119,11 +119,11 @@ class Finding:
 
     def _repr_markdown_(self) -> str:
         """Notebook representation, without figures."""
-        told = "; ".join(f"{key}: {_told(value)}" for key, value in self.settings.items())
-        remarks = ["\n".join(f"* {escaped(remark)}" for remark in self.remarks)] if self.remarks else []
+        told = "; ".join(f"{key}: {_finding_text(value)}" for key, value in self.settings.items())
+        remarks = ["\n".join(f"* {escape(remark)}" for remark in self.remarks)] if self.remarks else []
         foot = "  \n".join(map(code, [told, *self.signatures]))
         tables = [section.markdown() for section in self.sections]
-        return "\n\n".join([f"# {escaped(self.title)}", *remarks, *tables, foot])
+        return "\n\n".join([f"# {escape(self.title)}", *remarks, *tables, foot])
 
     def write(self, folder: Path) -> list[Path]:
         """Write ``NAME.md``, ``NAME.json`` and each figure as PNG and SVG, and return their paths.
@@ -146,7 +146,7 @@ class Finding:
         return [page, data, *drawn]
 
 
-def _told(value: Any) -> str:
+def _finding_text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
@@ -159,10 +159,10 @@ def difference(ours: float | None, papers: float | None) -> float | None:
     return None if ours is None or papers is None else ours - papers
 
 
-def ranked(ranking: Ranking | None, key: str = "auroc") -> dict[str, Any]:
+def format_ranking(ranking: Ranking | None, key: str = "auroc") -> dict[str, Any]:
     """An AUROC and its interval as entries of a row.
 
-    >>> ranked(None)
+    >>> format_ranking(None)
     {'auroc': None, 'auroc_interval': None}
     """
     interval = ranking and ranking.interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.paper.findings import Column, ranked
+from sgi.paper.findings import Column, format_ranking
 from sgi.stats.effects import cohen_d, welch_p
 from sgi.stats.ranking import Ranking, auroc, ranking
 
@@ -66,7 +66,7 @@ class Separation:
             "hallucinated": self.hallucinated,
             "effect": self.effect,
             "p": self.p,
-            **ranked(self.ranking),
+            **format_ranking(self.ranking),
             "length_auroc": self.length,
         }
 

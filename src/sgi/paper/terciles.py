@@ -187,7 +187,7 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
     shown = " and ".join(
         f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items()
     )
-    draws = [_rising(study, model, drawn) for drawn in study.redrawn(sample)]
+    draws = [_is_rising(study, model, drawn) for drawn in study.redrawn(sample)]
     if not draws:
         return f"{model}: from tercile to tercile of θ(q,c) {shown}. Both rise in the paper."
     effect, area = np.mean(draws, axis=0)
@@ -199,7 +199,7 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
     )
 
 
-def _rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
+def _is_rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
     """Whether d, and whether AUROC, rises over the terciles of θ(q,c)."""
     measured = study.of(model)
     thirds, scores, labels = (

@@ -10,7 +10,7 @@ from sgi.engine.progress import silent
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
-from sgi.paper.answers import Answers, Measured, embedded
+from sgi.paper.answers import Answers, Measured, embed_answers
 from sgi.paper.published import REPORTED_MODEL, paper_model
 from sgi.paper.samples import SampleName, Selection, redrawn, select
 
@@ -63,9 +63,9 @@ class Study:
             self.measured[model] = Measured.of(model, self.embedders[model], self.answers, self.listener)
         return self.measured[model]
 
-    def embedded(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_answers(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows of further texts, in their order."""
-        return embedded(model, self.embedders[model], texts, self.listener).rows
+        return embed_answers(model, self.embedders[model], texts, self.listener).rows
 
     def rows(self, name: SampleName) -> Selection:
         """The rows of a sample."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgi.analysis.card.controls import LENGTH, OVERLAP
 from sgi.analysis.card.verdicts import number, width_words
 from sgi.engine.summary import without_interval
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 from sgi.report.table import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def card_tables(card: DetectorCard) -> list[Table]:
         _within(card),
         _subgroups(card),
         _calibration(card),
-        _dropped(card),
+        _dropped_table(card),
     ]
     return [one for one in made if one.rows]
 
@@ -45,14 +45,14 @@ def card_markdown(card: DetectorCard) -> str:
     >>> card_markdown(made).splitlines()[0]
     '# Detector card: coin'
     """
-    parts = [f"# Detector card: {escaped(card.name)}", escaped(headline(card))]
-    parts += [f"> **Warning.** {escaped(one)}" for one in card.warnings]
-    parts += ["## Findings", "\n".join(f"- {escaped(one)}" for one in card.notes)]
+    parts = [f"# Detector card: {escape(card.name)}", escape(headline(card))]
+    parts += [f"> **Warning.** {escape(one)}" for one in card.warnings]
+    parts += ["## Findings", "\n".join(f"- {escape(one)}" for one in card.notes)]
     for table in card_tables(card):
         parts += [f"## {table.title}", table.markdown()]
-    parts += [escaped(one) for one in remarks(card)]
+    parts += [escape(one) for one in remarks(card)]
     if card.signature:
-        parts.append(f"Signature: {escaped(card.signature)}")
+        parts.append(f"Signature: {escape(card.signature)}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -114,20 +114,20 @@ def _controls(card: DetectorCard) -> Table:
     alone = {one.name: one.ranking for one in card.baselines}
     rows = [_control("all rows", card.ranking, alone)]
     if card.length_matched is not None:
-        rows.append(_matched(card.length_matched, LENGTH))
+        rows.append(_matched_cells(card.length_matched, LENGTH))
     if card.length_stratified is not None:
         stratified = card.length_stratified
         left = f", {stratified.dropped:,} rows in strata of one label" if stratified.dropped else ""
         name = f"within {stratified.strata} strata of length{left}"
         rows.append(_control(name, stratified.ranking, {LENGTH: card.length_within}))
     if card.overlap_matched is not None:
-        rows.append(_matched(card.overlap_matched, OVERLAP))
+        rows.append(_matched_cells(card.overlap_matched, OVERLAP))
     columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
     title = "Matched by length and overlap"
     return Table(columns, tuple(rows) if len(rows) > 1 else (), title)
 
 
-def _matched(made: Matched, unit: str) -> tuple[str, ...]:
+def _matched_cells(made: Matched, unit: str) -> tuple[str, ...]:
     alone = {one.name: one.ranking for one in made.baselines if one.name == unit}
     return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking, alone)
 
@@ -226,7 +226,7 @@ def _forecast(calibration: Calibration) -> tuple[str, ...]:
     return (calibration.method, *(f"{value:.4f}" for value in numbers), *gain)
 
 
-def _dropped(card: DetectorCard) -> Table:
+def _dropped_table(card: DetectorCard) -> Table:
     rows = tuple((reason, f"{rows:,}") for reason, rows in card.dropped.items())
     return Table(("reason", "rows"), rows, "Excluded rows")
 

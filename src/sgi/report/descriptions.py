@@ -81,7 +81,7 @@ def describe(
             comparison = part.comparison if isinstance(part, ComparisonView) else part
             return _comparison(comparison, *compared_names(part))
         case _:
-            return _labelled(part)
+            return _describe_labelled(part)
 
 
 def _distribution(part: Distribution) -> str:
@@ -170,7 +170,7 @@ def describe_scatter(part: Scatter) -> str:
     )
 
 
-def _labelled(part: Sequence[Labelled]) -> str:
+def _describe_labelled(part: Sequence[Labelled]) -> str:
     if not part:
         return "No metric has values for rows with both labels."
     told = "; ".join(_against_labels(found) for found in part[:_MAX_METRICS])

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sgi.report.formatting import beginning, plain
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
     for sentence in view.sentences:
         if sentence.is_doubtful or sentence.is_marked:
             score = "" if sentence.score is None else f" (score {sentence.score:.2f})"
-            yield f"  - sentence {sentence.number}{score}: {_marked(sentence, longest)}"
+            yield f"  - sentence {sentence.number}{score}: {_mark(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
             if sentence.more_facts:
                 yield f"    - and {sentence.more_facts:,} more facts"
@@ -36,7 +36,7 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
         yield f"  - {view.more_unused:,} more passages support no sentence"
 
 
-def _marked(sentence: SentenceView, longest: int) -> str:
+def _mark(sentence: SentenceView, longest: int) -> str:
     """The sentence with its marks, or its start if it is long."""
     shown, left = "", longest
     for part in sentence.stretches:
@@ -65,4 +65,4 @@ def _fact(fact: FactView) -> str:
 
 
 def _text(text: str) -> str:
-    return escaped(plain(text))
+    return escape(plain(text))

@@ -61,12 +61,12 @@ def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
     return NOTHING if value is None else f"{value:{sign}.{digits}f}"
 
 
-def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
+def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
     """A share in [0, 1] as percent, any other number unchanged; None gives a dash.
 
     ``unit`` is ``pp`` for differences of shares; ``sign="+"`` shows the sign of positive numbers.
 
-    >>> scaled(0.25, True), scaled(0.25, False), scaled(0.25, True, unit="pp", sign="+")
+    >>> format_scaled(0.25, True), format_scaled(0.25, False), format_scaled(0.25, True, unit="pp", sign="+")
     ('25.00 %', '0.2500', '+25.00 pp')
     """
     if value is None or not is_share:
@@ -93,7 +93,7 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
         return f"{summary.total:,.0f}"
     if summary.is_percentage and summary.mean is not None:
         return f"{summary.mean:.2f} %"
-    return scaled(summary.mean, percent and summary.is_share)
+    return format_scaled(summary.mean, percent and summary.is_share)
 
 
 def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
@@ -112,7 +112,7 @@ def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool
     """The best or worst value of a metric, in the unit of `format_mean`."""
     if summary.is_percentage and value is not None:
         return f"{value:.2f} %"
-    return scaled(value, percent and summary.is_share)
+    return format_scaled(value, percent and summary.is_share)
 
 
 def format_class(summary: MetricSummary, name: str) -> str:
@@ -203,10 +203,10 @@ def beginning(text: str, longest: int = 160) -> str:
     return f"{line[: longest - 1]}…" if cut else line
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """A text of at most that many characters, with its full length if it is cut.
 
-    >>> shortened("abc", 3), shortened("abcd", 3)
+    >>> shorten("abc", 3), shorten("abcd", 3)
     ('abc', 'abc … (3 of 4 characters)')
     """
     if len(text) <= longest:

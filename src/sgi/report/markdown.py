@@ -13,10 +13,10 @@ _MARKS = re.compile(r"([\\`*<>&|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[(\[:
 _NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     r"""Escape text for Markdown, on one line.
 
-    >>> escaped("a|b <script>\nc_d")
+    >>> escape("a|b <script>\nc_d")
     'a\\|b \\<script\\> c_d'
     """
     return _NUMBER.sub(r"\1\\\2", _MARKS.sub(r"\\\1", text.translate(_REPLACEMENTS)))

@@ -60,7 +60,7 @@ def notebook_html(shown: NotebookRepr) -> str:
     """
     match shown:
         case Result():
-            parts = [*_summary(shown.summary()), *_rejected(shown), *_pictures(_distributions(shown))]
+            parts = [*_summary(shown.summary()), *_rejected_rows(shown), *_pictures(_distributions(shown))]
         case Summary():
             parts = list(_summary(shown))
         case Comparison():
@@ -90,7 +90,7 @@ def _summary(summary: Summary) -> Iterator[str]:
         yield _small(line)
 
 
-def _rejected(result: Result) -> Iterator[str]:
+def _rejected_rows(result: Result) -> Iterator[str]:
     if result.rejected:
         yield _small(f"{len(result.rejected):,} rows could not be parsed.")
 

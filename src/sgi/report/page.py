@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
-    "scaled": formatting.scaled,
+    "scaled": formatting.format_scaled,
     "moment": formatting.moment,
     "count": formatting.count,
     "beginning": formatting.beginning,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sgi.report import formatting
 from sgi.report.descriptions import describe, describe_scatter
 from sgi.report.evidence_map_markdown import evidence_map_markdown
-from sgi.report.formatting import number, plain, scaled, shortened
-from sgi.report.markdown import code, escaped
+from sgi.report.formatting import format_scaled, number, plain, shorten
+from sgi.report.markdown import code, escape
 from sgi.report.row_details import support
 from sgi.report.tables import (
     class_lines,
@@ -64,11 +64,11 @@ def comparison_markdown(view: ComparisonView) -> str:
     """A comparison of two runs as Markdown."""
     parts: Iterator[str] = chain(
         [f"# {_text(view.base.label)} → {_text(view.new.label)}"],
-        [_listed(_pairs(view))],
+        [_list_lines(_pairs(view))],
         _differences(view),
-        _changed(view),
+        _changed_rows(view),
         _remarks(view.notes),
-        ["## Provenance", _listed(_signatures(view))],
+        ["## Provenance", _list_lines(_signatures(view))],
     )
     return "\n\n".join(parts) + "\n"
 
@@ -85,7 +85,7 @@ def _title(head: RunHeader) -> Iterator[str]:
         facts["finished"] = formatting.moment(head.finished_at)
     if head.tags:
         facts["tags"] = ", ".join(map(_text, head.tags))
-    yield _listed(f"{name}: {told}" for name, told in facts.items())
+    yield _list_lines(f"{name}: {told}" for name, told in facts.items())
 
 
 def _headline(view: RunView) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _headline(view: RunView) -> Iterator[str]:
     else:
         yield "No rows are scored yet."
     if classes := class_lines(summary.metrics):
-        yield _listed(map(_text, classes))
+        yield _list_lines(map(_text, classes))
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.markdown()
@@ -112,7 +112,7 @@ def _figures(view: RunView) -> Iterator[str]:
         told.append(describe_scatter(view.scatter))
     if told:
         yield "## Distributions"
-        yield _listed(map(_text, told))
+        yield _list_lines(map(_text, told))
 
 
 def _groups(part: GroupTable) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
 
 def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
     found = sample.scores.get(metric)
-    return scaled(None if found is None else found.value, metric in head.shares)
+    return format_scaled(None if found is None else found.value, metric in head.shares)
 
 
 def _row(sample: SampleView, told: str) -> str:
@@ -182,7 +182,7 @@ def _row(sample: SampleView, told: str) -> str:
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
     lines = [f"- {code(plain(sample.id))}: {told}{label}"]
-    lines += [f"  - {name}: {_text(shortened(text, LONGEST))}" for name, text in texts.items() if text]
+    lines += [f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text]
     return "\n".join(lines)
 
 
@@ -224,19 +224,19 @@ def _differences(view: ComparisonView) -> Iterator[str]:
         yield "No metric can be compared."
 
 
-def _changed(view: ComparisonView) -> Iterator[str]:
+def _changed_rows(view: ComparisonView) -> Iterator[str]:
     if not view.changed:
         return
     yield "## Rows that changed most"
     items = []
     for row in view.changed:
         share = row.metric in view.shares
-        change = scaled(row.difference, share, unit="pp", sign="+")
+        change = format_scaled(row.difference, share, unit="pp", sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
         lines = [f"- {code(plain(row.after.id))}: {_text(row.metric)} {change}"]
         items += [
             *lines,
-            *(f"  - {name}: {_text(shortened(text, LONGEST))}" for name, text in texts.items() if text),
+            *(f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text),
         ]
     yield "\n".join(items)
 
@@ -251,12 +251,12 @@ def _signatures(view: ComparisonView) -> Iterator[str]:
 def _remarks(notes: Iterable[str]) -> Iterator[str]:
     told = list(map(_text, notes))
     if told:
-        yield _listed(told)
+        yield _list_lines(told)
 
 
-def _listed(lines: Iterable[str]) -> str:
+def _list_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
 def _text(text: str) -> str:
-    return escaped(plain(text))
+    return escape(plain(text))

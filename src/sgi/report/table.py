@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from markupsafe import Markup
 
 from sgi.report.formatting import one_line, plain
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,8 +77,8 @@ class Table:
             f":{'-' * (len(name) + 1)}" if words else f"{'-' * (len(name) + 1)}:"
             for name, words in zip(self.columns, self._words, strict=True)
         )
-        lines = (f"| {' | '.join(escaped(plain(cell)) for cell in row)} |" for row in self.rows)
-        head = f"| {' | '.join(escaped(plain(name)) for name in self.columns)} |"
+        lines = (f"| {' | '.join(escape(plain(cell)) for cell in row)} |" for row in self.rows)
+        head = f"| {' | '.join(escape(plain(name)) for name in self.columns)} |"
         return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
     def terminal(self) -> RichTable:

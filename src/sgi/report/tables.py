@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.analysis.groups import class_tables
 from sgi.report import formatting
-from sgi.report.formatting import NOTHING, number, probability, scaled, span
+from sgi.report.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.report.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
 def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
     """The most frequent reasons for missing values."""
     rows = (
-        (f"{why.rows:,}", why.status, why.metric, formatting.shortened(why.reason, longest))
-        for why in reasons
+        (f"{why.rows:,}", why.status, why.metric, formatting.shorten(why.reason, longest)) for why in reasons
     )
     columns = ("rows", "status", "metric", "reason")
     return Table.of(columns, rows, title="Rows without a value: most frequent reasons", left=columns[1:])
@@ -190,13 +189,13 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
         paired, share = metric.difference, metric.metric in shares
         row = (
             metric.metric,
-            scaled(paired.first, share),
-            scaled(paired.second, share),
-            Cell(scaled(paired.difference, share, unit="pp", sign="+"), css="strong"),
+            format_scaled(paired.first, share),
+            format_scaled(paired.second, share),
+            Cell(format_scaled(paired.difference, share, unit="pp", sign="+"), css="strong"),
             Cell(span(paired.interval, share), tooltip=paired.no_interval),
             probability(paired.p),
             probability(metric.adjusted_p),
-            scaled(paired.smallest, share, unit="pp"),
+            format_scaled(paired.smallest, share, unit="pp"),
             f"{paired.pairs:,}",
             Cell(metric.verdict, css=f"verdict {metric.verdict.replace(' ', '-')}"),
         )

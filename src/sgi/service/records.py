@@ -158,7 +158,7 @@ def evaluation_row(
     return EvaluationRow(sample, answer, given_scores(values, kept.scores), kept.embedders, kept.judge)
 
 
-def required(name: str, value: object) -> str:
+def require_value(name: str, value: object) -> str:
     """The text; anything else is a UsageError that names the argument."""
     if not isinstance(value, str):
         raise UsageError(f"{name} is a text, not {type(value).__name__}.")
@@ -167,7 +167,7 @@ def required(name: str, value: object) -> str:
 
 def text_or_none(name: str, value: object) -> str | None:
     """The text, or None; anything else is a UsageError that names the argument."""
-    return None if value is None else required(name, value)
+    return None if value is None else require_value(name, value)
 
 
 def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -179,7 +179,7 @@ def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
     if contexts is None:
         return None
     listed = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-    return tuple(required("contexts", passage) for passage in listed)
+    return tuple(require_value("contexts", passage) for passage in listed)
 
 
 def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from sgi.service.records import (
     evaluation_row,
     full_record,
     passages,
-    required,
+    require_value,
     scores_of_row,
     short_record,
     text_or_none,
@@ -135,7 +135,7 @@ class RAGEvalService:
         sample = Sample.model_validate(
             {
                 "id": "pair",
-                "question": required("question", question),
+                "question": require_value("question", question),
                 "reference": text_or_none("reference", reference),
                 "contexts": passages(contexts),
             }
@@ -178,8 +178,8 @@ class RAGEvalService:
         from sgi.metrics.similarity import SemanticSimilarity
 
         pair = [
-            required("reference_answer", reference_answer),
-            required("generated_answer", generated_answer),
+            require_value("reference_answer", reference_answer),
+            require_value("generated_answer", generated_answer),
         ]
         batch = Batch.of([Sample(id="pair", reference=pair[0], response=pair[1])])
         features = Features()
@@ -237,8 +237,8 @@ class RAGEvalService:
         from sgi.store.growing_runs import save_evaluation
 
         texts = {"question": question, "reference": reference, "answer": answer, "contexts": contexts}
-        row = evaluation_row(required("qa_pair_id", qa_pair_id), evaluation, texts, values)
-        run = required("test_run_id", test_run_id)
+        row = evaluation_row(require_value("qa_pair_id", qa_pair_id), evaluation, texts, values)
+        run = require_value("test_run_id", test_run_id)
         return save_evaluation(self._open_database(), run, row, versions=self._versions)
 
     def get_by_test_run_id(self, test_run_id: str) -> list[dict[str, Any]]:
@@ -252,7 +252,7 @@ class RAGEvalService:
         """
         from sgi.store.evaluations import read_evaluations
 
-        run = required("test_run_id", test_run_id)
+        run = require_value("test_run_id", test_run_id)
         return [
             short_record(stored_evaluation)
             for stored_evaluation in read_evaluations(self._open_database(), run)
@@ -266,7 +266,7 @@ class RAGEvalService:
         """
         from sgi.store.evaluations import read_evaluation
 
-        run, pair = required("test_run_id", test_run_id), required("qa_pair_id", qa_pair_id)
+        run, pair = require_value("test_run_id", test_run_id), require_value("qa_pair_id", qa_pair_id)
         stored_evaluation = read_evaluation(self._open_database(), run, pair)
         return None if stored_evaluation is None else full_record(stored_evaluation)
 
@@ -280,7 +280,7 @@ class RAGEvalService:
         """
         from sgi.service.records import finish
 
-        return finish(self._open_database(), required("test_run_id", test_run_id))
+        return finish(self._open_database(), require_value("test_run_id", test_run_id))
 
     async def aclose(self) -> None:
         """Close target, judge, caches and database; closing twice does no harm."""

@@ -182,13 +182,13 @@ def _kappa_quadratic(pairs: _Pairs, times: Floats) -> float:
 
 
 def _alpha_nominal(pairs: _Pairs, times: Floats) -> float:
-    pooled = _pooled(pairs, times)
+    pooled = _pool(pairs, times)
     chance = (1.0 - float(pooled @ pooled)) * _pair_correction(times)
     return _chance_corrected(pairs.disagreeing(times), chance)
 
 
 def _alpha_ordinal(pairs: _Pairs, times: Floats) -> float:
-    pooled = _pooled(pairs, times)
+    pooled = _pool(pairs, times)
     return _alpha_of_distances(pairs, times, np.cumsum(pooled) - pooled / 2)  # the mid-rank of each value
 
 
@@ -197,11 +197,11 @@ def _alpha_interval(pairs: _Pairs, times: Floats) -> float:
 
 
 def _alpha_of_distances(pairs: _Pairs, times: Floats, values: Floats) -> float:
-    chance = 2.0 * _variance(_pooled(pairs, times), values) * _pair_correction(times)
+    chance = 2.0 * _variance(_pool(pairs, times), values) * _pair_correction(times)
     return _chance_corrected(_mean(pairs.distances(values) ** 2, times), chance)
 
 
-def _pooled(pairs: _Pairs, times: Floats) -> Floats:
+def _pool(pairs: _Pairs, times: Floats) -> Floats:
     return (pairs.shares(pairs.first, times) + pairs.shares(pairs.second, times)) / 2
 
 

@@ -96,12 +96,12 @@ def _interval(first: Influence, second: Influence, level: float) -> Interval | N
     difference = first.area - second.area
     below, above = first.area - one.low, one.high - first.area
     other_below, other_above = second.area - other.low, other.high - second.area
-    low = difference - _combined(below, other_above, correlation)
-    high = difference + _combined(above, other_below, correlation)
+    low = difference - _combine(below, other_above, correlation)
+    high = difference + _combine(above, other_below, correlation)
     return Interval(max(low, -1.0), min(high, 1.0), level, METHOD)
 
 
-def _combined(one: float, other: float, correlation: float) -> float:
+def _combine(one: float, other: float, correlation: float) -> float:
     return sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
 
 

@@ -182,7 +182,7 @@ def matched_rows(
     """
     column, truth = values_and_labels(values, labels)
     rows = np.flatnonzero(~np.isnan(column))
-    bins, count = cluster_codes(_binned(column[rows], width), len(rows))
+    bins, count = cluster_codes(_bin(column[rows], width), len(rows))
     # A canonical order makes the random keys independent of the input order.
     canonical = np.lexsort((column[rows], truth[rows], bins))
     rows, bins = rows[canonical], bins[canonical]
@@ -232,7 +232,7 @@ def permutation_control(
     return PermutationControl(float(areas.mean()), interval, draws, (1 + result) / (1 + draws))
 
 
-def _binned(column: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+def _bin(column: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     if width == 0.0:
         return column
     if not 0.0 < width < np.inf:

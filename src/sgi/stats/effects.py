@@ -28,7 +28,7 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
     >>> cohen_d([2.0, 4.0, 6.0], [1.0, 3.0, 5.0])
     0.5
     """
-    one, other = _scaled(first, second)
+    one, other = _scale(first, second)
     freedom = len(one) + len(other) - 2
     if not (len(one) and len(other) and freedom > 0):
         return None
@@ -55,7 +55,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
     >>> round(welch_p([2.0, 4.0, 6.0], [1.0, 3.0, 5.0]), 4)
     0.5734
     """
-    one, other = _scaled(first, second)
+    one, other = _scale(first, second)
     if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one value has no variance
         return None
     errors = [_squares(column) / ((len(column) - 1) * len(column)) for column in (one, other)]
@@ -89,7 +89,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
         raise ValueError(f"Columns of {len(one)} and {len(other)} rows cannot be paired.")
     if not (_varies(one) and _varies(other)):
         return None
-    x, y = _centred(_scaled(one, one)[0]), _centred(_scaled(other, other)[0])
+    x, y = _center(_scale(one, one)[0]), _center(_scale(other, other)[0])
     cosine = float(np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y)))
     return max(-1.0, min(1.0, cosine))
 
@@ -131,7 +131,7 @@ def _column(values: ArrayLike) -> NDArray[np.float64]:
     return column
 
 
-def _scaled(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scale(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both columns divided by the same power of two, so that no square overflows."""
     one, other = _column(first), _column(second)
     largest = max((float(np.abs(column).max()) for column in (one, other) if len(column)), default=0.0)
@@ -148,7 +148,7 @@ def _varies(column: NDArray[np.float64]) -> bool:
     return len(column) > 1 and bool(np.any(column != column[0]))
 
 
-def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
+def _center(column: NDArray[np.float64]) -> NDArray[np.float64]:
     """Column minus its mean, relative to the first value to avoid cancellation."""
     offsets = column - column[0]
     centred: NDArray[np.float64] = offsets - offsets.mean()
@@ -157,4 +157,4 @@ def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _squares(column: NDArray[np.float64]) -> float:
     """The sum of squared deviations."""
-    return float(np.square(_centred(column)).sum())
+    return float(np.square(_center(column)).sum())

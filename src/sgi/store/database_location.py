@@ -92,6 +92,6 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
     return kind(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)
 
 
-def damaged(problem: str) -> StoreDamagedError:
+def damaged_error(problem: str) -> StoreDamagedError:
     """Build the error of a stored value that its column cannot hold."""
     return StoreDamagedError(f"The database is damaged: {problem}.", hint=_DAMAGED)

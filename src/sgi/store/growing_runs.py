@@ -24,7 +24,7 @@ from sgi.store.evaluations import MetricScore, RunHandle, find_handle
 from sgi.store.run_inserts import (
     RunStart,
     ScoreRow,
-    bound,
+    bind,
     insert_batch,
     insert_metric,
     insert_run,
@@ -256,7 +256,7 @@ def _record_provenance(connection: Connection, number: int, score: MetricScore) 
 def _set_version(connection: Connection, number: int, spec: MetricSpec) -> None:
     metrics = schema.run_metrics
     values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
-    bounds = {"low": bound(spec.low), "high": bound(spec.high)}
+    bounds = {"low": bind(spec.low), "high": bind(spec.high)}
     connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
 
 

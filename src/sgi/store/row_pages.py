@@ -112,7 +112,7 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage
     with database.reading() as connection:
         numbers = metric_ids(connection, record.id)
         metric = None if query.metric is None else _metric_of_query(query.metric, numbers, record)
-        of = _committed(connection, record.id)
+        of = _committed_rows(connection, record.id)
         places = _select_positions(
             record, None if metric is None else numbers[metric], whole=of >= record.rows
         )
@@ -162,7 +162,7 @@ def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -
     raise UnknownNameError(f"metric of {record.label}", name, hint=f"It has: {', '.join(numbers)}.")
 
 
-def _committed(connection: Connection, run: str) -> int:
+def _committed_rows(connection: Connection, run: str) -> int:
     batches = schema.batches
     rows = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
     return int(connection.execute(rows).scalar_one())

@@ -102,8 +102,8 @@ def insert_metric(
         "position": position,
         "metric": name,
         "version": spec.version,
-        "low": bound(spec.low),
-        "high": bound(spec.high),
+        "low": bind(spec.low),
+        "high": bind(spec.high),
         "higher_is_better": spec.higher_is_better,
         "unit": spec.unit,
         "provenance": None if provenance is None else asdict(provenance),
@@ -159,7 +159,7 @@ def score_rows(
         yield ScoreRow(metric, position, *row)
 
 
-def bound(value: float) -> float | None:
+def bind(value: float) -> float | None:
     """Convert a bound for the tables: None if it is infinite."""
     return value if math.isfinite(value) else None
 

@@ -14,7 +14,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
-from sgi.store.database_location import damaged
+from sgi.store.database_location import damaged_error
 from sgi.store.stored_json import STORED_JSON, read_stored_json
 from sgi.store.text_codec import decode_text, encode_text
 
@@ -255,7 +255,7 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
         for row in rows
     }
     if lost := [run for run in runs if run not in made]:  # the index of a damaged file has them, no table
-        raise damaged(f"the run {lost[0]!r} cannot be read")
+        raise damaged_error(f"the run {lost[0]!r} cannot be read")
     return [made[run] for run in runs]
 
 

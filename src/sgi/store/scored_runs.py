@@ -23,7 +23,7 @@ from sgi.kernel.sample import are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
-from sgi.store.database_location import damaged
+from sgi.store.database_location import damaged_error
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.stored_batches import sample_reader
@@ -209,7 +209,7 @@ def _spread(
     Raises StoreError if a score belongs to a row outside all batches.
     """
     if not np.isin(found, positions).all():
-        raise damaged("it holds scores of rows that are in no batch of the run")
+        raise damaged_error("it holds scores of rows that are in no batch of the run")
     spread = np.full(len(positions), np.nan)
     status = np.full(len(positions), STATUSES.index(Status.MISSING), dtype=np.int8)
     places = np.searchsorted(positions, found)
@@ -228,7 +228,7 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
             numbers = _of_questions(connection, record)
             return numbers, Clustering(dominant=_dominant(connection, record, numbers))
         case "contexts":
-            return _numbered(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
+            return _has_numbered_ids(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
         case "row":
             rows = connection.execute(_count(record)).scalar_one()
             return np.arange(rows, dtype=np.int64), Clustering(BY_ROW)
@@ -244,7 +244,7 @@ def _count(record: RunRecord) -> sa.Select[Any]:
 
 def _of_questions(connection: Connection, record: RunRecord) -> NDArray[np.int64]:
     rows = driver_rows(connection, select_committed(record, schema.samples.c.cluster))
-    return _numbered([number for (number,) in rows])
+    return _has_numbered_ids([number for (number,) in rows])
 
 
 def _of_column(
@@ -258,7 +258,7 @@ def _of_column(
         raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
     without = sum(not has_value(body, column) for body in rows)
-    return _numbered(numbers), Clustering(column, without)
+    return _has_numbered_ids(numbers), Clustering(column, without)
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
@@ -287,6 +287,6 @@ def _dominant(
     return dominant_question(text, len(rows), len(np.unique(passages)), of=len(numbers))
 
 
-def _numbered(clusters: list[int]) -> NDArray[np.int64]:
+def _has_numbered_ids(clusters: list[int]) -> NDArray[np.int64]:
     _, first, codes = np.unique(np.array(clusters, dtype=np.int64), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, first_problem, validate
 from sgi.kernel.metric import Status
 from sgi.kernel.provenance import MetricProvenance
-from sgi.store.database_location import damaged
+from sgi.store.database_location import damaged_error
 from sgi.store.text_codec import decode_json
 
 if TYPE_CHECKING:
@@ -175,5 +175,5 @@ def read_provenance(value: Any) -> MetricProvenance | None:
     try:
         record: MetricProvenance | None = None if value is None else validate(MetricProvenance, value)
     except ValidationError as errors:
-        raise damaged(f"the provenance of a metric: {first_problem(errors)}") from errors
+        raise damaged_error(f"the provenance of a metric: {first_problem(errors)}") from errors
     return record

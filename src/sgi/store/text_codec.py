@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.kernel.parsing import reason
-from sgi.store.database_location import damaged
+from sgi.store.database_location import damaged_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +45,7 @@ def decode_text(text: str) -> str:
         if _ESCAPE not in text:
             return text
     except TypeError as error:
-        raise damaged("a column of texts holds something else") from error
+        raise damaged_error("a column of texts holds something else") from error
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -93,7 +93,7 @@ def column_json(text: str) -> Any:
     try:
         return decode_json(text)
     except (ValueError, RecursionError) as error:
-        raise damaged(f"a column of JSON holds something else: {reason(error)}") from error
+        raise damaged_error(f"a column of JSON holds something else: {reason(error)}") from error
 
 
 def _encode_strings(value: Any) -> Any:

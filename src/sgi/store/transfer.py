@@ -26,7 +26,7 @@ from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
 from sgi.store.database import Database, OneTransaction
-from sgi.store.database_location import damaged
+from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.run_queries import RunRecord, find_run
@@ -234,7 +234,7 @@ def _row_line(row: list[Any]) -> bytes:
     try:
         return _line(row)
     except TypeError as error:  # bytes, which SQLite lets any column hold
-        raise damaged(f"a row of the table {row[0]} holds what is no value of its column") from error
+        raise damaged_error(f"a row of the table {row[0]} holds what is no value of its column") from error
 
 
 def _line(value: Any) -> bytes:

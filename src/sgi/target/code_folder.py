@@ -33,11 +33,11 @@ def require_module_in(folder: Path, where: str) -> None:
     name = where.partition(":")[0]
     file = source_file(folder, name)
     if file is None:
-        raise _refused(where, folder, f"there is no module {name!r} in the folder")
+        raise _refusal(where, folder, f"there is no module {name!r} in the folder")
     top = name.partition(".")[0]
-    places = _places(sys.modules[top] if top in sys.modules else _unloaded(folder, top))
+    places = _places(sys.modules[top] if top in sys.modules else _unload(folder, top))
     if not places or not all(_is_inside(place, folder.resolve()) for place in places):
-        raise _refused(where, folder, f"{top!r} is also a module elsewhere")
+        raise _refusal(where, folder, f"{top!r} is also a module elsewhere")
 
 
 def require_code_in(folder: Path, where: str, function: Any) -> None:
@@ -47,10 +47,10 @@ def require_code_in(folder: Path, where: str, function: Any) -> None:
     """
     code = _python_function(function)
     if code is None:
-        raise _refused(where, folder, "it is not a Python function")
+        raise _refusal(where, folder, "it is not a Python function")
     file = source_file(folder, str(code.__module__))
     if file is None or Path(code.__code__.co_filename).resolve() != file:
-        raise _refused(where, folder, f"it is defined in {code.__module__!r}, outside of the folder")
+        raise _refusal(where, folder, f"it is defined in {code.__module__!r}, outside of the folder")
 
 
 def source_file(folder: Path, module: str) -> Path | None:
@@ -77,7 +77,7 @@ def _is_inside(path: Path, root: Path) -> bool:
     return path.resolve().is_relative_to(root)
 
 
-def _unloaded(folder: Path, name: str) -> ModuleSpec | None:
+def _unload(folder: Path, name: str) -> ModuleSpec | None:
     """What an import would find, without running it."""
     return PathFinder.find_spec(name, [str(folder), *sys.path])
 
@@ -107,7 +107,7 @@ def _python_function(found: Any) -> FunctionType | None:
     return None
 
 
-def _refused(where: str, folder: Path, reason: str) -> UsageError:
+def _refusal(where: str, folder: Path, reason: str) -> UsageError:
     return UsageError(
         f"The target {where} is named in a file, so it must be defined in the working folder {folder}; "
         f"{reason}.",

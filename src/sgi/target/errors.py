@@ -35,12 +35,12 @@ def shown(text: str, limit: int = _MAX_QUOTED) -> str:
     return clean if len(clean) <= limit and len(head) == len(text) else clean[: limit - 1] + "…"
 
 
-def raised(who: str, error: BaseException) -> TargetError:
+def raised_error(who: str, error: BaseException) -> TargetError:
     """The target error for an exception of a user's function: its type and message.
 
     It is transient if the exception, or one that caused it, is that of a connection.
 
-    >>> str(raised("rag:answer", KeyError("index")))
+    >>> str(raised_error("rag:answer", KeyError("index")))
     "rag:answer raised KeyError: 'index'."
     """
     try:

@@ -38,15 +38,15 @@ async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> A
         from sgi.target.http import open_http
 
         async with open_http(spec) as service:
-            yield _limited(service, spec)
+            yield _limit(service, spec)
     else:
         from sgi.target.python import open_python
 
         with open_python(spec.where, code_folder=code_folder) as function:
-            yield _limited(function, spec)
+            yield _limit(function, spec)
 
 
-def _limited(target: Target, spec: TargetSpec) -> Target:
+def _limit(target: Target, spec: TargetSpec) -> Target:
     from sgi.target.limits import LimitedTarget
 
     return LimitedTarget(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.target.code_folder import require_code_in, require_module_in
-from sgi.target.errors import raised, shown
+from sgi.target.errors import raised_error, shown
 from sgi.target.reply import reply_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class PythonTarget:
         except BaseException as error:  # SystemExit, too, is a failure of this question alone
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
-            raise raised(self._where, error) from error
+            raise raised_error(self._where, error) from error
 
 
 def _is_cancelled() -> bool:

@@ -35,7 +35,7 @@ def reply_of(who: str, result: Any) -> Reply:
             return encodable(who, Reply(_text(who, name, answer), told))
     if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
         return encodable(who, Reply(_text(who, "the first item", result[0]), passages(who, result[1])))
-    what = "a mapping without 'answer'" if isinstance(result, Mapping) else _described(result)
+    what = "a mapping without 'answer'" if isinstance(result, Mapping) else _describe(result)
     raise TargetError(f"{who} returned {what}.", hint=_EXPECTED)
 
 
@@ -51,7 +51,7 @@ def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
         return (_plain(contexts),)
     if not isinstance(contexts, (list, tuple)):
         raise TargetError(
-            f"{who} returned {_described(contexts)} as contexts.", hint="Expected is a list of texts."
+            f"{who} returned {_describe(contexts)} as contexts.", hint="Expected is a list of texts."
         )
     return tuple(_text(who, f"contexts {index}", passage) for index, passage in enumerate(contexts))
 
@@ -87,7 +87,7 @@ def _part(result: Any, name: str) -> Any:
 
 def _text(who: str, what: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TargetError(f"{who} returned {_described(value)} as {what}.", hint="Expected is a text.")
+        raise TargetError(f"{who} returned {_describe(value)} as {what}.", hint="Expected is a text.")
     return _plain(value)
 
 
@@ -96,7 +96,7 @@ def _plain(text: str) -> str:
     return str.__str__(text)
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     """The type of a value; its content is not shown."""
     if value is None:
         return "None"

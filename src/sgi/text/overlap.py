@@ -50,9 +50,9 @@ def is_verbatim(response: str, passages: Iterable[str]) -> bool:
     >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
     (True, False)
     """
-    sought = _folded(response)
-    return bool(sought) and any(sought in _folded(passage) for passage in passages)
+    sought = _fold(response)
+    return bool(sought) and any(sought in _fold(passage) for passage in passages)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())

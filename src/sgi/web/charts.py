@@ -50,10 +50,10 @@ def _run_charts(tables: RunTables, points: RunPoints) -> Iterator[dict[str, Any]
         yield _chart("correlation", figures.correlation_figure(alike), describe(alike))
 
 
-def _label_charts(labelleds: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
-    if labelleds:
-        yield _chart("roc", figures.roc_figure(labelleds), describe(labelleds))
-    calibrated = [part for part in labelleds if part.reliability is not None]
+def _label_charts(parts: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+    if parts:
+        yield _chart("roc", figures.roc_figure(parts), describe(parts))
+    calibrated = [part for part in parts if part.reliability is not None]
     if calibrated:
         yield _chart("reliability", figures.reliability_figure(calibrated), describe(calibrated))
 

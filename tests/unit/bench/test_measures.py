@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.bench.measures import Scale, Verdict, moved, simultaneous_level, withstood
+from sgi.bench.measures import Scale, Verdict, share_moved, simultaneous_level, withstood
 from sgi.bench.perturbation import Kind
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.registry import metric
@@ -15,7 +15,7 @@ N = 60
 
 def found(kind, change, scale=UNIT, before=None):
     start = np.full(len(change), 0.5) if before is None else before
-    return moved(kind, start, start + change, scale, np.arange(len(change)))
+    return share_moved(kind, start, start + change, scale, np.arange(len(change)))
 
 
 def mixed(share, step):
@@ -78,8 +78,8 @@ def test_rounding_is_no_change():
 
 def test_rows_of_one_question_count_once():
     change = np.full(N, -0.3)
-    alone = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
-    together = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 5)
+    alone = share_moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
+    together = share_moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 5)
     assert together.interval.low < alone.interval.low
     assert together.verdict is not Verdict.SEES
 
@@ -124,7 +124,7 @@ def test_a_table_of_metrics_that_see_nothing_has_a_wrong_verdict_in_five_of_a_hu
 
     def wrong(level):
         after = before + rng.choice([-0.3, 0.3], size=50)
-        made = moved(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
+        made = share_moved(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
         return made.verdict in {Verdict.SEES, Verdict.PARTLY, Verdict.REWARDS}
 
     def share(level):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.bench.catalogue import FAULTS, PERTURBATIONS, chosen
+from sgi.bench.catalogue import FAULTS, PERTURBATIONS, select
 from sgi.bench.names import names_of
 from sgi.bench.numbers import values_of
-from sgi.bench.perturbation import Kind, Others, Perturbation, shuffled
+from sgi.bench.perturbation import Kind, Others, Perturbation, shuffle
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
 
@@ -164,16 +164,16 @@ def test_names_are_distinct_lowercase_and_described():
 
 
 def test_choosing_keeps_the_order_of_the_catalogue():
-    rows, faults = chosen(["refusal", "number_swap", "reply_empty"])
+    rows, faults = select(["refusal", "number_swap", "reply_empty"])
     assert [one.name for one in rows] == ["number_swap", "refusal"]
     assert [one.name for one in faults] == ["reply_empty"]
-    assert [len(some) for some in chosen()] == [len(PERTURBATIONS), len(FAULTS)]
+    assert [len(some) for some in select()] == [len(PERTURBATIONS), len(FAULTS)]
 
 
 def test_an_unknown_name_says_what_is_near():
     with pytest.raises(UnknownNameError, match="number_swap"):
-        chosen(["numbr_swap"])
+        select(["numbr_swap"])
 
 
 def test_shuffling_takes_anything_and_keeps_it(draw):
-    assert sorted(shuffled({3: "", 1: "", 2: ""}, draw)) == [1, 2, 3]
+    assert sorted(shuffle({3: "", 1: "", 2: ""}, draw)) == [1, 2, 3]

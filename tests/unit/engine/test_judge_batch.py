@@ -114,7 +114,7 @@ def test_what_was_asked_before_is_not_asked_again():
     judge = RuleJudge()
     asked = ask(judge)
     before = judge.usage.calls
-    made = score(judge, asked=asked)
+    made = score(judge, batch_judgements=asked)
     assert judge.usage.calls == before
     assert made.evidence == asked.evidence
 

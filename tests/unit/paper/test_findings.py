@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from sgi.paper.findings import MISSING, Column, Finding, Section, ranked
+from sgi.paper.findings import MISSING, Column, Finding, Section, format_ranking
 from sgi.report.charts import line_chart
 from sgi.stats.ranking import ranking
 
@@ -83,7 +83,7 @@ def test_it_is_written_as_page_data_and_pictures_the_same_each_time(tmp_path):
 
 def test_an_auroc_goes_into_a_row_with_its_interval():
     found = ranking(range(12), [0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 1])
-    row = ranked(found, "angle_auroc")
+    row = format_ranking(found, "angle_auroc")
     assert row == {
         "angle_auroc": found.auroc,
         "angle_auroc_interval": (found.interval.low, found.interval.high),

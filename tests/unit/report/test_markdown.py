@@ -14,7 +14,7 @@ from rich.console import Console
 
 from sgi.report.formatting import plain
 from sgi.report.markdown import _REPLACEMENTS as SHOWN
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 from sgi.report.table import Cell, Table
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
@@ -22,7 +22,7 @@ CELLS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
 @given(CELLS)
 def test_escaped_text_is_one_line_without_what_steers_a_reader(text):
-    shown = escaped(text)
+    shown = escape(text)
     assert len(shown.splitlines()) <= 1
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
 
@@ -34,7 +34,7 @@ MARKED = st.lists(
 
 @given(st.one_of(CELLS, MARKED.map("".join)))
 def test_a_reader_of_markdown_sees_the_text_and_nothing_else(text):
-    shown = escaped(text)
+    shown = escape(text)
     (inline,) = MarkdownIt("commonmark", {"html": True}).parseInline(shown)
     assert {token.type for token in inline.children} <= {"text", "text_special"}
     assert "".join(token.content for token in inline.children).strip() == _plain(text).strip()
@@ -42,7 +42,7 @@ def test_a_reader_of_markdown_sees_the_text_and_nothing_else(text):
 
 @given(MARKED.map("".join))
 def test_a_line_of_text_stays_a_paragraph(text):
-    blocks = MarkdownIt("commonmark", {"html": True}).enable("table").parse(escaped(text.strip()))
+    blocks = MarkdownIt("commonmark", {"html": True}).enable("table").parse(escape(text.strip()))
     assert {token.type for token in blocks} <= {"paragraph_open", "inline", "paragraph_close"}
 
 

@@ -15,7 +15,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.report.formatting import notes
-from sgi.report.markdown import escaped
+from sgi.report.markdown import escape
 from sgi.report.run_markdown import LONGEST, comparison_markdown, run_markdown
 from sgi.report.views.comparison import ChangedSample, ComparisonView
 from sgi.report.views.correlation import Correlation
@@ -136,7 +136,7 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "- squad_em: yes 1,000 (90.9 %), no 100 (9.1 %)\n",
         "| sgi | 0.800 | [0.700, 0.900] | 600 / 500 |",
         "| length alone (longer = grounded) | 0.600 | – | 600 / 500 |",
-        *(f"- {escaped(note)}\n" for note in notes(view().headline)),
+        *(f"- {escape(note)}\n" for note in notes(view().headline)),
         "- sgi over 5 rows. Largest of 1 bins: 0 to 1, with 100.0 % of all rows.\n",
         "- The angles θ(r, c) and θ(r, q) of 1 row: 1 (100.0 %) above the diagonal",
         "- sgi against squad_em over 1,100 rows, Spearman's ρ 0.25. 3 rows rank much higher by sgi",

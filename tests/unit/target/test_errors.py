@@ -6,7 +6,7 @@ import urllib.error
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.target.errors import TransientError, raised, shown
+from sgi.target.errors import TransientError, raised_error, shown
 
 
 def test_foreign_words_are_shown_on_one_clean_short_line():
@@ -17,10 +17,10 @@ def test_foreign_words_are_shown_on_one_clean_short_line():
 
 
 def test_what_a_function_raised_is_told_by_type_and_message():
-    error = raised("rag:answer", ValueError("no\nindex"))
+    error = raised_error("rag:answer", ValueError("no\nindex"))
     assert type(error) is TargetError
     assert str(error) == "rag:answer raised ValueError: no index."
-    assert str(raised("rag:answer", SystemExit())) == "rag:answer raised SystemExit."
+    assert str(raised_error("rag:answer", SystemExit())) == "rag:answer raised SystemExit."
 
 
 def test_an_error_that_cannot_be_told_is_told_by_its_type():
@@ -28,7 +28,7 @@ def test_an_error_that_cannot_be_told_is_told_by_its_type():
         def __str__(self):
             raise RuntimeError("no words")
 
-    assert str(raised("rag:answer", Mute())) == "rag:answer raised Mute."
+    assert str(raised_error("rag:answer", Mute())) == "rag:answer raised Mute."
 
 
 def fail_with(error):
@@ -62,13 +62,13 @@ def chained(cause, *, explicit):
     ],
 )
 def test_a_broken_connection_may_be_whole_next_time(error, transient):
-    assert isinstance(raised("rag:answer", error), TransientError) is transient
+    assert isinstance(raised_error("rag:answer", error), TransientError) is transient
 
 
 def test_a_circle_of_causes_ends():
     one, other = ValueError("a"), ValueError("b")
     one.__cause__, other.__cause__ = other, one
-    assert type(raised("rag:answer", one)) is TargetError
+    assert type(raised_error("rag:answer", one)) is TargetError
 
 
 def test_a_transient_error_crosses_processes_with_what_it_knows():

@@ -158,7 +158,7 @@ def agree(
     for name in run.metrics:
         if name in selected:
             labelled = _LabelledMetric(with_range(run.metrics[name]), labels, run.clusters)
-            compared.append(_compared(labelled, (classes or {}).get(name), threshold, weights, scale))
+            compared.append(_compare_metric(labelled, (classes or {}).get(name), threshold, weights, scale))
     return AgreementReport(
         run=run.name,
         column=column,
@@ -185,7 +185,7 @@ def _check(
         )
 
 
-def _compared(
+def _compare_metric(
     data: _LabelledMetric,
     classes: Sequence[str | None] | None,
     threshold: float | None,
@@ -199,7 +199,7 @@ def _compared(
             result, reason=f"rows with a label and a value: {result.rows}; at least 2 are required"
         )
     if len(given) == 1:
-        only = _named(given.pop(), data.labels.kind)
+        only = _label_name(given.pop(), data.labels.kind)
         return replace(result, reason=f"all {result.rows} labelled rows with a value have the label {only}")
     match data.labels.kind:
         case "yes or no":
@@ -210,7 +210,7 @@ def _compared(
             return _classes(data, result, classes, weights)
 
 
-def _named(label: float | str | None, kind: LabelKind) -> str:
+def _label_name(label: float | str | None, kind: LabelKind) -> str:
     if kind == "yes or no":
         return "yes" if label else "no"
     return f"{label:g}" if isinstance(label, float) else str(label)
@@ -291,7 +291,7 @@ def _classes(
     rows = np.flatnonzero(data.both).tolist()
     if any(classes[row] is None for row in rows):
         return replace(result, reason="the run has no class for some rows with a value")
-    said = [(str(data.labels.values[row]), _folded(classes[row])) for row in rows]
+    said = [(str(data.labels.values[row]), _normalize_name(classes[row])) for row in rows]
     pairs = Counter(said)
     people, metric = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
     if set(people).isdisjoint(metric):
@@ -311,7 +311,7 @@ def _classes(
     return replace(result, verdicts=tuple(class_verdicts(result)))
 
 
-def _folded(name: str | None) -> str:
+def _normalize_name(name: str | None) -> str:
     return str(name).strip().casefold()
 
 

@@ -127,8 +127,10 @@ class LabelledScores:
     def false_positive_rate(self) -> Estimate:
         """The share of the grounded that is flagged where 95 % of the ungrounded are."""
         scores, sought = -self.scores, ~self.grounded
-        found = bootstrap_interval(_flagged, scores, sought, self.clusters, draws=self.draws, seed=self.seed)
-        rate = _flagged(scores, sought, None)
+        found = bootstrap_interval(
+            _false_positive_rate, scores, sought, self.clusters, draws=self.draws, seed=self.seed
+        )
+        rate = _false_positive_rate(scores, sought, None)
         return Estimate(np.nan if rate is None else rate, found, len(scores))
 
     def permuted(self) -> PermutationControl | str:
@@ -165,7 +167,7 @@ class LabelledScores:
         return stratified_auroc(column[known], self.grounded[known], groups[known], self.clusters[known])
 
 
-def _flagged(scores: Floats, labels: NDArray[np.bool_], weights: Floats | None) -> float | None:
+def _false_positive_rate(scores: Floats, labels: NDArray[np.bool_], weights: Floats | None) -> float | None:
     return fpr_at_recall(scores, labels, RECALL, weights)
 
 
@@ -226,7 +228,7 @@ def differences_from(data: LabelledScores, competitors: Sequence[Competitor]) ->
     return {name: found for name, found in made.items() if found is not None}
 
 
-def matched(
+def match_by(
     data: LabelledScores,
     values: Floats | None,
     widths: Sequence[float],
@@ -333,7 +335,7 @@ def _subgroup(data: LabelledScores, column: str, value: str, rows: NDArray[np.bo
     return Subgroup(column, value, len(part.scores), float(part.grounded.mean()), part.ranking())
 
 
-def calibrated(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
+def fit_probabilities(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
     """How far probabilities made of the scores can be believed, out of fold; or why none could be made."""
     try:
         # Dealt once, since every map is judged on the same folds.

@@ -21,9 +21,9 @@ from sgi.analysis.card.controls import (
     Baselines,
     Direction,
     LabelledScores,
-    calibrated,
     differences_from,
-    matched,
+    fit_probabilities,
+    match_by,
     subgroups_of,
 )
 from sgi.analysis.card.verdicts import notes, warnings
@@ -117,7 +117,7 @@ def detector_card(
     compared = grouped if columns is None else {key: given.values(key, one) for key, one in columns.items()}
     others = given.shuffled(shuffled, higher_is_better=higher_is_better)
     ranked = trivial.ranked(data)
-    maps, uncalibrated = calibrated(data)
+    maps, uncalibrated = fit_probabilities(data)
     permuted = data.permuted()
     card = DetectorCard(
         name=name,
@@ -130,9 +130,9 @@ def detector_card(
         ranking=ranking,
         average_precision=data.average_precision(),
         false_positive_rate=data.false_positive_rate(),
-        length_matched=matched(data, trivial.lengths, LENGTH_WIDTHS, ranked, others),
+        length_matched=match_by(data, trivial.lengths, LENGTH_WIDTHS, ranked, others),
         length_stratified=None if trivial.lengths is None else data.stratified(trivial.lengths),
-        overlap_matched=matched(data, trivial.overlaps, OVERLAP_WIDTHS, ranked, others),
+        overlap_matched=match_by(data, trivial.overlaps, OVERLAP_WIDTHS, ranked, others),
         length_within=_length_within(data, trivial.lengths, ranked),
         baselines=tuple(one.baseline for one in ranked),
         differences=differences_from(data, ranked),
@@ -233,7 +233,7 @@ class _Given:
 
     def values(self, name: str, values: Any) -> list[Any]:
         """A column of anything, the rows that take part."""
-        column = _listed(name, values)
+        column = _as_list(name, values)
         _require_rows(name, len(column), len(self.scores))
         return [column[row] for row in self.used]
 
@@ -255,7 +255,7 @@ def _numbers(name: str, values: ArrayLike) -> Floats:
 
 def _truth(labels: Any) -> Floats:
     """1 and 0, NaN where there is no label."""
-    given = [math.nan if label is None else label for label in _listed("labels", labels)]
+    given = [math.nan if label is None else label for label in _as_list("labels", labels)]
     column = _numbers("labels", given)
     if column.ndim != 1 or not (np.isnan(column) | (column == 0) | (column == 1)).all():
         hint = "Give True where the answer is grounded, False where it is not, None where that is not known."
@@ -265,7 +265,7 @@ def _truth(labels: Any) -> Floats:
 
 def _codes(clusters: Any, rows: int) -> NDArray[np.int64]:
     """A number for each distinct cluster; rows of unknown cluster have one each."""
-    named = _listed("clusters", clusters)
+    named = _as_list("clusters", clusters)
     _require_rows("clusters", len(named), rows)
     numbers: dict[Any, int] = {}
     try:
@@ -281,7 +281,7 @@ def _unknown(value: Any) -> bool:
     return value is None or bool(value != value)  # noqa: PLR0124 - NaN of any type differs from itself
 
 
-def _listed(name: str, values: Any) -> list[Any]:
+def _as_list(name: str, values: Any) -> list[Any]:
     if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, np.ndarray):

@@ -33,17 +33,18 @@ def lengths(samples: Sequence[Sample]) -> Floats:
 def overlaps(samples: Sequence[Sample]) -> Floats:
     """The share of each response's words found in its contexts; NaN without response or contexts."""
     return np.array(
-        [token_precision(s.response, s.contexts) if _answered(s) else math.nan for s in samples], dtype=float
+        [token_precision(s.response, s.contexts) if _has_answer(s) else math.nan for s in samples],
+        dtype=float,
     )
 
 
 def verbatim(samples: Sequence[Sample]) -> Floats:
     """1 where the response stands in a passage as it is, else 0; NaN without response or contexts."""
-    found = [is_verbatim(s.response, s.contexts) if _answered(s) else math.nan for s in samples]
+    found = [is_verbatim(s.response, s.contexts) if _has_answer(s) else math.nan for s in samples]
     return np.array(found, dtype=float)
 
 
-def _answered(sample: Sample) -> bool:
+def _has_answer(sample: Sample) -> bool:
     return sample.has(Field.RESPONSE) and bool(sample.contexts)
 
 

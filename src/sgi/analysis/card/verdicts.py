@@ -61,10 +61,10 @@ def notes(card: DetectorCard) -> Iterator[str]:
     """Interpret the numbers, the most important first."""
     yield from _chance(card.ranking)
     yield from _comparisons(card)
-    yield from _shuffled(card.ranking, card.shuffled, "With shuffled contexts, the score")
-    yield from _matched(card.ranking, card.length_matched, LENGTH, "length")
+    yield from _shuffling_notes(card.ranking, card.shuffled, "With shuffled contexts, the score")
+    yield from _matching_notes(card.ranking, card.length_matched, LENGTH, "length")
     yield from _within_length(card.length_within)
-    yield from _matched(card.ranking, card.overlap_matched, OVERLAP, "overlap with the contexts")
+    yield from _matching_notes(card.ranking, card.overlap_matched, OVERLAP, "overlap with the contexts")
     share = card.false_positive_rate
     yield (
         f"A threshold that flags 95 % of the ungrounded answers also flags {100 * share.value:.0f} %"
@@ -178,7 +178,7 @@ def _capital(name: str) -> str:
     return name if "(" in name else f"{name[:1].upper()}{name[1:]}"
 
 
-def _matched(ranking: Ranking, matched: Matched | None, name: str, unit: str) -> Iterator[str]:
+def _matching_notes(ranking: Ranking, matched: Matched | None, name: str, unit: str) -> Iterator[str]:
     if matched is None:
         return
     rows = f"{matched.pairs:,} pairs of {width_words(matched.width, unit)}"
@@ -202,7 +202,7 @@ def _matched(ranking: Ranking, matched: Matched | None, name: str, unit: str) ->
     ]
     if better:
         yield f"These baselines rank better on those pairs: {_names(better)}."
-    yield from _shuffled(
+    yield from _shuffling_notes(
         matched.ranking, matched.shuffled, "With shuffled contexts on those pairs, the score"
     )
     if alone is not None and _ranks(alone):
@@ -220,7 +220,7 @@ def _within_length(alone: Ranking | None) -> Iterator[str]:
         yield f"Deciles of length do not remove its effect: length alone has AUROC {_auroc(alone)} in them."
 
 
-def _shuffled(ranking: Ranking, shuffled: Shuffled, subject: str) -> Iterator[str]:
+def _shuffling_notes(ranking: Ranking, shuffled: Shuffled, subject: str) -> Iterator[str]:
     """Say whether the score uses its contexts."""
     if shuffled.ranking is None:
         return

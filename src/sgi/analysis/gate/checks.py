@@ -152,7 +152,7 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
     if not made.reason:
         limit = float(bounded_ratio(rule.threshold)) if column.is_ratio else rule.threshold
         needed = _needed(mean, limit, made.questions, end, scaled.low if lower else scaled.high, policy)
-        made = _decided(made, rule, policy, found, _questions(made.questions, needed, run), needed)
+        made = _decide(made, rule, policy, found, _questions(made.questions, needed, run), needed)
     passed = not made.reason
     worst = () if passed else _worst(run, column, rule, policy.worst)
     return replace(made, passed=passed, worst=worst)
@@ -163,7 +163,7 @@ def _in_unit(number: float | None, column: MetricColumn) -> float | None:
     return ratio_of(number) if column.is_ratio and number is not None else number
 
 
-def _decided(
+def _decide(
     made: Check, rule: Rule, policy: Policy, found: Interval | NoInterval, few: str, needed: int | None
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""

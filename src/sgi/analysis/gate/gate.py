@@ -171,7 +171,7 @@ def gate(
     policy = _policy(coverage, on, looks, worst)
     selected = _all_rules(read_rules(rules), against, max_drop)
     _check_ranges(selected, run)
-    compared = None if against is None else _compared(against, run, policy)
+    compared = None if against is None else _comparison(against, run, policy)
     checks = []
     for rule in selected:
         check = _check(run, rule, policy, against, compared, allow_different=allow_different)
@@ -243,7 +243,7 @@ def _drops(rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float) 
     return tuple(Rule(name, Condition.MAX_DROP, max_drop) for name in names if name not in own)
 
 
-def _compared(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison | UsageError:
+def _comparison(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison | UsageError:
     try:
         return compare(
             against, run, changed=policy.worst, only_worse=True, level=policy.level, allow_different=True

@@ -10,7 +10,7 @@ import orjson
 
 from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
-from sgi.io.files import file_rows, filled
+from sgi.io.files import file_rows, fill_columns
 from sgi.io.raw_rows import with_place
 from sgi.kernel.errors import DataError
 
@@ -45,13 +45,13 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
         return BenchmarkRows(path, file_rows(path), partial(_own, choice))
     file = path / RESPONSES
     sources: dict[str, dict[str, Any]] = {}
-    return BenchmarkRows(file, _responses(file, sources), partial(_published, sources, choice))
+    return BenchmarkRows(file, _responses(file, sources), partial(_published_rows, sources, choice))
 
 
 def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
     """Yield the responses. The sources are read first: an error in them concerns no single row."""
     path = file.with_name(_SOURCES)
-    for row in filled(file_rows(path), str(path)):
+    for row in fill_columns(file_rows(path), str(path)):
         try:
             _add_source(sources, row.values)
         except DataError as error:
@@ -92,7 +92,7 @@ def _passages(text: str) -> tuple[str, ...]:
     return tuple(text[heading.end() : end].strip() for heading, end in zip(found, ends, strict=True))
 
 
-def _published(
+def _published_rows(
     sources: Mapping[str, dict[str, Any]], choice: Mapping[str, str], values: Mapping[str, Any], _: int
 ) -> list[Mapping[str, Any]]:
     if not {"id", "source_id", "labels", "response"} <= values.keys():
@@ -110,7 +110,7 @@ def _published(
         "spans": spans,
     }
     row = {**source, "id": name, "response": response, "label": not spans}
-    return _chosen(choice, {**row, "metadata": {**source["metadata"], **told}})
+    return _select(choice, {**row, "metadata": {**source["metadata"], **told}})
 
 
 def _source_of(
@@ -128,10 +128,10 @@ def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[M
         raise DataError(f"the response rests on a source in {_SOURCES}", field="source_id", hint=hint)
     if not is_own(values):
         raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
-    return _chosen(choice, values)
+    return _select(choice, values)
 
 
-def _chosen(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _select(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     metadata = row.get("metadata", row.get("meta"))
     for key in choice:
         if not isinstance(metadata, dict) or key not in metadata:

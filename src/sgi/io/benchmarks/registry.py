@@ -14,7 +14,7 @@ from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi.io.benchmarks.squad import squad
 from sgi.io.benchmarks.stsb import stsb
 from sgi.io.benchmarks.truthfulqa import truthfulqa
-from sgi.io.files import check_readable, filled
+from sgi.io.files import check_readable, fill_columns
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import UnknownNameError
 
@@ -173,7 +173,7 @@ class BenchmarkDataset:
         options: dict[str, Any] = dict(self.options)
         reading = self.benchmark.read(self.path, **options)
         return read_rows(
-            filled(reading.rows, str(reading.file)),
+            fill_columns(reading.rows, str(reading.file)),
             file=str(reading.file),
             on_reject=on_reject,
             on_columns=on_columns,

@@ -35,7 +35,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-async def bound(response: httpx2.Response) -> None:
+async def limit_replies(response: httpx2.Response) -> None:
     """Refuse a compressed reply, and limit its size to `MAX_REPLY`; an event hook of httpx2.
 
     Raises:

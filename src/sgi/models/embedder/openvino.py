@@ -116,7 +116,7 @@ class OpenvinoNetwork:
         output: str = "",
     ) -> None:
         self.files = files
-        compiled = _compiled(files, _settings(precision, threads, streams))
+        compiled = _compile_model(files, _settings(precision, threads, streams))
         self._names = [port.any_name for port in compiled.inputs]
         self._output = output_index(files, [port.any_name for port in compiled.outputs], output)
         shape = compiled.outputs[self._output].partial_shape
@@ -268,7 +268,7 @@ def _settings(precision: Precision, threads: int, streams: int) -> dict[str, Any
     }
 
 
-def _compiled(files: ModelFiles, settings: dict[str, Any]) -> Any:
+def _compile_model(files: ModelFiles, settings: dict[str, Any]) -> Any:
     core = _core()
     try:
         with _graph_with_weights(files) as graph:

@@ -43,9 +43,9 @@ class Service(environment.Service):
         """
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
 
-        from sgi.models.embedder.bounded_reply import HEADERS, bound
+        from sgi.models.embedder.bounded_reply import HEADERS, limit_replies
 
-        hooks = {"response": [bound]}
+        hooks = {"response": [limit_replies]}
         http = DefaultAsyncHttpxClient(follow_redirects=False, headers=HEADERS, event_hooks=hooks)
         if self.kind == "openai":
             return AsyncOpenAI(

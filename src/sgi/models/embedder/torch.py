@@ -77,7 +77,7 @@ class TorchEmbedder(TorchModel):
         model = self._model
         try:
             with self._lock:  # truncation is a state of the tokenizer
-                truncated = _truncated(model, unique)
+                truncated = _truncated_texts(model, unique)
                 rows = model.encode(unique or [""], batch_size=_TEXTS_PER_BATCH, show_progress_bar=False)
         except TypeError as error:
             raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
@@ -127,7 +127,7 @@ def _limit(model: Any) -> int | None:
     return int(limit) if limit and np.isfinite(limit) else None
 
 
-def _truncated(model: Any, texts: list[str]) -> NDArray[np.bool_]:
+def _truncated_texts(model: Any, texts: list[str]) -> NDArray[np.bool_]:
     """Which texts, with the model's prompt, exceed its limit."""
     limit = _limit(model)
     if limit is None or not texts:

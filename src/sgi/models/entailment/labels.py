@@ -157,9 +157,9 @@ def _letters(label: str) -> str:
 
 def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """The names of the outputs, by ``id2label`` or ``label2id``, whichever has more information."""
-    by_index = _ordered(configuration.get("id2label"))
+    by_index = _order(configuration.get("id2label"))
     named = configuration.get("label2id")
-    by_name = _ordered({index: word for word, index in named.items()} if isinstance(named, dict) else None)
+    by_name = _order({index: word for word, index in named.items()} if isinstance(named, dict) else None)
     if by_index is None or by_name is None or len(by_index) != len(by_name):
         return by_index or by_name or ("",) * (_count(configuration) or _DEFAULT_OUTPUTS)
     for first, second in zip(by_index, by_name, strict=True):
@@ -172,7 +172,7 @@ def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return by_name if all(_is_nameless(word) for word in by_index) else by_index
 
 
-def _ordered(names: object) -> tuple[str, ...] | None:
+def _order(names: object) -> tuple[str, ...] | None:
     """Names by index, if the indices are 0, 1, and so on."""
     if not isinstance(names, dict) or not names:
         return None

@@ -160,10 +160,10 @@ def displacement_consistency(questions: ArrayLike, responses: ArrayLike, neighbo
 
 
 def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    return cosine_of_tangents(log_map(questions, responses), _expected(questions, neighbours))
+    return cosine_of_tangents(log_map(questions, responses), _expected_angle(questions, neighbours))
 
 
-def _expected(questions: Rows, neighbours: Neighbours) -> Floats:
+def _expected_angle(questions: Rows, neighbours: Neighbours) -> Floats:
     """v̄: weighted mean of the neighbours' displacements, transported to each question."""
     starts = neighbours.questions[neighbours.indices]
     ways = log_map(starts, neighbours.responses[neighbours.indices])
@@ -190,7 +190,7 @@ def expected_response_deviation(questions: ArrayLike, responses: ArrayLike, neig
 
 
 def _deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    ends = exp_map(questions, _expected(questions, neighbours))
+    ends = exp_map(questions, _expected_angle(questions, neighbours))
     known = ~np.isnan(ends[:, 0])
     deviation = np.full(len(ends), np.nan)
     deviation[known] = angle(responses[known], ends[known])

@@ -48,7 +48,7 @@ def flat_displacement_consistency(
 
 def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     ways = _chords(neighbours.questions[neighbours.indices], neighbours.responses[neighbours.indices])
-    return cosine_of_tangents(_chords(questions, responses), _weighted(neighbours, ways))
+    return cosine_of_tangents(_chords(questions, responses), _weighted_mean(neighbours, ways))
 
 
 def flat_expected_response_deviation(
@@ -68,7 +68,7 @@ def flat_expected_response_deviation(
 
 
 def _deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    expected = _weighted(neighbours, neighbours.responses[neighbours.indices].astype(np.float64))
+    expected = _weighted_mean(neighbours, neighbours.responses[neighbours.indices].astype(np.float64))
     length = np.linalg.norm(expected, axis=1)
     known = length > _EPSILON
     deviation = np.full(len(expected), np.nan)
@@ -206,5 +206,5 @@ def _chords(starts: Rows, ends: Rows) -> Floats:
     return np.asarray(ends.astype(np.float64) - starts)
 
 
-def _weighted(neighbours: Neighbours, rows: Floats) -> Floats:
+def _weighted_mean(neighbours: Neighbours, rows: Floats) -> Floats:
     return np.asarray((neighbours.weights[:, None] @ rows)[:, 0])

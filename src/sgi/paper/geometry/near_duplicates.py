@@ -146,7 +146,7 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
             raise ValueError(
                 f"Rows of dimensions {[part.shape[1] for part in rows]} lie on different spheres."
             )
-        found.append(("question vector", _coinciding(np.concatenate(rows))))
+        found.append(("question vector", _coinciding_pairs(np.concatenate(rows))))
     return tuple(found)
 
 
@@ -266,7 +266,7 @@ def _firsts(marks: Iterable[Hashable]) -> Codes:
     )
 
 
-def _coinciding(rows: Rows) -> Codes:
+def _coinciding_pairs(rows: Rows) -> Codes:
     """For each row, the first row with the same position on the sphere."""
     codes = _firsts(row.tobytes() for row in rows)
     leader = codes.tolist()

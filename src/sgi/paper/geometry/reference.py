@@ -90,7 +90,7 @@ class ReferenceSet:
         """
         if not len(ids):
             raise DataError("A reference set is empty", hint="Give it pairs that are known to be good.")
-        asked, answered = (_kept(rows, len(ids)) for rows in (question_rows, response_rows))
+        asked, answered = (_valid_rows(rows, len(ids)) for rows in (question_rows, response_rows))
         angle(asked, answered)  # raises if shapes differ
         return cls(asked, answered, Pairs.of(ids, groups, question_texts, response_texts, asked))
 
@@ -242,7 +242,7 @@ class ReferenceSet:
                 )
 
 
-def _kept(values: ArrayLike, count: int) -> Rows:
+def _valid_rows(values: ArrayLike, count: int) -> Rows:
     """Read-only copy of unit rows."""
     rows = np.array(unit_rows(values, count))
     rows.flags.writeable = False

@@ -44,7 +44,7 @@ def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
     >>> log_map([[1.0, 0.0]], [[0.0, 1.0]]).round(6).tolist()
     [[0.0, 1.570796]]
     """
-    return _log(*_fitting(_directions(base), _directions(points)))
+    return _log(*_fit_point(_directions(base), _directions(points)))
 
 
 def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
@@ -79,7 +79,7 @@ def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) ->
     [[-2.0, 0.0]]
     """
     first, ways = _tangent(_directions(start), tangents)
-    first, last = _fitting(first, _directions(end))
+    first, last = _fit_point(first, _directions(end))
     middle = first + last
     # 1 + ⟨x,y⟩ is half of ‖x + y‖², which is precise for nearly opposite rows.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -223,7 +223,7 @@ def _directions(rows: ArrayLike) -> Floats:
     return exact if np.all(np.abs(off) <= _EXACT) else exact / (1.0 + off)
 
 
-def _fitting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def _fit_point(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     try:
         np.broadcast_shapes(first.shape, second.shape)
         same = first.shape[-1:] == second.shape[-1:]
@@ -236,7 +236,7 @@ def _fitting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
     """Check bases and tangent vectors."""
-    start, ways = _fitting(base, np.asarray(tangents, dtype=np.float64))
+    start, ways = _fit_point(base, np.asarray(tangents, dtype=np.float64))
     with np.errstate(over="ignore", invalid="ignore"):  # reported below
         lean = np.abs(np.vecdot(start, ways))
         length = np.linalg.norm(ways, axis=-1)

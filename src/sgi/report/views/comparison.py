@@ -85,10 +85,10 @@ def comparison_view(
         new=run_header(new),
         comparison=made,
         shares=_shares(before),
-        changed=_changed(database, base, new, made),
+        changed=_changed_rows(database, base, new, made),
         notes=(
             *(f"Differs in more than the responses: {found}." for found in made.differences),
-            *_unfinished((base, new)),
+            *_unfinished_notes((base, new)),
             *made.notes,
         ),
     )
@@ -98,7 +98,7 @@ def _shares(run: ScoredRun) -> frozenset[str]:
     return frozenset(name for name, column in run.metrics.items() if with_range(column).is_share)
 
 
-def _changed(
+def _changed_rows(
     database: Database, base: RunRecord, new: RunRecord, made: Comparison
 ) -> tuple[ChangedSample, ...]:
     rows = [row for found in made.metrics for row in found.changed]
@@ -112,7 +112,7 @@ def _changed(
     )
 
 
-def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
+def _unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:
     for record in records:
         if record.scored < record.rows:
             rows = f"{record.scored:,} of {record.rows:,} rows"

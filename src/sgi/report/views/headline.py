@@ -70,24 +70,24 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
         if summary.clustering.by == record.cluster:
-            return _kept(summary, record)
-        return _clustered(summary, record, views.columns)
+            return _stored_summary(summary, record)
+        return _recompute_clusters(summary, record, views.columns)
     if not record.scored:
-        return _computed((), record)
+        return _compute_summary((), record)
     read = views.columns
     if not read.run.ids:  # the run was deleted meanwhile
-        return _computed((), record)
+        return _compute_summary((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
-    found = _computed(whole.metrics, record)
+    found = _compute_summary(whole.metrics, record)
     return replace(found, rows=len(read.run.ids), clustering=read.run.clustering)
 
 
-def _clustered(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
+def _recompute_clusters(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
     """The stored summary, with intervals and rankings for another cluster rule, without baselines."""
     classes = {made.metric: made.classes for made in summary.metrics}
     computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
     return replace(
-        _kept(summary, record),
+        _stored_summary(summary, record),
         metrics=tuple(replace(made, classes=classes.get(made.metric, {})) for made in computed),
         baselines=(),
         questions=len(np.unique(read.run.clusters)),
@@ -96,7 +96,7 @@ def _clustered(summary: Summary, record: RunRecord, read: RunColumns) -> Headlin
     )
 
 
-def _kept(summary: Summary, record: RunRecord) -> Headline:
+def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
     return Headline(
         metrics=summary.metrics,
         baselines=summary.baselines,
@@ -114,7 +114,7 @@ def _kept(summary: Summary, record: RunRecord) -> Headline:
     )
 
 
-def _computed(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline:
+def _compute_summary(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline:
     return Headline(metrics, (), 0, 0, 0, 0, {}, {}, _partial(record))
 
 

@@ -53,13 +53,13 @@ class Labelled:
     base_rate_brier: float | None = None
 
 
-def labelled(columns: RunColumns) -> tuple[Labelled, ...]:
+def labelled_metrics(columns: RunColumns) -> tuple[Labelled, ...]:
     """Compare metrics with labels, where rows of both labels have values."""
-    made = (_labelled(column, columns) for column in columns.metrics)
+    made = (_labelled_metric(column, columns) for column in columns.metrics)
     return tuple(found for found in made if found is not None)
 
 
-def _labelled(column: MetricColumn, columns: RunColumns) -> Labelled | None:
+def _labelled_metric(column: MetricColumn, columns: RunColumns) -> Labelled | None:
     rows = column.ok & (columns.labels >= 0)
     truth = columns.labels[rows] == 1
     if truth.all() or not truth.any():
@@ -67,10 +67,10 @@ def _labelled(column: MetricColumn, columns: RunColumns) -> Labelled | None:
     scores = column.values[rows] * (1.0 if column.higher_is_better else -1.0)
     found = Labelled(column.metric, auroc(scores, truth), _roc(scores, truth), None, None, int(rows.sum()))
     clusters = columns.run.clusters[rows]
-    return _calibrated(found, scores, truth, clusters) if _enough(truth, clusters) else found
+    return _reliability(found, scores, truth, clusters) if _enough(truth, clusters) else found
 
 
-def _calibrated(
+def _reliability(
     found: Labelled, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
 ) -> Labelled:
     folds = grouped_folds(truth, clusters)

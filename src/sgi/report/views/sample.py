@@ -72,15 +72,18 @@ def sample_view(database: Database, record: RunRecord, sample_id: str) -> Sample
         UnknownNameError: the data of the run has no such sample; suggests similar ids.
         UsageError: the row is not scored yet.
     """
-    return shown(sample_evaluation(database, record, sample_id))
+    return evaluation_view(sample_evaluation(database, record, sample_id))
 
 
 def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
     """Some rows of a run, by id; rows that are not scored are left out."""
-    return {name: shown(found) for name, found in sample_evaluations(database, record, sample_ids).items()}
+    return {
+        name: evaluation_view(found)
+        for name, found in sample_evaluations(database, record, sample_ids).items()
+    }
 
 
-def shown(evaluation: StoredEvaluation) -> SampleView:
+def evaluation_view(evaluation: StoredEvaluation) -> SampleView:
     """A stored evaluation as a view."""
     sample = evaluation.sample
     return SampleView(

@@ -17,7 +17,7 @@ from sgi.report.views.correlation import Correlation, correlation
 from sgi.report.views.disagreement import Gaps, gaps
 from sgi.report.views.distribution import Distribution, distributions
 from sgi.report.views.groups import GroupTable, group_tables
-from sgi.report.views.labelled import Labelled, labelled
+from sgi.report.views.labelled import Labelled, labelled_metrics
 from sgi.report.views.lowest import LowestIds, lowest_ids
 from sgi.report.views.plane import Plane, plane
 from sgi.report.views.scatter import Scatter, scatter
@@ -104,7 +104,9 @@ class RunViews:
     @cached_property
     def labelled(self) -> tuple[Labelled, ...]:
         """The metrics compared with the labels."""
-        return self._kept("labelled", AgainstLabels, lambda: AgainstLabels(labelled(self.columns))).metrics
+        return self._kept(
+            "labelled", AgainstLabels, lambda: AgainstLabels(labelled_metrics(self.columns))
+        ).metrics
 
     @cached_property
     def extremes(self) -> RunExtremes:

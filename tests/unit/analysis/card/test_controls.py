@@ -10,9 +10,9 @@ from sgi.analysis.card.controls import (
     LENGTH_WIDTHS,
     Baselines,
     LabelledScores,
-    calibrated,
     differences_from,
-    matched,
+    fit_probabilities,
+    match_by,
     subgroups_of,
     value_names,
 )
@@ -39,7 +39,7 @@ def trivial(lengths=None, overlaps=None, **others):
 
 def kept(values, widths=LENGTH_WIDTHS, over=None, beside=None, shuffled="not asked for"):
     of, competitors = over or data(), beside or trivial(values)
-    return matched(of, values, widths, competitors.ranked(of), shuffled)
+    return match_by(of, values, widths, competitors.ranked(of), shuffled)
 
 
 def test_taking_rows_takes_them_of_every_column():
@@ -172,7 +172,7 @@ def test_one_cluster_for_a_class_leaves_points_without_intervals():
     assert part.false_positive_rate().interval is None
     assert part.difference(NOISE).interval is None
     assert part.difference(NOISE).value == pytest.approx(auroc(SCORES, GROUNDED) - auroc(NOISE, GROUNDED))
-    maps, why = calibrated(part)
+    maps, why = fit_probabilities(part)
     assert maps == ()
     assert "two clusters" in why
 
@@ -187,7 +187,7 @@ def test_shuffled_scores_that_are_partly_unknown():
 
 
 def test_probabilities_are_those_out_of_fold():
-    (platt, isotonic, constant), why = calibrated(data())
+    (platt, isotonic, constant), why = fit_probabilities(data())
     assert why == ""
     for found in (platt, isotonic):
         forecast = out_of_fold_probabilities(SCORES, GROUNDED, CLUSTERS, method=found.method).round(2)
