@@ -85,7 +85,7 @@ def test_any_layer_by_torch(weights: Path, pairs: list[Pair], layer: int) -> Non
 
 
 def test_a_layer_beyond_the_last_is_told(weights: Path, pairs: list[Pair]) -> None:
-    with pytest.raises(UsageError, match="has 6 layers, so no layer 7"):
+    with pytest.raises(UsageError, match="has 6 layers; layer 7 does not exist"):
         ours(pairs[:1], f'model="torch:{weights}", layer=7')
 
 
