@@ -240,6 +240,7 @@ class _Work:
     async def _scored(self, one: AnyMetric, resources: Resources) -> Scores:
         """A metric's scores of the original rows."""
         from sgi.engine.plan import batches
+        from sgi.engine.results import join_scores
         from sgi.engine.score import evaluate_batch
 
         parts = []
@@ -247,19 +248,11 @@ class _Work:
             batch_scores = await evaluate_batch(batch, [one], resources)
             parts.append(batch_scores.scores[one.canonical])
             self.listener(Advanced(len(batch)))
-        return _join(parts)
+        return join_scores(parts)
 
 
 def _first(scores: Scores, n: int) -> Scores:
     return Scores(scores.values[:n], scores.status[:n], scores.reasons[:n], scores.details[:n])
-
-
-def _join(parts: Sequence[Scores]) -> Scores:
-    ends = np.cumsum([len(part) for part in parts])
-    return Scores.assemble(
-        int(ends[-1]),
-        [(np.arange(end - len(part), end), part) for end, part in zip(ends, parts, strict=True)],
-    )
 
 
 def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
