@@ -17,7 +17,7 @@ from sgi.bench.page import alarms_of
 from sgi.bench.perturbation import Kind, Others
 from sgi.io.dataset import open_dataset
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.report.table import Table
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -29,8 +29,8 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
 from sgi.metrics.grounding.signals import Signals
 from sgi.metrics.grounding.words import split_words
-from sgi.report.markdown import escape
-from sgi.report.table import Table
+from sgi.reporting.markdown import escape
+from sgi.reporting.table import Table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.intervals import interval_or_none

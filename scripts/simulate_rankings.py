@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.report.table import Table
+from sgi.reporting.table import Table
 from sgi.stats.agreement import cohen_kappa
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.auroc_intervals import auroc_interval

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
-    from sgi.api import agree, calibrate, card, compare, export, gate, runs
+    from sgi.api import agree, calibrate, card, compare, export, gate, report, runs
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.resources import load_embedder
     from sgi.engine.results import GroundingReport, Result
@@ -99,6 +99,7 @@ _MODULES = {
     "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
+    "report": "sgi.api",
     "runs": "sgi.api",
 }
 _SUBPACKAGES = ("geometry", "metrics", "testing")
@@ -151,6 +152,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "metric",
     "open_benchmark",
     "open_run",
+    "report",
     "runs",
     "geometry",
     "metrics",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.report.render import ReportFormat
+    from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -305,7 +305,7 @@ def report(
     Returns:
         The report as text.
     """
-    from sgi.report.render import ReportOptions, render_report, report_format
+    from sgi.reporting.render import ReportOptions, render_report, report_format
 
     path = None if out is None else Path(out)
     kind: ReportFormat = format or ("html" if path is None else report_format(path))

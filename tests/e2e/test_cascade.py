@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from sgi.report.formatting import notes
-from sgi.report.views.headline import headline
+from sgi.reporting.formatting import notes
+from sgi.reporting.views.headline import headline
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support import command

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sgi.report.html import run_report
-from sgi.report.views.rows import row_page
-from sgi.report.views.run import run_view
+from sgi.reporting.html import run_report
+from sgi.reporting.views.rows import row_page
+from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.run_queries import find_run
 from support.browser import chromium, serious_faults, watched_page

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sgi.report.html import comparison_report, run_report
+from sgi.reporting.html import comparison_report, run_report
 from support.browser import chromium, serious_faults, wait_until, watched_page
 from support.views import HOSTILE_ID, bare_view, comparison_view, id_of, row_page, run_view, theta
 

@@ -14,20 +14,20 @@ from sgi.analysis.run_differences import Difference
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
-from sgi.report.views.comparison import ChangedSample, ComparisonView
-from sgi.report.views.correlation import Correlation
-from sgi.report.views.disagreement import DisagreeingRow, Disagreement
-from sgi.report.views.distribution import Distribution
-from sgi.report.views.groups import GroupTable
-from sgi.report.views.headline import Headline
-from sgi.report.views.labelled import Labelled
-from sgi.report.views.lowest import LowestRows
-from sgi.report.views.plane import Plane, PlanePoint
-from sgi.report.views.rows import Cell, RowLine, RowPage
-from sgi.report.views.run import RunView
-from sgi.report.views.run_header import RunHeader
-from sgi.report.views.sample import SampleView, ScoreView
-from sgi.report.views.scatter import Scatter, ScatterPoint
+from sgi.reporting.views.comparison import ChangedSample, ComparisonView
+from sgi.reporting.views.correlation import Correlation
+from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
+from sgi.reporting.views.distribution import Distribution
+from sgi.reporting.views.groups import GroupTable
+from sgi.reporting.views.headline import Headline
+from sgi.reporting.views.labelled import Labelled
+from sgi.reporting.views.lowest import LowestRows
+from sgi.reporting.views.plane import Plane, PlanePoint
+from sgi.reporting.views.rows import Cell, RowLine, RowPage
+from sgi.reporting.views.run import RunView
+from sgi.reporting.views.run_header import RunHeader
+from sgi.reporting.views.sample import SampleView, ScoreView
+from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval

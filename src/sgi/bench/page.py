@@ -16,14 +16,14 @@ from sgi.bench.measures import (
     Verdict,
 )
 from sgi.bench.perturbation import Kind
-from sgi.report.markdown import code, escape
-from sgi.report.table import Table
+from sgi.reporting.markdown import code, escape
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sgi.bench.matrix import Alarm, Bench, Cell, Change
-    from sgi.report.charts import Chart
+    from sgi.reporting.charts import Chart
 
 _NONE = "–"
 _CELL_WIDTH, _CELL_HEIGHT = 64, 22
@@ -272,13 +272,13 @@ the passages do not.
 
 
 def bench_chart(bench: Bench) -> Chart:
-    """The matrix as a heat map for `sgi.report.charts.save_figure`, one panel per kind."""
+    """The matrix as a heat map for `sgi.reporting.charts.save_figure`, one panel per kind."""
     panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
     return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
 
 
 def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Chart:
-    from sgi.report.charts import COLOURS, nominal, quantitative
+    from sgi.reporting.charts import COLOURS, nominal, quantitative
 
     metrics = _metrics_of(bench, kind)
     rows = [_square(metric, one, bench.cell(metric, one.name)) for one in changes for metric in metrics]

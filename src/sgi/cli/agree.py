@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.analysis.agreement.report import AgreementReport, Estimate, MetricAgreement
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
     from sgi.stats.agreement import Agreement
     from sgi.store.run_queries import RunRecord
 
@@ -133,7 +133,7 @@ def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
 
 
 def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
     rows = []
@@ -148,7 +148,7 @@ def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
 
 
 def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     rows = [
         (agreement.metric, *_agreement(agreement.pearson), *_agreement(agreement.spearman))
@@ -165,7 +165,7 @@ def _agreement(agreement: Agreement) -> tuple[str, str]:
 
 
 def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     columns = ("sensitivity", "95 % interval", "of yes", "specificity", "95 % interval", "of no", "intervals")
     rows = []
@@ -179,7 +179,7 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
 
 
 def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     interval = "95 % interval"
     columns = (

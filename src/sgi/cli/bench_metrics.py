@@ -107,7 +107,7 @@ def bench_metrics(
     from sgi.cli.console import progress
     from sgi.cli.run_output import print_columns
     from sgi.kernel.clusters import BY_QUESTION
-    from sgi.report.charts import check_figure
+    from sgi.reporting.charts import check_figure
 
     if listing:
         _list(as_json=as_json)
@@ -151,7 +151,7 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
 def _list(*, as_json: bool) -> None:
     from sgi.bench.catalogue import FAULTS, PERTURBATIONS
     from sgi.cli.console import print_json, print_tables
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
     if as_json:
@@ -190,7 +190,7 @@ def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
     """Write the results as Markdown, JSON and figures."""
     from sgi.bench.page import bench_chart, bench_markdown
     from sgi.cli.console import talk
-    from sgi.report.charts import save_figure
+    from sgi.reporting.charts import save_figure
 
     (folder / "bench.md").write_text(bench_markdown(made), encoding="utf-8")
     (folder / "bench.json").write_text(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.engine.calibration_file import CalibrationFile, LengthBin, Rate
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
 
 def calibrate(
@@ -137,7 +137,7 @@ def _target(calibration: CalibrationFile) -> str:
 
 def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
     from sgi.cli.console import scaled
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     interval = "95 % interval"
     flags = "flags below" if calibration.higher_is_better else "flags above"
@@ -167,7 +167,7 @@ def _range(length_bin: LengthBin) -> str:
 
 def _probabilities(calibration: CalibrationFile) -> Table:
     from sgi.cli.console import scaled
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     rows = []
     for name, found in {

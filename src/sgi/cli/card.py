@@ -107,7 +107,7 @@ def card(
 
     from sgi.analysis.card.from_run import card_of_run
     from sgi.cli.console import progress
-    from sgi.report.charts import check_figure
+    from sgi.reporting.charts import check_figure
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -138,7 +138,7 @@ def card(
 
 def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave
-    from sgi.report.card import card_markdown, card_tables
+    from sgi.reporting.card import card_markdown, card_tables
 
     with readers_may_leave():
         if as_json:
@@ -155,7 +155,7 @@ def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
 
 def _head(detector_card: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
-    from sgi.report.card import headline
+    from sgi.reporting.card import headline
 
     lines = [
         detector_card.name,
@@ -173,7 +173,7 @@ def _head(detector_card: DetectorCard) -> list[str]:
 
 def _foot(detector_card: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
-    from sgi.report.card import remarks
+    from sgi.reporting.card import remarks
 
     return [one_line(line, longest=_MAX_LINE) for line in [*remarks(detector_card), detector_card.signature]]
 
@@ -181,9 +181,9 @@ def _foot(detector_card: DetectorCard) -> list[str]:
 def _write(detector_card: DetectorCard, folder: Path, *, quiet: bool) -> None:
     """Write the card as Markdown, JSON and figures."""
     from sgi.cli.console import talk
-    from sgi.report.card import card_markdown
-    from sgi.report.card_figure import card_chart
-    from sgi.report.charts import save_figure
+    from sgi.reporting.card import card_markdown
+    from sgi.reporting.card_figure import card_chart
+    from sgi.reporting.charts import save_figure
 
     (folder / "card.md").write_text(card_markdown(detector_card), encoding="utf-8")
     (folder / "card.json").write_text(_json(detector_card.to_dict()), encoding="utf-8")

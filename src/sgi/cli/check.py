@@ -19,7 +19,7 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sgi.report.views.evidence_map import EvidenceMapView
+    from sgi.reporting.views.evidence_map import EvidenceMapView
 
 _NOT_MET = 4  # as `sgi gate`
 _HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
@@ -61,7 +61,7 @@ def check(
     from sgi.cli.console import print_json, print_lines
     from sgi.engine.evaluate import evaluate
     from sgi.kernel.sample import Sample
-    from sgi.report.views.evidence_map import evidence_map_view
+    from sgi.reporting.views.evidence_map import evidence_map_view
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     (metric,) = with_entailment(["grounding"], nli)
@@ -96,8 +96,8 @@ def _print(value: float, view: EvidenceMapView) -> None:
     from rich.text import Text
 
     from sgi.cli.evidence_map import evidence_map_lines
-    from sgi.report.formatting import calibration_hint
-    from sgi.report.views.evidence_map import DOUBTFUL
+    from sgi.reporting.formatting import calibration_hint
+    from sgi.reporting.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"

@@ -58,8 +58,8 @@ def compare(
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import changed_table
-    from sgi.report.tables import comparison_tables
-    from sgi.report.views.comparison import comparison_view
+    from sgi.reporting.tables import comparison_tables
+    from sgi.reporting.views.comparison import comparison_view
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 

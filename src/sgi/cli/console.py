@@ -17,9 +17,9 @@ from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.io.write import json_line
-from sgi.report import formatting
-from sgi.report.formatting import STEERING
-from sgi.report.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
+from sgi.reporting import formatting
+from sgi.reporting.formatting import STEERING
+from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Event, Listener
     from sgi.engine.summary import Summary
     from sgi.kernel.errors import SgiError
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
     from sgi.stats.intervals import Interval
 
 _INVISIBLE = re.compile(
@@ -212,7 +212,7 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
-    from sgi.report.tables import class_lines, ranking_table, summary_table
+    from sgi.reporting.tables import class_lines, ranking_table, summary_table
 
     means = summary_table(summary.metrics, percent=percent)
     print_tables([means, ranking_table(summary.metrics, summary.baselines)])

@@ -12,7 +12,7 @@ from sgi.cli.console import one_line, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.report.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
+    from sgi.reporting.views.evidence_map import Cell, EvidenceMapView, FactView, SentenceView
 
 _MARKS = {"supported": "✓", "absent": "?", "contradicted": "✗"}
 _STYLES = {"supported": "green", "absent": "yellow", "contradicted": "red", "": ""}

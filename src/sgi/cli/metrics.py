@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
 
 _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
@@ -57,7 +57,7 @@ def metrics(
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
     """One table for each set of needed fields: offline metrics, judged ones, then other names of both."""
-    from sgi.report.table import Table
+    from sgi.reporting.table import Table
 
     groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:

@@ -23,9 +23,9 @@ from sgi.kernel.registry import metric_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.report.charts import Chart
-    from sgi.report.views.columns import RunColumns
-    from sgi.report.views.groups import GroupTable
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.groups import GroupTable
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -115,8 +115,8 @@ def plot(
     """
     from sgi.cli.console import talk
     from sgi.io.write import check_place
-    from sgi.report.charts import check_figure, save_figure
-    from sgi.report.descriptions import short
+    from sgi.reporting.charts import check_figure, save_figure
+    from sgi.reporting.descriptions import short
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -153,8 +153,8 @@ def _check_options(kind: Kind, **options: str | None) -> None:
 
 
 def _distribution(request: _Request) -> Chart:
-    from sgi.report.figures import distribution_figure
-    from sgi.report.views.distribution import distributions
+    from sgi.reporting.figures import distribution_figure
+    from sgi.reporting.views.distribution import distributions
 
     columns = _columns(request)
     parts = {part.metric: part for part in distributions(columns)}
@@ -164,8 +164,8 @@ def _distribution(request: _Request) -> Chart:
 
 
 def _plane(request: _Request) -> Chart:
-    from sgi.report.figures import plane_figure
-    from sgi.report.views.plane import plane
+    from sgi.reporting.figures import plane_figure
+    from sgi.reporting.views.plane import plane
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:
@@ -175,7 +175,7 @@ def _plane(request: _Request) -> Chart:
 
 
 def _groups(request: _Request) -> Chart:
-    from sgi.report.figures import groups_figure
+    from sgi.reporting.figures import groups_figure
 
     table = _group_table(request)
     means = {metric.metric for group in table.groups for metric in group.metrics if metric.mean is not None}
@@ -186,7 +186,7 @@ def _groups(request: _Request) -> Chart:
 
 
 def _group_table(request: _Request) -> GroupTable:
-    from sgi.report.views.groups import group_table, group_tables
+    from sgi.reporting.views.groups import group_table, group_tables
 
     if request.by is not None:
         return group_table(request.database, request.record, request.by)
@@ -199,9 +199,9 @@ def _group_table(request: _Request) -> GroupTable:
 
 
 def _scatter(request: _Request) -> Chart:
-    from sgi.report.scatter_figure import scatter_figure
-    from sgi.report.views.disagreement import semantic_and_lexical
-    from sgi.report.views.scatter import scatter_of
+    from sgi.reporting.scatter_figure import scatter_figure
+    from sgi.reporting.views.disagreement import semantic_and_lexical
+    from sgi.reporting.views.scatter import scatter_of
 
     columns = _columns(request)
     columns_by_name = {column.metric: column for column in columns.metrics if column.ok.any()}
@@ -221,8 +221,8 @@ def _scatter(request: _Request) -> Chart:
 
 
 def _correlation(request: _Request) -> Chart:
-    from sgi.report.figures import correlation_figure
-    from sgi.report.views.correlation import correlation
+    from sgi.reporting.figures import correlation_figure
+    from sgi.reporting.views.correlation import correlation
 
     columns = _columns(request)
     matrix = correlation(columns)
@@ -232,8 +232,8 @@ def _correlation(request: _Request) -> Chart:
 
 
 def _roc(request: _Request) -> Chart:
-    from sgi.report.figures import roc_figure
-    from sgi.report.views.labelled import labelled_metrics
+    from sgi.reporting.figures import roc_figure
+    from sgi.reporting.views.labelled import labelled_metrics
 
     columns = _columns(request)
     parts = [part for part in labelled_metrics(columns) if part.roc]
@@ -243,8 +243,8 @@ def _roc(request: _Request) -> Chart:
 
 
 def _reliability(request: _Request) -> Chart:
-    from sgi.report.figures import reliability_figure
-    from sgi.report.views.labelled import labelled_metrics
+    from sgi.reporting.figures import reliability_figure
+    from sgi.reporting.views.labelled import labelled_metrics
 
     columns = _columns(request)
     parts = [part for part in labelled_metrics(columns) if part.reliability is not None]
@@ -255,8 +255,8 @@ def _reliability(request: _Request) -> Chart:
 
 
 def _comparison(request: _Request) -> Chart:
-    from sgi.report.figures import comparison_figure
-    from sgi.report.views.comparison import comparison_view
+    from sgi.reporting.figures import comparison_figure
+    from sgi.reporting.views.comparison import comparison_view
 
     assert request.new is not None  # noqa: S101 - `_check_options` requires it
     view = comparison_view(
@@ -282,7 +282,7 @@ _DRAWN: dict[Kind, Callable[[_Request], Chart]] = {
 
 
 def _columns(request: _Request) -> RunColumns:
-    from sgi.report.views.columns import run_columns
+    from sgi.reporting.views.columns import run_columns
 
     return run_columns(request.database, request.record)
 
@@ -316,12 +316,12 @@ def _not_possible(request: _Request, columns: RunColumns, kind: Kind, why: str) 
 
 
 def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
-    from sgi.report.views.correlation import correlation
-    from sgi.report.views.distribution import distributions
-    from sgi.report.views.groups import group_tables
-    from sgi.report.views.labelled import labelled_metrics
-    from sgi.report.views.plane import plane
-    from sgi.report.views.scatter import scatter
+    from sgi.reporting.views.correlation import correlation
+    from sgi.reporting.views.distribution import distributions
+    from sgi.reporting.views.groups import group_tables
+    from sgi.reporting.views.labelled import labelled_metrics
+    from sgi.reporting.views.plane import plane
+    from sgi.reporting.views.scatter import scatter
 
     against = labelled_metrics(columns)
     spread = distributions(columns)

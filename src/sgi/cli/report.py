@@ -20,7 +20,7 @@ from sgi.cli.options import (
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
-    from sgi.report.render import ReportFormat
+    from sgi.reporting.render import ReportFormat
 
 _DEFAULT = Path("report.html")
 _MEGABYTE = 1_000_000
@@ -91,7 +91,7 @@ def report(
     """
     from sgi.cli.console import readers_may_leave, talk
     from sgi.io.write import check_place
-    from sgi.report.render import ReportOptions, render_report
+    from sgi.reporting.render import ReportOptions, render_report
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -131,7 +131,7 @@ def _kind(requested: ReportFormat | None, out: Path | None) -> ReportFormat:
     """The requested format, otherwise the one of the file's suffix."""
     if requested is not None:
         return requested
-    from sgi.report.render import report_format
+    from sgi.reporting.render import report_format
 
     return "html" if out is None else report_format(out)
 

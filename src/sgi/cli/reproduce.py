@@ -71,7 +71,7 @@ def reproduce(
 
     from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
     from sgi.paper.reproduce import experiment_names, open_workbench, reproduced
-    from sgi.report.charts import check_figure
+    from sgi.reporting.charts import check_figure
 
     names = experiment_names(name)
     check_figure(out / "figure.png")

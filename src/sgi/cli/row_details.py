@@ -12,9 +12,9 @@ from rich.text import Text
 
 from sgi.cli.console import plain
 from sgi.cli.evidence_map import evidence_map_lines
-from sgi.report.formatting import number as number_text
-from sgi.report.row_details import is_table, is_yes_no, scalar_text
-from sgi.report.views.evidence_map import evidence_map_view, other_details
+from sgi.reporting.formatting import number as number_text
+from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
+from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -125,7 +125,7 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         report: what came of it.
         words: what a command needs to find the same database.
     """
-    from sgi.report.formatting import calibration_hint
+    from sgi.reporting.formatting import calibration_hint
 
     summary = report.summary
     notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]

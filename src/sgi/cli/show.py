@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
-    from sgi.report.views.groups import GroupTable
-    from sgi.report.views.headline import Headline
+    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.headline import Headline
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
@@ -98,7 +98,7 @@ def show(
     """
     from sgi.cli.console import print_json, print_lines, readers_may_leave
     from sgi.kernel.errors import UsageError
-    from sgi.report.views.groups import group_table, sorted_groups
+    from sgi.reporting.views.groups import group_table, sorted_groups
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -134,9 +134,9 @@ def show(
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.engine.summary import reasons_without_interval
-    from sgi.report.formatting import notes
-    from sgi.report.tables import class_lines, ranking_table, summary_table
-    from sgi.report.views.headline import headline
+    from sgi.reporting.formatting import notes
+    from sgi.reporting.tables import class_lines, ranking_table, summary_table
+    from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
 
@@ -170,7 +170,7 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
 def _notes(summary: Headline) -> Iterator[str]:
     """Limits of the numbers."""
     from sgi.cli.console import one_line
-    from sgi.report.formatting import notes
+    from sgi.reporting.formatting import notes
 
     lines = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
     yield from [*lines, ""] if lines else ()
@@ -182,8 +182,8 @@ def _show_worst(
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.cli.tables import worst_facts, worst_table
     from sgi.kernel.errors import UsageError
-    from sgi.report.views.columns import run_columns
-    from sgi.report.views.lowest import lowest_ids, lowest_rows
+    from sgi.reporting.views.columns import run_columns
+    from sgi.reporting.views.lowest import lowest_ids, lowest_rows
 
     columns = run_columns(database, record)
     ids = lowest_ids(columns, most=most, metric=metric)[:1]
@@ -224,7 +224,7 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
 def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.engine.summary import without_interval
-    from sgi.report.tables import group_tables
+    from sgi.reporting.tables import group_tables
 
     if as_json:
         print_json(_facts(record) | {"by": table.by, "groups": [group.to_dict() for group in table.groups]})
@@ -274,7 +274,7 @@ def _facts(record: RunRecord) -> dict[str, Any]:
 def _head(record: RunRecord) -> Iterator[str]:
     from sgi.cli.console import one_line
     from sgi.cli.tables import progress_of, state
-    from sgi.report.formatting import moment
+    from sgi.reporting.formatting import moment
 
     if record.name:
         yield f"name      {one_line(record.name)}"

@@ -6,9 +6,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from sgi.cli.console import one_line, scaled
-from sgi.report.formatting import beginning, moment
-from sgi.report.table import Table
-from sgi.report.views.run_header import state_of
+from sgi.reporting.formatting import beginning, moment
+from sgi.reporting.table import Table
+from sgi.reporting.views.run_header import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
     from sgi.kernel.scored import MetricColumn
-    from sgi.report.views.lowest import LowestRows
+    from sgi.reporting.views.lowest import LowestRows
     from sgi.store.run_queries import RunRecord
 
 

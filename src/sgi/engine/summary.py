@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-_PAGE = "sgi.report.notebook:notebook_html"
+_PAGE = "sgi.reporting.notebook:notebook_html"
 """The function that renders HTML; it is in a higher layer, so it is imported by name."""
 
 

@@ -10,7 +10,7 @@ from sgi.kernel.errors import DataError
 from sgi.paper.findings import Column, Finding, Section
 from sgi.paper.published import CALIBRATION_ERROR, DECILE_RATES
 from sgi.paper.samples import SAMPLES
-from sgi.report.charts import line_chart, reliability_chart, side_by_side
+from sgi.reporting.charts import line_chart, reliability_chart, side_by_side
 from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold_probabilities, reliability
 
 if TYPE_CHECKING:

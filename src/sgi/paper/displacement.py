@@ -18,7 +18,7 @@ from sgi.paper.displacement_scores import (
 )
 from sgi.paper.findings import Column, Finding, Section, format_ranking
 from sgi.paper.published import DISPLACEMENT
-from sgi.report.charts import Dot, dot_chart
+from sgi.reporting.charts import Dot, dot_chart
 from sgi.stats.confounds import permutation_control
 from sgi.stats.ranking import auroc, ranking
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.paper.findings import Column, Finding, Section
 from sgi.paper.published import PEARSON_MEAN, SPEARMAN_MEAN
-from sgi.report.charts import distribution_chart, matrix_chart, side_by_side
+from sgi.reporting.charts import distribution_chart, matrix_chart, side_by_side
 from sgi.stats.effects import pearson, spearman
 
 if TYPE_CHECKING:

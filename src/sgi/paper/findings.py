@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.report.markdown import code, escape
-from sgi.report.table import Table
+from sgi.reporting.markdown import code, escape
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ class Finding:
         """
         import orjson
 
-        from sgi.report.charts import save_figure
+        from sgi.reporting.charts import save_figure
 
         folder.mkdir(parents=True, exist_ok=True)
         page, data = folder / f"{self.name}.md", folder / f"{self.name}.json"

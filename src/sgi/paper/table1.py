@@ -10,7 +10,7 @@ from sgi.paper.findings import Column, Finding, Section, difference
 from sgi.paper.published import TABLE_1, paper_model
 from sgi.paper.samples import SAMPLES, select
 from sgi.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
-from sgi.report.charts import Dot, dot_chart
+from sgi.reporting.charts import Dot, dot_chart
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from sgi.paper.findings import Column, Finding, Section, difference
 from sgi.paper.published import REPORTED_MODEL, TABLE_4, paper_model
 from sgi.paper.separation import LENGTH_COLUMN, separation
-from sgi.report.charts import distribution_chart
+from sgi.reporting.charts import distribution_chart
 
 if TYPE_CHECKING:
     from sgi.paper.workbench import Study, Workbench

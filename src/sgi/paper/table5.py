@@ -8,7 +8,7 @@ from sgi.paper.findings import Column, Finding, Section, difference
 from sgi.paper.published import TABLE_5, paper_model
 from sgi.paper.samples import SAMPLES
 from sgi.paper.separation import separation
-from sgi.report.charts import Dot, dot_chart
+from sgi.reporting.charts import Dot, dot_chart
 
 if TYPE_CHECKING:
     from sgi.paper.samples import SampleName

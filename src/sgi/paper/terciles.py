@@ -11,7 +11,7 @@ from sgi.geometry.sgi import bounds
 from sgi.paper.findings import Column, Finding, Section, difference
 from sgi.paper.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_model
 from sgi.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
-from sgi.report.charts import line_chart, side_by_side
+from sgi.reporting.charts import line_chart, side_by_side
 from sgi.stats.effects import cohen_d
 from sgi.stats.ranking import auroc
 

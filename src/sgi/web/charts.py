@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.report import figures
-from sgi.report.descriptions import describe, describe_scatter
-from sgi.report.html import chart_spec
-from sgi.report.scatter_figure import scatter_figure
+from sgi.reporting import figures
+from sgi.reporting.descriptions import describe, describe_scatter
+from sgi.reporting.html import chart_spec
+from sgi.reporting.scatter_figure import scatter_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.report.charts import Chart
-    from sgi.report.views.comparison import ComparisonView
-    from sgi.report.views.labelled import Labelled
-    from sgi.report.views.stored import RunPoints, RunTables, RunViews
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.views.comparison import ComparisonView
+    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.stored import RunPoints, RunTables, RunViews
 
 
 def run_charts(views: RunViews) -> list[dict[str, Any]]:

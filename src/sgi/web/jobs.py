@@ -16,7 +16,7 @@ import anyio
 from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
 from sgi.kernel.errors import SgiError
-from sgi.report.views.stored import make_views
+from sgi.reporting.views.stored import make_views
 from sgi.store.manage_runs import set_tags
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder

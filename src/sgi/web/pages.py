@@ -9,7 +9,7 @@ from urllib.parse import quote
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
-from sgi.report.page import environment
+from sgi.reporting.page import environment
 from sgi.store.run_queries import find_run
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from sgi.report.views.columns import run_columns
-from sgi.report.views.headline import headline
-from sgi.report.views.stored import RunViews
+from sgi.reporting.views.columns import run_columns
+from sgi.reporting.views.headline import headline
+from sgi.reporting.views.stored import RunViews
 from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from sgi.report.views.columns import RunColumns
-    from sgi.report.views.headline import Headline
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.headline import Headline
     from sgi.store.run_queries import RunRecord
 
 T = TypeVar("T")

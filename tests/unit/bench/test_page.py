@@ -6,7 +6,7 @@ from sgi.bench.matrix import Alarm, Bench, Cell, Change
 from sgi.bench.measures import Verdict
 from sgi.bench.page import bench_chart, bench_markdown, bench_tables, in_words
 from sgi.bench.perturbation import Kind
-from sgi.report.charts import save_figure
+from sgi.reporting.charts import save_figure
 
 HOSTILE = "a|b\n<script>"
 

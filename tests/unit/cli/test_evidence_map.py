@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.cli.evidence_map import evidence_map_lines
-from sgi.report.views.evidence_map import (
+from sgi.reporting.views.evidence_map import (
     MAX_FACTS,
     MAX_SENTENCES,
     MOST_PASSAGES,

@@ -7,8 +7,8 @@ import pytest
 
 from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import Summary
-from sgi.report.formatting import notes
-from sgi.report.views.headline import Headline
+from sgi.reporting.formatting import notes
+from sgi.reporting.views.headline import Headline
 from sgi.stats.intervals import Interval
 from support.cascades import cascaded, row, unsupported
 

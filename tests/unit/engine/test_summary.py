@@ -12,7 +12,7 @@ from sgi.engine.summarise import metric_summary, summarise
 from sgi.kernel.metric import COUNT, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.report.formatting import format_interval, format_mean
+from sgi.reporting.formatting import format_interval, format_mean
 from support.scored_runs import column
 
 

@@ -11,7 +11,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
 from sgi.metrics.grounding.detector import Grounding
-from sgi.report.views.evidence_map import evidence_map_view, other_details
+from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from sgi.paper.findings import MISSING, Column, Finding, Section, format_ranking
-from sgi.report.charts import line_chart
+from sgi.reporting.charts import line_chart
 from sgi.stats.ranking import ranking
 
 COLUMNS = (Column("model", "model"), Column("AUROC", "auroc"))

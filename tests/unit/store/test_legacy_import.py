@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
-from sgi.report.formatting import format_mean
-from sgi.report.views.groups import group_table
-from sgi.report.views.headline import headline
+from sgi.reporting.formatting import format_mean
+from sgi.reporting.views.groups import group_table
+from sgi.reporting.views.headline import headline
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.evals_columns import METRICS

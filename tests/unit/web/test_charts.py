@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.report.figures import group_figures
-from sgi.report.views.stored import RunViews
+from sgi.reporting.figures import group_figures
+from sgi.reporting.views.stored import RunViews
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.web.charts import run_charts

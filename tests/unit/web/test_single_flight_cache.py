@@ -7,7 +7,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from sgi.report.views.columns import run_columns
+from sgi.reporting.views.columns import run_columns
 from sgi.store.run_queries import find_run
 from sgi.web.single_flight_cache import SingleFlightCache, size_of
 from sgi.web.throttle import ServerBusyError

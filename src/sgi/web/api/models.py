@@ -15,12 +15,12 @@ from sgi.analysis.compare import Comparison
 from sgi.engine.plan import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
-from sgi.report.views.comparison import ComparisonView
-from sgi.report.views.headline import Headline
-from sgi.report.views.rows import RowPage
-from sgi.report.views.run_header import RunHeader
-from sgi.report.views.runs import RunList
-from sgi.report.views.sample import SampleView
+from sgi.reporting.views.comparison import ComparisonView
+from sgi.reporting.views.headline import Headline
+from sgi.reporting.views.rows import RowPage
+from sgi.reporting.views.run_header import RunHeader
+from sgi.reporting.views.runs import RunList
+from sgi.reporting.views.sample import SampleView
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
@@ -209,7 +209,7 @@ class RowParameters(BaseModel):
 def model_of(view: type) -> type[BaseModel]:
     """Pydantic model that describes the JSON form of a view in OpenAPI.
 
-    >>> from sgi.report.views.rows import Cell
+    >>> from sgi.reporting.views.rows import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
     [{'type': 'number'}, {'type': 'null'}]
     """

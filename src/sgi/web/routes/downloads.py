@@ -14,9 +14,9 @@ from starlette.responses import Response, StreamingResponse
 
 from sgi.engine.export import export, export_chunks
 from sgi.kernel.errors import StoreError
-from sgi.report.html import run_report
-from sgi.report.views.rows import row_page
-from sgi.report.views.run import run_view
+from sgi.reporting.html import run_report
+from sgi.reporting.views.rows import row_page
+from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.web.pages import run_or_404
 from sgi.web.run_views import cached, run_views

@@ -9,7 +9,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.run_header import run_header
+from sgi.reporting.views.run_header import run_header
 from sgi.store.manage_runs import change_run, delete_run
 from sgi.web.jobs import split_tags
 from sgi.web.pages import page, redirect, run_or_404

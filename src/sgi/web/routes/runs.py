@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.report.views.runs import run_list
+from sgi.reporting.views.runs import run_list
 from sgi.web.filters import page_number
 from sgi.web.jobs import jobs_of
 from sgi.web.pages import page

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
-from sgi.report.page import asset, vega_bundle
+from sgi.reporting.page import asset, vega_bundle
 from sgi.web.pages import problem
 
 if TYPE_CHECKING:

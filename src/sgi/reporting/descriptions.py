@@ -1,0 +1,222 @@
+"""Describes charts in text, for captions and screen readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.analysis.compare import Comparison
+from sgi.kernel.registry import metric_name
+from sgi.reporting.formatting import beginning, plain
+from sgi.reporting.views.comparison import ComparisonView
+from sgi.reporting.views.correlation import Correlation
+from sgi.reporting.views.distribution import Distribution
+from sgi.reporting.views.groups import GroupTable
+from sgi.reporting.views.plane import Plane
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.plane import PlanePoint
+    from sgi.reporting.views.scatter import Scatter
+
+_LONGEST = 60
+_MAX_METRICS = 8
+"""Metrics described one by one."""
+
+
+def short(text: str, *, longest: int = _LONGEST) -> str:
+    """A name on one line, without control characters, and shortened.
+
+    >>> short("a" * 100, longest=5)
+    'aaaa…'
+    """
+    return beginning(plain(text), longest)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Shortened names that stay distinct.
+
+    >>> short_names(["a" * 99 + "b", "a" * 99 + "c"])[1][-5:]
+    '… (2)'
+    """
+    shown: list[str] = []
+    for name in map(short, names):
+        number, unique = 1, name
+        while unique in shown:
+            number += 1
+            unique = f"{name} ({number})"
+        shown.append(unique)
+    return shown
+
+
+def middle_line(metric: str) -> float | None:
+    """The neutral value of a metric; None for metrics without one.
+
+    >>> middle_line("sgi(epsilon=0.001)"), middle_line("bleu")
+    (1.0, None)
+    """
+    return 1.0 if metric_name(metric) == "sgi" else None
+
+
+def describe(
+    part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
+    metric: str | None = None,
+) -> str:
+    """Describe a chart in text; for groups, ``metric`` selects the means (default: the first metric).
+
+    >>> describe(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
+    'sgi over 4 rows. Largest of 2 bins: 0.5 to 1, with 75.0 % of all rows.'
+    """
+    match part:
+        case Distribution():
+            return _distribution(part)
+        case Plane():
+            return _plane(part)
+        case GroupTable():
+            return _groups(part, metric)
+        case Correlation():
+            return _correlation(part)
+        case ComparisonView() | Comparison():
+            comparison = part.comparison if isinstance(part, ComparisonView) else part
+            return _comparison(comparison, *compared_names(part))
+        case _:
+            return _describe_labelled(part)
+
+
+def _distribution(part: Distribution) -> str:
+    name, rows = short(part.metric), sum(map(sum, part.counts.values()))
+    if not rows:
+        return f"{name} has no values."
+    bins = len(part.edges) - 1
+    peaks = "; ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
+    told = f"{name} over {_count(rows)}. Largest of {bins} bins: {peaks}."
+    if not part.below + part.above:
+        return told
+    return f"{told} The outermost bins include {_count(part.below)} below and {part.above:,} above the axis."
+
+
+def _peak(part: Distribution, group: str) -> str:
+    counts = part.counts[group]
+    fullest = max(range(len(counts)), key=counts.__getitem__)
+    low, high = part.edges[fullest], part.edges[fullest + 1]
+    return f"{low:.4g} to {high:.4g}, with {counts[fullest] / sum(counts):.1%} of {group}".replace("%", " %")
+
+
+def _plane(part: Plane) -> str:
+    if not part.points:
+        return f"No row has both angles of {short(part.metric)}."
+    drawn = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
+    rows = drawn if len(part.points) < part.rows else _count(part.rows)
+    told = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal (SGI > 1)."
+    groups = {f"label {value}": [row for row in part.points if row.label is bool(value)] for value in (1, 0)}
+    shares = [f"of {name}: {_above(rows)}" for name, rows in groups.items() if rows]
+    return f"{told} {'; '.join(shares).capitalize()}." if shares else told
+
+
+def _above(points: Sequence[PlanePoint]) -> str:
+    above = sum(row.theta_rq > row.theta_rc for row in points)
+    return f"{above:,} ({100 * above / len(points):.1f} %)"
+
+
+def _groups(part: GroupTable, metric: str | None) -> str:
+    names = [made.metric for group in part.groups for made in group.metrics]
+    wanted = metric or (names[0] if names else "")
+    means = [
+        (made.mean, short(group.name))
+        for group in part.groups
+        for made in group.metrics
+        if made.metric == wanted and made.mean is not None
+    ]
+    head = f"{short(wanted)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
+    if not means:
+        return f"{head}: no group has a mean."
+    (low, worst), (high, best) = min(means), max(means)
+    return f"{head}: means from {low:.4f} ({worst}) to {high:.4f} ({best})."
+
+
+def _correlation(part: Correlation) -> str:
+    names = [short(name) for name in part.metrics]
+    pairs = [
+        (value, names[i], names[j])
+        for i, row in enumerate(part.spearman)
+        for j, value in enumerate(row[:i])
+        if value is not None
+    ]
+    if not pairs:
+        return f"No pair of {_count(len(names), 'metric')} has a correlation."
+    (low, *apart), (high, *alike) = min(pairs), max(pairs)
+    told = f"Spearman's ρ of {_count(len(names), 'metric')}: "
+    if len(pairs) == 1:
+        return f"{told}{high:.2f} between {' and '.join(alike)}."
+    return (
+        f"{told}highest for {' and '.join(alike)} ({high:.2f}), lowest for {' and '.join(apart)} ({low:.2f})."
+    )
+
+
+def describe_scatter(part: Scatter) -> str:
+    """Describe the scatter plot of two metrics.
+
+    >>> from sgi.reporting.views.scatter import Scatter
+    >>> describe_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
+    "semantic_similarity against bleu over 9 rows, Spearman's ρ 0.25. 2 row"
+    """
+    up, across = short_names([part.semantic, part.lexical])
+    ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
+    return (
+        f"{up} against {across} over {_count(part.rows)}{ranked}."
+        f" {_count(part.paraphrases)} rank much higher by {up} (similar meaning, different words);"
+        f" {part.overlaps:,} rank much higher by {across} (same words, different meaning)."
+    )
+
+
+def _describe_labelled(part: Sequence[Labelled]) -> str:
+    if not part:
+        return "No metric has values for rows with both labels."
+    told = "; ".join(_against_labels(found) for found in part[:_MAX_METRICS])
+    more = f"; and {_count(len(part) - _MAX_METRICS, 'more metric')}" if len(part) > _MAX_METRICS else ""
+    return f"Metrics against labels: {told}{more}."
+
+
+def _against_labels(labelled: Labelled) -> str:
+    numbers = []
+    if labelled.auroc is not None:
+        numbers.append(f"AUROC {labelled.auroc:.3f}")
+    if labelled.ece is not None:
+        numbers.append(f"expected calibration error {labelled.ece:.3f}")
+    if labelled.brier is not None and labelled.base_rate_brier is not None:
+        numbers.append(f"Brier score {labelled.brier:.3f} (base rate {labelled.base_rate_brier:.3f})")
+    return f"{short(labelled.metric)} {', '.join([*numbers, f'{_count(labelled.rows)}'])}"
+
+
+def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
+    """Names of the base run and the new run."""
+    if isinstance(part, ComparisonView):
+        return part.base.label, part.new.label
+    return part.base, part.new
+
+
+def _comparison(comparison: Comparison, base: str, new: str) -> str:
+    told = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
+    more = (
+        f"; and {_count(len(comparison.metrics) - _MAX_METRICS, 'more metric')}"
+        if len(comparison.metrics) > _MAX_METRICS
+        else ""
+    )
+    head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
+    return f"{head}: {told}{more}."
+
+
+def _differences(metrics: Sequence[Any]) -> Iterator[str]:
+    for made in metrics:
+        found = made.difference
+        if found.difference is None:
+            yield f"{short(made.metric)} has no pairs of values"
+            continue
+        between = found.interval
+        span = "" if between is None else f" [{between.low:+.4f}, {between.high:+.4f}]"
+        yield f"{short(made.metric)} {found.difference:+.4f}{span}, {made.verdict}"
+
+
+def _count(number: int, what: str = "row") -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,68 @@
+"""Evidence map as Markdown: the unsupported parts, with reasons."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sgi.reporting.formatting import beginning, plain
+from sgi.reporting.markdown import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.reporting.views.evidence_map import EvidenceMapView, FactView, SentenceView, Stretch
+
+_EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+
+
+def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[str]:
+    """Yield indented list items: sentences with a low score or an unsupported (**strong**) part, and why."""
+    yield f"  - {view.verdict}"
+    if view.left_out:
+        yield f"  - {view.left_out}"
+    for sentence in view.sentences:
+        if sentence.is_doubtful or sentence.is_marked:
+            score = "" if sentence.score is None else f" (score {sentence.score:.2f})"
+            yield f"  - sentence {sentence.number}{score}: {_mark(sentence, longest)}"
+            yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
+            if sentence.more_facts:
+                yield f"    - and {sentence.more_facts:,} more facts"
+            if sentence.reasons:
+                yield f"    - why: {'; '.join(sentence.reasons)}"
+    for passage in view.unused:
+        yield f"  - passage {passage.number} supports no sentence: {_text(beginning(passage.text, longest))}"
+    if view.more_unused:
+        yield f"  - {view.more_unused:,} more passages support no sentence"
+
+
+def _mark(sentence: SentenceView, longest: int) -> str:
+    """The sentence with its marks, or its start if it is long."""
+    shown, left = "", longest
+    for part in sentence.stretches:
+        shown += _stretch(part._replace(text=part.text[:left]))
+        left -= len(part.text)
+        if left < 0:
+            return f"{shown.strip()} …"
+    return shown.strip()
+
+
+def _stretch(part: Stretch) -> str:
+    """The part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
+    if not part.verdict or not part.text.strip():
+        return _text(part.text)
+    edges = _EDGES.fullmatch(part.text)
+    before, words, after = ("", part.text, "") if edges is None else edges.groups()
+    return f"{_text(before)}**{_text(words)}**{_text(after)}"
+
+
+def _fact(fact: FactView) -> str:
+    check = f"{fact.kind} {_text(fact.text)}: {_text(fact.reason)}"
+    if fact.quote is None or not (fact.quote.before or fact.quote.after):
+        return check
+    around = _text(fact.quote.before), _text(fact.quote.found), _text(fact.quote.after)
+    return f"{check}: “{around[0]}**{around[1]}**{around[2]}”"
+
+
+def _text(text: str) -> str:
+    return escape(plain(text))

@@ -1,0 +1,251 @@
+"""Formats numbers, times and texts for reports, pages and the terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.summary import ratio_notes, verbatim_notes
+from sgi.kernel.metric import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.summary import MetricSummary
+    from sgi.reporting.views.headline import Headline
+    from sgi.stats.confounds import Baseline
+    from sgi.stats.intervals import Interval
+    from sgi.stats.ranking import Ranking
+
+NOTHING = "–"
+"""Placeholder for a missing number."""
+
+_LEAST_P = 0.0001
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_STEERING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
+_UNWRITABLE = (range(0xD800, 0xE000), range(0xFFFE, 0x10000))
+_UNSEEN = re.compile(f"[{''.join(f'{chr(part[0])}-{chr(part[-1])}' for part in _STEERING + _UNWRITABLE)}]")
+STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACED)
+"""Replacements of control characters (except tab and line feed) and direction overrides."""
+_STEERING_AND_BREAKS = STEERING | dict.fromkeys((9, 10, 0x2028, 0x2029), _REPLACED)
+_BREAKS = re.compile("\r\n?|[\u2028\u2029]")
+
+
+def plain(text: str) -> str:
+    r"""Replace control characters, direction overrides and surrogates; line breaks become ``\n``.
+
+    >>> plain("a\x00b\u202ec\r\nd")
+    'a�b�c\nd'
+    """
+    return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
+
+
+def one_line(text: str, *, longest: int = 60) -> str:
+    r"""Text on one line for the terminal: no control characters, and shortened.
+
+    >>> one_line("a\nb"), one_line("abcdef", longest=4)
+    ('a�b', 'abc…')
+    """
+    shown = text.translate(_STEERING_AND_BREAKS)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
+    """A number with a fixed count of decimals, or a dash.
+
+    >>> number(0.25), number(None), number(0.25, sign="+")
+    ('0.2500', '–', '+0.2500')
+    """
+    return NOTHING if value is None else f"{value:{sign}.{digits}f}"
+
+
+def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
+    """A share in [0, 1] as percent, any other number unchanged; None gives a dash.
+
+    ``unit`` is ``pp`` for differences of shares; ``sign="+"`` shows the sign of positive numbers.
+
+    >>> format_scaled(0.25, True), format_scaled(0.25, False), format_scaled(0.25, True, unit="pp", sign="+")
+    ('25.00 %', '0.2500', '+25.00 pp')
+    """
+    if value is None or not is_share:
+        return number(value, sign=sign)
+    return f"{value * 100:{sign}.2f} {unit}"
+
+
+def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - Jinja filters pass it by position
+    """Both ends of an interval.
+
+    >>> from sgi.stats.intervals import Interval
+    >>> span(Interval(0.1, 0.2, 0.95, "t")), span(Interval(0.1, 0.2, 0.95, "t"), True), span(None)
+    ('[0.1000, 0.2000]', '[10.00, 20.00]', '–')
+    """
+    if interval is None:
+        return NOTHING
+    scale, digits = (100, 2) if is_share else (1, 4)
+    return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
+
+
+def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
+    """The mean of a metric, or the total of a counting metric; shares as percent."""
+    if summary.total is not None:
+        return f"{summary.total:,.0f}"
+    if summary.is_percentage and summary.mean is not None:
+        return f"{summary.mean:.2f} %"
+    return format_scaled(summary.mean, percent and summary.is_share)
+
+
+def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
+    """The interval of `format_mean`, in the same unit."""
+    found = summary.interval
+    if found is None:
+        return NOTHING
+    if summary.total is not None:
+        return f"[{found.low * summary.ok:,.1f}, {found.high * summary.ok:,.1f}]"
+    if summary.is_percentage:
+        return f"[{found.low:.2f}, {found.high:.2f}]"
+    return span(found, percent and summary.is_share)
+
+
+def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool = True) -> str:
+    """The best or worst value of a metric, in the unit of `format_mean`."""
+    if summary.is_percentage and value is not None:
+        return f"{value:.2f} %"
+    return format_scaled(value, percent and summary.is_share)
+
+
+def format_class(summary: MetricSummary, name: str) -> str:
+    """Rows of a class, and their share of all rows with a class.
+
+    >>> from sgi.engine.summary import MetricSummary
+    >>> made = MetricSummary("grade", None, None, None, {}, None, classes={"A": 3, "B": 1})
+    >>> format_class(made, "A"), format_class(made, "E")
+    ('3 (75.0 %)', '0')
+    """
+    rows = summary.classes.get(name, 0)
+    return f"{rows:,} ({summary.class_shares[name] * 100:.1f} %)" if rows else "0"
+
+
+def format_classes(summary: MetricSummary) -> str:
+    """All classes of a metric with counts and shares, in the order of the metric."""
+    return ", ".join(f"{name} {format_class(summary, name)}" for name in summary.classes)
+
+
+def calibration_hint(metric: str, run: str = "RUN") -> str:
+    """The command that calibrates a score, given the metric and the run with labelled rows.
+
+    >>> calibration_hint("grounding", "last").partition(": ")[2]
+    'sgi calibrate last -m grounding --target fpr=0.05'
+    """
+    command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
+    return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
+
+
+def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
+    """AUROC, its interval, and the number of rows of each label."""
+    found = ranking.interval
+    interval = NOTHING if found is None else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    return [f"{ranking.auroc:.{digits}f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
+
+
+def baseline_name(baseline: Baseline) -> str:
+    """The name of a trivial baseline in tables."""
+    return f"{baseline.name} alone ({baseline.direction} = grounded)"
+
+
+def missing_values(summary: MetricSummary, rows: int) -> str:
+    """Counts of rows without a value by status; empty if there are none."""
+    gaps = [
+        f"{summary.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and summary.counts.get(s)
+    ]
+    left = rows - summary.rows
+    return ", ".join([*gaps, f"{left:,} not scored"] if left > 0 else gaps)
+
+
+def probability(p: float | None) -> str:
+    """A p-value; values below 0.0001 as an upper bound.
+
+    >>> probability(0.03125), probability(0.00001), probability(None)
+    ('0.0312', '< 0.0001', '–')
+    """
+    if p is None:
+        return NOTHING
+    return f"{p:.4f}" if p >= _LEAST_P else f"< {_LEAST_P}"
+
+
+def moment(time: str | None) -> str:
+    """A stored time, to the second.
+
+    >>> moment("2026-01-01T12:00:00.123+00:00"), moment(None)
+    ('2026-01-01 12:00:00 UTC', '–')
+    """
+    return f"{time[:19].replace('T', ' ')} UTC" if time else NOTHING
+
+
+def count(n: int) -> str:
+    """A count with thousands separators.
+
+    >>> count(12345)
+    '12,345'
+    """
+    return f"{n:,}"
+
+
+def beginning(text: str, longest: int = 160) -> str:
+    r"""The start of a text on one line.
+
+    >>> beginning("one\n two", 5), beginning("  one ")
+    ('one …', 'one')
+    """
+    line = " ".join(text[: 4 * longest].split())
+    cut = len(line) > longest or len(text) > 4 * longest
+    return f"{line[: longest - 1]}…" if cut else line
+
+
+def shorten(text: str, longest: int) -> str:
+    """A text of at most that many characters, with its full length if it is cut.
+
+    >>> shorten("abc", 3), shorten("abcd", 3)
+    ('abc', 'abc … (3 of 4 characters)')
+    """
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]} … ({longest:,} of {len(text):,} characters)"
+
+
+def pretty(value: Any) -> str:
+    """A JSON value, indented.
+
+    >>> print(pretty({"n": [1, 2]}))
+    {
+      "n": [
+        1,
+        2
+      ]
+    }
+    """
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def notes(headline: Headline) -> Iterator[str]:
+    """Limits of the numbers of a run."""
+    from sgi.engine.summary import reasons_without_interval
+
+    if headline.partial:
+        yield headline.partial
+    if headline.cascade is not None:
+        yield from headline.cascade.told()
+    yield from ratio_notes(headline.metrics)
+    yield from verbatim_notes(headline.verbatim_copies, headline.rows)
+    yield from headline.clustering.notes(headline.rows)
+    for field, rows in headline.truncated.items():
+        yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest was ignored."
+    for model, rows in headline.left_out.items():
+        yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
+    yield from reasons_without_interval(headline.metrics)
+    if headline.copies:
+        yield (
+            f"In {headline.copies:,} labelled rows the response equals the reference,"
+            " so reference-based metrics separate the labels trivially."
+        )

@@ -1,0 +1,216 @@
+"""Self-contained HTML report of a run or of a comparison."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sgi.reporting import figures
+from sgi.reporting.formatting import beginning
+from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
+from sgi.reporting.scatter_figure import scatter_figure
+from sgi.reporting.size_limit import fit_to_budget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.views.comparison import ChangedSample, ComparisonView
+    from sgi.reporting.views.headline import Headline
+    from sgi.reporting.views.rows import Cell, RowLine, RowPage
+    from sgi.reporting.views.run import RunView
+    from sgi.reporting.views.sample import SampleView
+
+_TEXTS = 4_000_000
+"""So many characters of questions and responses the table of all rows holds."""
+_LONGEST, _SHORTEST = 160, 24
+_DIGITS = 6
+_FIRST = 50
+
+
+def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
+    """A run as one HTML file with texts, charts, tables and scripts; all texts are escaped.
+
+    Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
+    """
+    stories, told = _row_details(view)
+    charts = _run_charts(view)
+    return _page(
+        "report.html",
+        charts,
+        {"rows": {"run": view.head.id, **_row_columns(rows, stories)}},
+        view=view,
+        head=view.head,
+        stories=stories,
+        told=told,
+        rows=rows,
+        first=replace(rows, rows=rows.rows[:_FIRST]),
+        export=export,
+        command=f"sgi export {shlex.quote(view.head.id)} -o rows.jsonl",
+    )
+
+
+def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
+    """A comparison of two runs as HTML."""
+    changed = _fit_changes(view.changed)
+    return _page(
+        "comparison.html",
+        dict(_comparison_charts(view)),
+        {},
+        view=view,
+        head=view.new,
+        base=base,
+        new=new,
+        changed={
+            made.metric: [row for row in changed if row.metric == made.metric]
+            for made in view.comparison.metrics
+        },
+    )
+
+
+def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
+    """Render a template with inline style and scripts, and a policy that allows nothing else."""
+    style = asset("sgi.css")
+    scripts = [asset("charts.js"), asset("report.js")]
+    if charts:
+        scripts.insert(0, vega_bundle())
+    policy = (
+        "default-src 'none'; "
+        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **parts,
+            policy=policy,
+            style=inline(style),
+            scripts=[inline(script) for script in scripts],
+            charts=charts,
+            blocks={name: json_block(value) for name, value in (data | {"charts": charts}).items()},
+        )
+    )
+
+
+def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
+    """Rows shown in full by position, and the rows of each section with whether it shows them first."""
+    sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
+    if view.disagreement is not None:
+        sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
+    distinct = {sample.position: sample for found in sections.values() for sample in found}
+    whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
+    seen: set[int] = set()
+    told: dict[str, list[tuple[SampleView, bool]]] = {}
+    for name in sorted(sections, key=lambda name: name != "disagreement"):
+        told[name] = []
+        for sample in sections[name]:
+            told[name].append((whole[sample.position], sample.position not in seen))
+            seen.add(sample.position)
+    return whole, told
+
+
+def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
+    rows = fit_to_budget([sample for row in changed for sample in (row.before, row.after)])
+    pairs = zip(changed, rows[::2], rows[1::2], strict=True)
+    return [replace(row, before=before, after=after) for row, before, after in pairs]
+
+
+def _run_charts(view: RunView) -> dict[str, Any]:
+    """Chart specs of a run by element id."""
+    found: dict[str, Any] = {}
+    for place, part in enumerate(view.distributions):
+        found[f"distribution-{place}"] = chart_spec(figures.distribution_figure(part))
+    if view.plane is not None and view.plane.points:
+        found["plane"] = chart_spec(figures.plane_figure(view.plane, brush=True))
+    found |= _group_charts(view)
+    if view.scatter is not None:
+        found["scatter"] = chart_spec(scatter_figure(view.scatter))
+    if view.correlation is not None:
+        found["correlation"] = chart_spec(figures.correlation_figure(view.correlation))
+    if any(part.roc for part in view.labelled):
+        found["roc"] = chart_spec(figures.roc_figure(view.labelled))
+    if any(part.reliability for part in view.labelled):
+        found["reliability"] = chart_spec(figures.reliability_figure(view.labelled))
+    return found
+
+
+def _group_charts(view: RunView) -> dict[str, Any]:
+    """Charts of groups by the indices of table and metric."""
+    places = {id(table): place for place, table in enumerate(view.groups)}
+    return {
+        f"groups-{places[id(table)]}-{view.head.metrics.index(metric)}": chart_spec(
+            figures.groups_figure(table, metric)
+        )
+        for table, metric in figures.group_figures(view.groups)
+    }
+
+
+def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
+    if any(made.difference.difference is not None for made in view.comparison.metrics):
+        yield "differences", chart_spec(figures.comparison_figure(view))
+
+
+def chart_spec(chart: Chart) -> dict[str, Any]:
+    """A chart for a page: full width, with title and description as metadata.
+
+    >>> from sgi.reporting.views.distribution import Distribution
+    >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
+    >>> spec = chart_spec(figures.distribution_figure(part))
+    >>> spec["width"], spec["title"], spec["usermeta"]["title"]
+    ('container', None, 'Distribution of sgi')
+    """
+    return {
+        **chart,
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "title": None,
+        "usermeta": {"title": chart["title"], "description": chart["description"]},
+    }
+
+
+def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:
+    """The rows of a page as columns, which are smaller than one object per row."""
+    size = _text_length(page.rows)
+    reasons: dict[str, int] = {}
+    return {
+        "metrics": page.metrics,
+        "ids": [row.id for row in page.rows],
+        "positions": [row.position for row in page.rows],
+        "labels": [None if row.label is None else int(row.label) for row in page.rows],
+        "questions": [beginning(row.question, size) for row in page.rows],
+        "responses": [beginning(row.response, size) for row in page.rows],
+        "columns": [_cell_column(page, metric, reasons) for metric in page.metrics],
+        "reasons": list(reasons),
+        "told": sorted(stories),
+    }
+
+
+def _text_length(rows: Sequence[RowLine]) -> int:
+    """Characters per text so that all rows fit."""
+    whole = sum(min(len(row.question), _LONGEST) + min(len(row.response), _LONGEST) for row in rows)
+    return _LONGEST if whole <= _TEXTS else max(_SHORTEST, _TEXTS // (2 * len(rows)))
+
+
+def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
+    """The values of a metric; for a missing value, its status and the index of its reason."""
+    cells = [row.cells.get(metric) for row in page.rows]
+    lacking = {
+        place: _missing_cell(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None
+    }
+    return {"values": [_value(cell) for cell in cells], "lacking": lacking}
+
+
+def _value(cell: Cell | None) -> float | None:
+    if cell is None or cell.value is None or not math.isfinite(cell.value):
+        return None
+    return float(f"{cell.value:.{_DIGITS}g}")
+
+
+def _missing_cell(cell: Cell | None, reasons: dict[str, int]) -> list[Any]:
+    status = "missing" if cell is None else cell.status
+    reason = "" if cell is None else beginning(cell.reason, 400)
+    return [status, reasons.setdefault(reason, len(reasons))]

@@ -1,0 +1,142 @@
+"""HTML of results in notebooks: tables, static charts and evidence maps."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from sgi.analysis.compare import Comparison
+from sgi.engine.results import GroundingReport, Result
+from sgi.engine.summary import Summary, reasons_without_interval
+from sgi.kernel.install_hint import install_target
+from sgi.reporting.formatting import plain
+from sgi.reporting.page import asset, environment, inline
+from sgi.reporting.tables import comparison_tables, ranking_table, summary_table
+from sgi.reporting.views.evidence_map import evidence_map_view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sgi.engine.summary import NotebookRepr
+    from sgi.reporting.charts import Chart
+
+_CHARTS = 4
+"""So many metrics are drawn, the first."""
+
+_INK = "#767676"
+# Readable on a light and on a dark background: a notebook does not report its theme.
+_CHART_CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "domainColor": _INK,
+        "tickColor": _INK,
+        "gridColor": _INK,
+        "gridOpacity": 0.25,
+    },
+    "legend": {"labelColor": _INK, "titleColor": _INK},
+    "title": {"color": _INK},
+}
+
+
+def notebook_html(shown: NotebookRepr) -> str:
+    """Tables and charts of a result, summary or comparison; an evidence map of a grounding report.
+
+    Charts are images with a description and need the extra ``images``. All text is escaped; there are no
+    scripts and no external resources.
+
+    Raises:
+        TypeError: the object is none of these.
+
+    >>> from sgi.engine.evaluate import evaluate
+    >>> page = notebook_html(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
+    >>> ">squad_em</th>" in page, "<b>" in page
+    (True, False)
+    """
+    match shown:
+        case Result():
+            parts = [*_summary(shown.summary()), *_rejected_rows(shown), *_pictures(_distributions(shown))]
+        case Summary():
+            parts = list(_summary(shown))
+        case Comparison():
+            parts = [*_comparison(shown), *_pictures(_differences(shown))]
+        case GroundingReport():
+            parts = [_evidence(shown)]
+        case _:
+            raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
+    return "\n".join(parts)
+
+
+def _evidence(report: GroundingReport) -> str:
+    """The evidence map, with a style that is limited to its own element."""
+    if report.evidence is None:
+        return _small(str(report))
+    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts)
+    template = environment().get_template("notebook_evidence.html")
+    return template.render(view=view, value=report.value, style=inline(asset("notebook.css")))
+
+
+def _summary(summary: Summary) -> Iterator[str]:
+    yield summary_table(summary.metrics, rows=summary.rows).html()
+    ranking = ranking_table(summary.metrics, summary.baselines)
+    if ranking.rows:
+        yield ranking.html()
+    for line in (*reasons_without_interval(summary.metrics), summary.signature):
+        yield _small(line)
+
+
+def _rejected_rows(result: Result) -> Iterator[str]:
+    if result.rejected:
+        yield _small(f"{len(result.rejected):,} rows could not be parsed.")
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    base, new = comparison.base, comparison.new
+    alone = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
+    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({alone})")
+    yield from (table.html() for table in comparison_tables(comparison, ()))
+    for accepted in comparison.differences:
+        yield _small(f"Differs in more than the responses: {accepted}.")
+    for line in (*comparison.notes, *dict.fromkeys((comparison.base_signature, comparison.new_signature))):
+        yield _small(line)
+
+
+def _small(text: str) -> str:
+    return str(Markup("<p><small>{}</small></p>").format(plain(text)))
+
+
+def _distributions(result: Result) -> Iterator[Chart]:
+    """Distributions of the first metrics."""
+    from sgi.reporting.figures import distribution_figure
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.reporting.views.distribution import distributions
+
+    labels = [-1 if sample.label is None else int(sample.label) for sample in result.samples]
+    columns = RunColumns(result.scored(), np.array(labels, dtype=np.int8), (), {})
+    yield from map(distribution_figure, distributions(columns)[:_CHARTS])
+
+
+def _differences(comparison: Comparison) -> Iterator[Chart]:
+    from sgi.reporting.figures import comparison_figure
+
+    if any(found.difference.difference is not None for found in comparison.metrics):
+        yield comparison_figure(comparison)
+
+
+def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
+    """Charts as images, which isolates their scripts and ids from the notebook."""
+    try:
+        import vl_convert
+    except ImportError:
+        yield _small(f"To see charts here, run: pip install {install_target('images')}")
+        return
+    for chart in charts:
+        drawn = vl_convert.vegalite_to_svg(chart | {"config": _CHART_CONFIG})
+        data = base64.b64encode(drawn.encode()).decode()
+        picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+        yield str(picture.format(data, plain(chart["description"])))

@@ -1,0 +1,129 @@
+"""Template environment, assets and inline data of HTML pages."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sgi.reporting import formatting, tables
+from sgi.reporting.row_details import as_tree, passages, remarks, support
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "number": formatting.number,
+    "scaled": formatting.format_scaled,
+    "moment": formatting.moment,
+    "count": formatting.count,
+    "beginning": formatting.beginning,
+    "plain": formatting.plain,
+    "pretty": formatting.pretty,
+    "notes": formatting.notes,
+    "summary_table": tables.summary_table,
+    "class_lines": tables.class_lines,
+    "ranking_table": tables.ranking_table,
+    "group_tables": tables.group_tables,
+    "correlation_table": tables.correlation_table,
+    "labelled_table": tables.labelled_table,
+    "reasons_table": tables.reasons_table,
+    "usage_table": tables.usage_table,
+    "comparison_tables": tables.comparison_tables,
+    "passages": passages,
+    "remarks": remarks,
+    "support": support,
+    "tree": as_tree,
+}
+
+
+def environment(*packages: str) -> Environment:
+    r"""Jinja environment with the templates of the report and of further packages, which take precedence.
+
+    Output is escaped, without control characters and direction overrides. An undefined name is an error.
+
+    >>> environment().from_string("{{ text }}").render(text="<b>\x00")
+    '&lt;b&gt;�'
+    """
+    loaders = [PackageLoader(name) for name in (*packages, "sgi.reporting")]
+    made = Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_clean,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(_FILTERS)
+    return made
+
+
+def _clean(value: Any) -> Any:
+    """Remove control characters from text; markup is already clean."""
+    return formatting.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def asset(name: str) -> str:
+    """A style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``.
+
+    >>> asset("charts.js").startswith("//")
+    True
+    """
+    return (resources.files("sgi.reporting") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, from ``scripts/make_vega_bundle.py``."""
+    return gzip.decompress((resources.files("sgi.reporting") / "assets" / "vega.js.gz").read_bytes()).decode()
+
+
+def json_block(value: Any) -> Markup:
+    r"""A JSON value to embed in a script element; it cannot end the element.
+
+    Control characters and direction overrides are removed. NaN and infinities become null.
+
+    >>> print(json_block({"id": "</script>"}))
+    {"id":"\u003c/script\u003e"}
+    """
+    written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    return Markup(written.translate(_UNSAFE))  # noqa: S704 - all HTML characters are escaped
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return formatting.plain(value)
+    if isinstance(value, dict):
+        return {formatting.plain(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def inline(text: str) -> Markup:
+    """Our own style or script to embed in its element.
+
+    Raises:
+        ValueError: it contains a closing tag.
+    """
+    if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
+        raise ValueError("an inline style or script cannot hold its own end")
+    return Markup(text)  # noqa: S704 - own file, checked above
+
+
+def content_hash(text: str) -> str:
+    """Hash of a script or style for a Content-Security-Policy.
+
+    >>> content_hash("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,139 @@
+"""Details of one row: passages with their values, and the details of each score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.reporting.table import Table
+from sgi.reporting.views.evidence_map import evidence_map_view, other_details
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.reporting.views.evidence_map import EvidenceMapView
+    from sgi.reporting.views.sample import SampleView, ScoreView
+
+_YES_NO = {"verdict", "supported", "relevant", "attributed"}
+"""Keys whose 0 and 1 mean no and yes."""
+
+
+@dataclass(frozen=True)
+class PassageValue:
+    """Value of a metric for one passage; ``counts`` if the row's value comes from this passage."""
+
+    metric: str
+    value: float | None
+    counts: bool
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a row, with one value per metric that scores passages."""
+
+    text: str
+    values: tuple[PassageValue, ...]
+
+
+def passages(sample: SampleView) -> tuple[Passage, ...]:
+    """The passages of a row, with their values."""
+    found = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
+    return tuple(
+        Passage(text, tuple(_passage_value(name, score, at) for name, score in found.items()))
+        for at, text in enumerate(sample.contexts)
+    )
+
+
+def _values_passages(sample: SampleView, score: ScoreView) -> bool:
+    values = score.details.get("passages")
+    return (
+        isinstance(values, list)
+        and len(values) == len(sample.contexts) > 0
+        and all(value is None or isinstance(value, (int, float)) for value in values)
+        and support(sample, score) is None  # its passages are indices, not values
+        and "score" not in score.details  # calibrated: the values belong to the inner metric
+    )
+
+
+def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
+    return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
+
+
+def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
+    """The evidence map of a score; None if it has none."""
+    return evidence_map_view(score.details, sample.contexts)
+
+
+def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
+    """The details of a score, except what the passages or the evidence map show."""
+    if support(sample, score) is not None:
+        return other_details(score.details)
+    told = {"passages", "passage"} if _values_passages(sample, score) else set()
+    return {key: value for key, value in score.details.items() if key not in told}
+
+
+def as_tree(value: Any) -> Any:
+    """Convert a JSON value for display: lists of flat mappings become a `Table`, scalars text.
+
+    >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
+    (('It rained.', '1.5000'),)
+    """
+    if isinstance(value, dict):
+        return {str(key): as_tree(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return _table(value) if is_table(value) else [as_tree(item) for item in value]
+    return scalar_text(value)
+
+
+def is_table(values: Sequence[Any]) -> bool:
+    """Whether a JSON list holds flat mappings only."""
+    return bool(values) and all(
+        isinstance(value, dict)
+        and value
+        and not any(isinstance(item, (dict, list)) for item in value.values())
+        for value in values
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    columns = tuple(dict.fromkeys(key for row in rows for key in row))
+    cells = [_column(key, rows) for key in columns]
+    names = tuple(map(str, columns))
+    return Table.of(names, zip(*cells, strict=True), title="Parts", left=names)
+
+
+def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    values = [row.get(key) for row in rows]
+    if is_yes_no(key, rows):
+        values = [None if value is None else bool(value) for value in values]
+    return list(map(scalar_text, values))
+
+
+def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all values under a key are booleans, or 1 and 0 under a key that is a yes-no question.
+
+    >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
+    (True, False)
+    """
+    values = [row[key] for row in rows if row.get(key) is not None]
+    flags = all(isinstance(value, bool) for value in values)
+    return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
+
+
+def scalar_text(value: Any) -> str:
+    """A JSON scalar as text.
+
+    >>> scalar_text(0.5), scalar_text(True), scalar_text(None), scalar_text(3)
+    ('0.5000', 'yes', '–', '3')
+    """
+    match value:
+        case str():
+            return value
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4f}"
+        case _:
+            return str(value)

@@ -1,0 +1,262 @@
+"""Markdown page of a run or of a comparison."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from sgi.reporting import formatting
+from sgi.reporting.descriptions import describe, describe_scatter
+from sgi.reporting.evidence_map_markdown import evidence_map_markdown
+from sgi.reporting.formatting import format_scaled, number, plain, shorten
+from sgi.reporting.markdown import code, escape
+from sgi.reporting.row_details import support
+from sgi.reporting.tables import (
+    class_lines,
+    comparison_tables,
+    correlation_table,
+    group_tables,
+    labelled_table,
+    ranking_table,
+    reasons_table,
+    summary_table,
+    usage_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sgi.kernel.protocols import Usage
+    from sgi.reporting.views.comparison import ComparisonView
+    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.disagreement import Disagreement
+    from sgi.reporting.views.groups import GroupTable
+    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.run import RunView
+    from sgi.reporting.views.run_header import RunHeader
+    from sgi.reporting.views.sample import SampleView
+    from sgi.store.scored_runs import Reason
+
+LONGEST = 300
+"""Characters of a text; longer texts are cut and their length is given."""
+
+
+def run_markdown(view: RunView) -> str:
+    """A run as Markdown, with long texts shortened."""
+    parts: Iterator[str] = chain(
+        _title(view.head),
+        _headline(view),
+        _figures(view),
+        *(_groups(found) for found in view.groups),
+        _correlation(view.correlation),
+        _against_labels(view.labelled),
+        _disagreement(view.disagreement),
+        *(_worst(found, view.head) for found in view.worst),
+        _reasons(view.reasons),
+        _usage(view.usage),
+        _origin(view.head),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def comparison_markdown(view: ComparisonView) -> str:
+    """A comparison of two runs as Markdown."""
+    parts: Iterator[str] = chain(
+        [f"# {_text(view.base.label)} → {_text(view.new.label)}"],
+        [_list_lines(_pairs(view))],
+        _differences(view),
+        _changed_rows(view),
+        _remarks(view.notes),
+        ["## Provenance", _list_lines(_signatures(view))],
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(head: RunHeader) -> Iterator[str]:
+    yield f"# {_text(head.label)}"
+    rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
+    facts = {"run": code(head.id), "data": _text(head.data), "rows": rows}
+    if head.rejected:
+        facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
+    facts["state"] = head.state + (f": {_text(head.stopped)}" if head.stopped else "")
+    facts["started"] = formatting.moment(head.created_at)
+    if head.finished_at:
+        facts["finished"] = formatting.moment(head.finished_at)
+    if head.tags:
+        facts["tags"] = ", ".join(map(_text, head.tags))
+    yield _list_lines(f"{name}: {told}" for name, told in facts.items())
+
+
+def _headline(view: RunView) -> Iterator[str]:
+    summary = view.headline
+    yield "## Summary"
+    if summary.metrics:
+        yield summary_table(summary.metrics, rows=view.head.rows).markdown()
+    else:
+        yield "No rows are scored yet."
+    if classes := class_lines(summary.metrics):
+        yield _list_lines(map(_text, classes))
+    ranking = ranking_table(summary.metrics, summary.baselines)
+    if ranking.rows:
+        yield ranking.markdown()
+    yield from _remarks(formatting.notes(summary))
+
+
+def _figures(view: RunView) -> Iterator[str]:
+    """The charts of the run, described in text."""
+    told = [describe(part) for part in view.distributions]
+    if view.plane is not None:
+        told.append(describe(view.plane))
+    if view.scatter is not None:
+        told.append(describe_scatter(view.scatter))
+    if told:
+        yield "## Distributions"
+        yield _list_lines(map(_text, told))
+
+
+def _groups(part: GroupTable) -> Iterator[str]:
+    yield f"## By {_text(part.by)}"
+    yield from (table.markdown() for table in group_tables(part.by, part.groups))
+
+
+def _correlation(part: Correlation | None) -> Iterator[str]:
+    if part is not None:
+        yield "## Rank correlation of metrics"
+        yield correlation_table(part).markdown()
+
+
+def _against_labels(part: Sequence[Labelled]) -> Iterator[str]:
+    if part:
+        yield "## Metrics against labels"
+        yield labelled_table(part).markdown()
+        yield (
+            "The calibration error (ECE) and the Brier score use probabilities from Platt scaling, fitted"
+            " out of fold. A useful metric has a lower Brier score than the base rate."
+        )
+
+
+def _disagreement(part: Disagreement | None) -> Iterator[str]:
+    if part is None or not part.rows:
+        return
+    yield f"## Disagreements between {_text(part.semantic)} and {_text(part.lexical)}"
+    yield "Rank difference: rank by the first metric minus rank by the second, as a share of the rows."
+    yield "\n".join(
+        _row(
+            found.sample,
+            f"rank difference {found.gap:+.2f}: {number(found.semantic)} and {number(found.lexical)}",
+        )
+        for found in part.rows
+    )
+
+
+def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
+    if not part.samples:
+        return
+    side = "lowest" if part.higher_is_better else "highest"
+    yield f"## Rows with the {side} {_text(part.metric)}"
+    yield "\n".join(
+        line
+        for sample in part.samples
+        for line in (_row(sample, _value(sample, part.metric, head)), *_evidence(sample, part.metric))
+    )
+
+
+def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
+    """The evidence map of a score, if it has one."""
+    score = sample.scores.get(metric)
+    view = None if score is None else support(sample, score)
+    if view is not None:
+        yield from evidence_map_markdown(view, longest=LONGEST)
+
+
+def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
+    found = sample.scores.get(metric)
+    return format_scaled(None if found is None else found.value, metric in head.shares)
+
+
+def _row(sample: SampleView, told: str) -> str:
+    """A row as a list item with its texts below."""
+    label = "" if sample.label is None else f", label {int(sample.label)}"
+    texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
+    texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
+    texts |= {"no response": sample.reason}
+    lines = [f"- {code(plain(sample.id))}: {told}{label}"]
+    lines += [f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text]
+    return "\n".join(lines)
+
+
+def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
+    if reasons:
+        yield "## Rows without a value"
+        yield reasons_table(reasons, longest=LONGEST).markdown()
+
+
+def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
+    if usage:
+        yield "## Judge usage"
+        yield usage_table(usage).markdown()
+
+
+def _origin(head: RunHeader) -> Iterator[str]:
+    yield "## Provenance"
+    yield code(plain(head.signature))
+    if head.versions:
+        yield ", ".join(f"{_text(name)} {_text(version)}" for name, version in head.versions.items())
+
+
+def _pairs(view: ComparisonView) -> Iterator[str]:
+    comparison = view.comparison
+    yield f"base: {_text(view.base.label)} ({code(view.base.id)}), data {_text(view.base.data)}"
+    yield f"new: {_text(view.new.label)} ({code(view.new.id)}), data {_text(view.new.data)}"
+    alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
+    yield f"{comparison.pairs:,} pairs of rows; {alone}"
+    for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):
+        if metrics:
+            yield f"metrics only in {name}: {', '.join(map(_text, metrics))}"
+
+
+def _differences(view: ComparisonView) -> Iterator[str]:
+    yield "## Differences"
+    tables = comparison_tables(view.comparison, view.shares)
+    yield from (table.markdown() for table in tables)
+    if not view.comparison.metrics:
+        yield "No metric can be compared."
+
+
+def _changed_rows(view: ComparisonView) -> Iterator[str]:
+    if not view.changed:
+        return
+    yield "## Rows that changed most"
+    items = []
+    for row in view.changed:
+        share = row.metric in view.shares
+        change = format_scaled(row.difference, share, unit="pp", sign="+")
+        texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
+        lines = [f"- {code(plain(row.after.id))}: {_text(row.metric)} {change}"]
+        items += [
+            *lines,
+            *(f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text),
+        ]
+    yield "\n".join(items)
+
+
+def _signatures(view: ComparisonView) -> Iterator[str]:
+    comparison = view.comparison
+    yield f"base: {code(plain(comparison.base_signature))}"
+    if comparison.new_signature != comparison.base_signature:
+        yield f"new: {code(plain(comparison.new_signature))}"
+
+
+def _remarks(notes: Iterable[str]) -> Iterator[str]:
+    told = list(map(_text, notes))
+    if told:
+        yield _list_lines(told)
+
+
+def _list_lines(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _text(text: str) -> str:
+    return escape(plain(text))

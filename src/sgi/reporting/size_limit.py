@@ -1,0 +1,113 @@
+"""Shortens rows so that a report file stays small."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sgi.reporting.views.sample import SampleView, ScoreView
+
+TEXT_BUDGET = 3_000_000
+"""Characters of texts, details and evidence in a file, over all rows shown in full."""
+
+_MAX_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
+_ITEMS = 200
+_MAX_DEPTH = 12
+
+
+def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -> tuple[SampleView, ...]:
+    """Cut the texts of rows to the largest of a few lengths at which all rows fit ``budget`` characters.
+
+    Cut texts, and lists cut to 200 parts, end with a note. An evidence map keeps all its parts:
+    `sgi.reporting.views.evidence_map` limits how many are shown.
+
+    >>> from sgi.reporting.views.sample import SampleView
+    >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
+    >>> fit_to_budget([row])[0].response[-38:]
+    'xxx … [50,000 more characters omitted]'
+    """
+    sizes = [[len(text) for text in _texts(sample)] for sample in samples]
+    for length in _MAX_LENGTHS:
+        if sum(min(size, length) for row in sizes for size in row) <= budget:
+            break
+    return tuple(_shorten_sample(sample, length) for sample in samples)
+
+
+def cut(text: str, length: int) -> str:
+    """Cut a text to a length and note how much is missing.
+
+    >>> cut("abc", 3), cut("abcd", 3)
+    ('abc', 'abc … [1 more characters omitted]')
+    """
+    more = len(text) - length
+    return text if more <= 0 else f"{text[:length]} … [{more:,} more characters omitted]"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts of a row."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for item in pair for text in _texts(item))
+    elif isinstance(value, (list, tuple)):
+        yield from (text for item in value for text in _texts(item))
+    elif hasattr(value, "__dataclass_fields__"):
+        yield from _texts(vars(value))
+
+
+def _shorten_sample(sample: SampleView, length: int) -> SampleView:
+    return replace(
+        sample,
+        question=cut(sample.question, length),
+        contexts=tuple(_few([cut(text, length) for text in sample.contexts])),
+        response=cut(sample.response, length),
+        reference=None if sample.reference is None else cut(sample.reference, length),
+        alternatives=tuple(_few([cut(text, length) for text in sample.alternatives])),
+        metadata=_shorten_value(dict(sample.metadata), length),
+        reason=cut(sample.reason, length),
+        scores={name: _shorten_score(score, length) for name, score in sample.scores.items()},
+    )
+
+
+def _shorten_score(score: ScoreView, length: int) -> ScoreView:
+    return replace(
+        score,
+        reason=cut(score.reason, length),
+        details=_shorten_details(dict(score.details), length),
+        evidence=_shorten_value(dict(score.evidence), length),
+    )
+
+
+def _shorten_details(details: dict[str, Any], length: int) -> Any:
+    if evidence_in(details) is None:
+        return _shorten_value(details, length)
+    parts = {key: value for key, value in details.items() if key in EvidenceMap.model_fields}
+    rest = {key: value for key, value in details.items() if key not in parts}
+    return _shorten_value(parts, length, items=None) | _shorten_value(rest, length)
+
+
+def _shorten_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
+    if isinstance(value, str):
+        return cut(value, length)
+    if depth == _MAX_DEPTH:
+        return "…" if isinstance(value, (dict, list)) else value
+    if isinstance(value, dict):
+        return {
+            cut(str(key), length): _shorten_value(item, length, depth + 1, items)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        whole = [_shorten_value(item, length, depth + 1, items) for item in value]
+        return whole if items is None else _few(whole)
+    return value
+
+
+def _few(items: Iterable[Any]) -> list[Any]:
+    found = list(items)
+    more = len(found) - _ITEMS
+    return found if more <= 0 else [*found[:_ITEMS], f"… [{more:,} more items omitted]"]

@@ -1,0 +1,205 @@
+"""Tables of runs and comparisons, shared by the terminal, Markdown, HTML pages and notebooks."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from sgi.analysis.groups import class_tables
+from sgi.reporting import formatting
+from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
+from sgi.reporting.table import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.groups import ClassTable, Group
+    from sgi.engine.summary import MetricSummary
+    from sgi.kernel.protocols import Usage
+    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.labelled import Labelled
+    from sgi.stats.confounds import Baseline
+    from sgi.store.scored_runs import Reason
+
+_MEANS = ("mean", "95 % interval", "ok / n", "no value")
+
+
+def summary_table(
+    metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
+) -> Table:
+    """One row per metric; ``rows`` is the number of rows of the data, if not all are scored."""
+    cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
+    return Table.of(("metric", *_MEANS), cells, title=title)
+
+
+def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> list[str]:
+    n = metric.rows if rows is None else rows
+    interval = Cell(formatting.format_interval(metric, percent=percent), tooltip=metric.no_interval)
+    mean = Cell(formatting.format_mean(metric, percent=percent), css="strong")
+    return [mean, interval, f"{metric.ok:,} / {n:,}", formatting.missing_values(metric, n)]
+
+
+def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
+    """Counts of classes or grades, one line for each metric that has them."""
+    return [f"{metric.metric}: {formatting.format_classes(metric)}" for metric in metrics if metric.classes]
+
+
+def ranking_table(
+    metrics: Iterable[MetricSummary], baselines: Iterable[Baseline], *, digits: int = 3
+) -> Table:
+    """AUROC of each metric and each trivial baseline; no rows without labels."""
+    rankings = [(metric.metric, metric.ranking) for metric in metrics if metric.ranking is not None]
+    rankings += [(formatting.baseline_name(baseline), baseline.ranking) for baseline in baselines]
+    rows = ((name, *formatting.format_ranking(ranking, digits=digits)) for name, ranking in rankings)
+    columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
+    return Table.of(columns, rows, title="Ranking of labels")
+
+
+def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> list[Table]:
+    """One row per group and metric; then class counts for each metric with classes."""
+    rows = [
+        (
+            *(("", "") if place else (group.name, f"{group.rows:,}")),
+            metric.metric,
+            mean,
+            *(formatting.format_extreme(end, metric, percent=percent) for end in (metric.best, metric.worst)),
+            *others,
+        )
+        for group in groups
+        for place, metric in enumerate(group.metrics)
+        for mean, *others in [_mean_cells(metric, None, percent=percent)]
+    ]
+    columns = (by, "rows", "metric", _MEANS[0], "best", "worst", *_MEANS[1:])
+    means = Table.of(columns, rows, title=f"By {by}", left=["metric"])
+    return [means, *(_class_table(by, part) for part in class_tables(groups))]
+
+
+def _class_table(by: str, part: ClassTable) -> Table:
+    name = f"{part.metric} by {by}"
+    rows = (
+        (group, *(formatting.format_class(metric, kind) for kind in part.classes))
+        for group, metric in part.groups.items()
+    )
+    return Table.of((name, *part.classes), rows, title=name)
+
+
+def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = False) -> Table:
+    """Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
+    rows = (
+        (
+            name,
+            *(
+                (NOTHING if value is None else f"{value:.{digits}f}") + (f" ({n:,})" if counts else "")
+                for value, n in zip(values, pairs, strict=True)
+            ),
+        )
+        for name, values, pairs in zip(part.metrics, part.spearman, part.rows, strict=True)
+    )
+    title = f"Spearman's rank correlation{' (rows with both values)' if counts else ''}"
+    return Table.of(("Spearman's ρ", *part.metrics), rows, title=title)
+
+
+def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
+    """Ranking and calibration of each metric against the labels."""
+    rows = (
+        (
+            metric.metric,
+            *(
+                number(value, digits=digits)
+                for value in (metric.auroc, metric.ece, metric.brier, metric.base_rate_brier)
+            ),
+            f"{metric.rows:,}",
+        )
+        for metric in part
+    )
+    columns = (
+        "metric",
+        "AUROC",
+        "calibration error (ECE)",
+        "Brier score",
+        "Brier score of base rate",
+        "rows",
+    )
+    return Table.of(columns, rows, title="Metrics against labels")
+
+
+def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
+    """The most frequent reasons for missing values."""
+    rows = (
+        (f"{why.rows:,}", why.status, why.metric, formatting.shorten(why.reason, longest)) for why in reasons
+    )
+    columns = ("rows", "status", "metric", "reason")
+    return Table.of(columns, rows, title="Rows without a value: most frequent reasons", left=columns[1:])
+
+
+def usage_table(usage: Mapping[str, Usage]) -> Table:
+    """Calls, tokens and cost of each judge."""
+    rows = (
+        (
+            judge,
+            *(
+                f"{n:,}"
+                for n in (
+                    *(used.calls, used.cached, used.retries, used.unanswered),
+                    *(used.input_tokens, used.output_tokens),
+                )
+            ),
+            "unknown" if used.cost is None else f"{used.cost:.4f}",
+        )
+        for judge, used in usage.items()
+    )
+    columns = ("judge", "calls", "from cache", "retries", "failed", "input tokens", "output tokens")
+    return Table.of((*columns, "US dollars"), rows, title="Judge usage")
+
+
+def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
+    """Differences, binary metrics and pairs with a missing value; ``shares`` are shown as percent."""
+    metrics = comparison.metrics
+    tables = [
+        _differences(comparison, shares),
+        Table.of(
+            ("binary metric", "1 → 0", "0 → 1", "p", "McNemar's test"),
+            chain.from_iterable(map(_mcnemar, metrics)),
+            title="Binary metrics: McNemar's test",
+        ),
+        Table.of(
+            ("missing values", "base", "new", "pairs"),
+            (
+                (metric.metric, gap.base, gap.new, f"{gap.pairs:,}")
+                for metric in metrics
+                for gap in metric.lacking
+            ),
+            title="Pairs with a missing value",
+            left=("base", "new"),
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _mcnemar(metric: MetricComparison) -> Iterator[tuple[str, ...]]:
+    test = metric.mcnemar
+    if test is not None:
+        yield metric.metric, f"{test.lost:,}", f"{test.gained:,}", probability(test.p), test.method
+
+
+def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
+    rows = []
+    for metric in comparison.metrics:
+        paired, share = metric.difference, metric.metric in shares
+        row = (
+            metric.metric,
+            format_scaled(paired.first, share),
+            format_scaled(paired.second, share),
+            Cell(format_scaled(paired.difference, share, unit="pp", sign="+"), css="strong"),
+            Cell(span(paired.interval, share), tooltip=paired.no_interval),
+            probability(paired.p),
+            probability(metric.adjusted_p),
+            format_scaled(paired.smallest, share, unit="pp"),
+            f"{paired.pairs:,}",
+            Cell(metric.verdict, css=f"verdict {metric.verdict.replace(' ', '-')}"),
+        )
+        rows.append(row)
+    numbers = ("base", "new", "new − base", "95 % interval", "p", "p (Holm)", "detectable", "pairs")
+    title = f"Paired differences: {comparison.pairs:,} pairs"
+    return Table.of(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])

@@ -1,0 +1,119 @@
+"""View of a comparison of two runs: differences, and the rows that changed most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.analysis.compare import compare
+from sgi.engine.summarise import with_range
+from sgi.reporting.views.run_header import run_header
+from sgi.reporting.views.sample import sample_views
+from sgi.store.scored_runs import scored_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.analysis.compare import Comparison
+    from sgi.kernel.scored import ScoredRun
+    from sgi.reporting.views.run_header import RunHeader
+    from sgi.reporting.views.sample import SampleView
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class ChangedSample:
+    """A row with a large change in a metric.
+
+    Attributes:
+        metric: canonical name of the metric.
+        difference: after − before.
+        before: the row in the base run.
+        after: the row in the new run.
+    """
+
+    metric: str
+    difference: float
+    before: SampleView
+    after: SampleView
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Two runs, paired row by row.
+
+    Attributes:
+        base: the base run.
+        new: the new run.
+        comparison: the differences with their intervals.
+        shares: the metrics shown as percent.
+        changed: for each metric the rows that changed most, largest change first.
+        notes: accepted differences, assumptions, and unfinished parts.
+    """
+
+    base: RunHeader
+    new: RunHeader
+    comparison: Comparison
+    shares: frozenset[str]
+    changed: tuple[ChangedSample, ...]
+    notes: tuple[str, ...]
+
+
+def comparison_view(
+    database: Database,
+    base: RunRecord,
+    new: RunRecord,
+    *,
+    changed: int = 5,
+    metrics: Sequence[str] = (),
+    allow_different: bool = False,
+) -> ComparisonView:
+    """Compare two runs, paired row by row.
+
+    ``metrics`` selects metrics by full or bare name (default: all); p is adjusted for all of both runs.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.
+        UsageError: the runs share no sample or no metric, or rows of one id have different questions.
+        UnknownNameError: a metric is not in both runs.
+    """
+    before, after = scored_run(database, base), scored_run(database, new)
+    made = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
+    return ComparisonView(
+        base=run_header(base),
+        new=run_header(new),
+        comparison=made,
+        shares=_shares(before),
+        changed=_changed_rows(database, base, new, made),
+        notes=(
+            *(f"Differs in more than the responses: {found}." for found in made.differences),
+            *_unfinished_notes((base, new)),
+            *made.notes,
+        ),
+    )
+
+
+def _shares(run: ScoredRun) -> frozenset[str]:
+    return frozenset(name for name, column in run.metrics.items() if with_range(column).is_share)
+
+
+def _changed_rows(
+    database: Database, base: RunRecord, new: RunRecord, made: Comparison
+) -> tuple[ChangedSample, ...]:
+    rows = [row for found in made.metrics for row in found.changed]
+    before = sample_views(database, base, [row.id for row in rows])
+    after = sample_views(database, new, [row.new_id for row in rows])
+    return tuple(
+        ChangedSample(found.metric, row.difference, before[row.id], after[row.new_id])
+        for found in made.metrics
+        for row in found.changed
+        if row.id in before and row.new_id in after
+    )
+
+
+def _unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:
+    for record in records:
+        if record.scored < record.rows:
+            rows = f"{record.scored:,} of {record.rows:,} rows"
+            yield f"{record.label} is unfinished: only {rows} are compared."

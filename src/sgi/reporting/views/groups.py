@@ -1,0 +1,97 @@
+"""Metrics of a run by groups of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.analysis.groups import grouped
+from sgi.engine.summarise import class_keys
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.registry import metric_name
+from sgi.kernel.short_repr import short_repr
+from sgi.store.row_filters import column_reader, group_name
+from sgi.store.scored_runs import grouped_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.groups import Group
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+MAX_GROUPS = 20
+"""Columns with more distinct values are not used for groups."""
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """A run grouped by one column of its data, largest group first."""
+
+    by: str
+    groups: tuple[Group, ...]
+
+    __repr__ = short_repr
+
+
+def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
+    """Groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
+    return tuple(
+        GroupTable(by, grouped(columns.run, values, classes=columns.classes))
+        for by, values in _group_columns(columns)
+    )
+
+
+def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
+    """Groups by any metadata column, or by ``label`` (the known label, unless a column has this name).
+
+    Raises:
+        UnknownNameError: no row has such a column; lists the columns.
+    """
+    run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
+    named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
+    return GroupTable(by, grouped(run, list(map(group_name, values)), classes=named))
+
+
+def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
+    """Sort groups by the mean of a metric (full or bare name), worst first; groups without a mean come last.
+
+    Raises:
+        UnknownNameError: no metric has this name, or several have it.
+    """
+    if metric is None or not table.groups:
+        return table
+    names = [made.metric for made in table.groups[0].metrics]
+    found = [name for name in names if name == metric] or [
+        name for name in names if metric_name(name) == metric
+    ]
+    if len(found) != 1:
+        raise UnknownNameError("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
+    place = names.index(found[0])
+
+    def mean(group: Group) -> tuple[bool, float]:
+        made = group.metrics[place]
+        if made.mean is None:
+            return True, 0.0
+        return False, made.mean if made.higher_is_better else -made.mean
+
+    return replace(table, groups=tuple(sorted(table.groups, key=mean)))
+
+
+def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:
+    distinct = list({id(row): row for row in columns.metadata}.values())
+    places = {id(row): place for place, row in enumerate(distinct)}
+    codes = [places[id(row)] for row in columns.metadata]
+    for name in dict.fromkeys(["label", *(key for row in distinct for key in row)]):
+        value = column_reader(name, distinct)
+        if name == "label" and not any(name in row for row in distinct):
+            known = {code: group_name(value(None, None if code < 0 else bool(code))) for code in (-1, 0, 1)}
+            values = [known[code] for code in columns.labels.tolist()]
+        else:
+            named = [group_name(value(row, None)) for row in distinct]
+            if len(set(named)) > MAX_GROUPS:
+                continue
+            values = [named[code] for code in codes]
+        if 1 < len(set(values)) <= MAX_GROUPS:
+            yield name, values

@@ -1,0 +1,124 @@
+"""Summary of a run: each metric with coverage and interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.analysis.groups import grouped
+from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
+from sgi.engine.summarise import metric_summary
+from sgi.engine.summary import Summary
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
+from sgi.kernel.short_repr import short_repr
+from sgi.reporting.views.stored import RunViews
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.engine.summary import MetricSummary
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.stats.confounds import Baseline
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Summary of a run: each metric with coverage and interval.
+
+    Attributes:
+        metrics: in the requested order.
+        baselines: ranking by length and token overlap alone; empty without labels or a summary.
+        labelled: rows with a label; 0 if not counted.
+        positives: rows with label 1.
+        questions: number of clusters of rows, by default distinct questions; 0 if not counted.
+        copies: labelled rows whose response equals the reference.
+        truncated: rows with a field that exceeds the token limit of the model, by field.
+        left_out: rows scored without a model that returned no vectors, by model name.
+        partial: why this is not the summary of a whole, finished run; empty if it is.
+        cascade: rows that the judge was not asked about; None if it was asked about all, or this is unknown.
+        rows: number of scored rows.
+        verbatim_copies: rows whose response is a verbatim copy of a passage; 0 if not counted.
+        clustering: the rule that defines clusters of rows.
+        recomputed: whether the metrics were recomputed for another cluster rule.
+    """
+
+    metrics: tuple[MetricSummary, ...]
+    baselines: tuple[Baseline, ...]
+    labelled: int
+    positives: int
+    questions: int
+    copies: int
+    truncated: Mapping[str, int]
+    left_out: Mapping[str, int]
+    partial: str
+    cascade: CascadeSummary | None = None
+    rows: int = 0
+    verbatim_copies: int = 0
+    clustering: Clustering = DEFAULT_CLUSTERING
+    recomputed: bool = False
+
+    __repr__ = short_repr
+
+
+def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
+    """The stored summary of a run, or one computed from its rows; ``views`` saves reading them again."""
+    views = views or RunViews(database, record)
+    if record.summary is not None:
+        summary = Summary.from_dict(record.summary)
+        if summary.clustering.by == record.cluster:
+            return _stored_summary(summary, record)
+        return _recompute_clusters(summary, record, views.columns)
+    if not record.scored:
+        return _compute_summary((), record)
+    read = views.columns
+    if not read.run.ids:  # the run was deleted meanwhile
+        return _compute_summary((), record)
+    (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
+    found = _compute_summary(whole.metrics, record)
+    return replace(found, rows=len(read.run.ids), clustering=read.run.clustering)
+
+
+def _recompute_clusters(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
+    """The stored summary, with intervals and rankings for another cluster rule, without baselines."""
+    classes = {made.metric: made.classes for made in summary.metrics}
+    computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
+    return replace(
+        _stored_summary(summary, record),
+        metrics=tuple(replace(made, classes=classes.get(made.metric, {})) for made in computed),
+        baselines=(),
+        questions=len(np.unique(read.run.clusters)),
+        clustering=read.run.clustering,
+        recomputed=True,
+    )
+
+
+def _stored_summary(summary: Summary, record: RunRecord) -> Headline:
+    return Headline(
+        metrics=summary.metrics,
+        baselines=summary.baselines,
+        labelled=summary.labelled,
+        positives=summary.positives,
+        questions=summary.questions,
+        copies=summary.copies,
+        truncated=summary.truncated,
+        left_out=summary.left_out,
+        partial="" if record.finished else _partial(record),
+        cascade=summary.cascade,
+        rows=summary.rows,
+        verbatim_copies=summary.verbatim_copies,
+        clustering=summary.clustering,
+    )
+
+
+def _compute_summary(metrics: tuple[MetricSummary, ...], record: RunRecord) -> Headline:
+    return Headline(metrics, (), 0, 0, 0, 0, {}, {}, _partial(record))
+
+
+def _partial(record: RunRecord) -> str:
+    if record.scored < record.rows:
+        return f"Only {record.scored:,} of {record.rows:,} rows are scored so far."
+    return "The run has no stored summary; these numbers are computed from its scores."

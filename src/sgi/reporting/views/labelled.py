@@ -1,0 +1,102 @@
+"""The metrics of a run against known labels: ranking and calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.stats.calibration import (
+    brier,
+    expected_calibration_error,
+    grouped_folds,
+    out_of_fold_probabilities,
+    reliability,
+)
+from sgi.stats.rank_counts import TieGroups
+from sgi.stats.ranking import auroc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sgi.kernel.scored import MetricColumn
+    from sgi.reporting.views.columns import RunColumns
+    from sgi.stats.calibration import Reliability
+
+_ROC_POINTS = 200
+_FEWEST_OF_A_CLASS = 20
+_FEWEST_CLUSTERS = 10
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A metric compared with known labels, over the labelled rows with a value.
+
+    Attributes:
+        auroc: in the direction of the metric.
+        roc: false and true positive rates from (0, 0) to (1, 1), thinned for display.
+        reliability: of a Platt map, evaluated out of fold; None if a class has too few rows.
+        ece: expected calibration error of the map; None without it.
+        brier: Brier score of the map, in [0, 1], lower is better; None without it.
+        base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A map
+            that is not below it has learnt nothing.
+    """
+
+    metric: str
+    auroc: float | None
+    roc: tuple[tuple[float, float], ...]
+    reliability: Reliability | None
+    ece: float | None
+    rows: int
+    brier: float | None = None
+    base_rate_brier: float | None = None
+
+
+def labelled_metrics(columns: RunColumns) -> tuple[Labelled, ...]:
+    """Compare metrics with labels, where rows of both labels have values."""
+    made = (_labelled_metric(column, columns) for column in columns.metrics)
+    return tuple(found for found in made if found is not None)
+
+
+def _labelled_metric(column: MetricColumn, columns: RunColumns) -> Labelled | None:
+    rows = column.ok & (columns.labels >= 0)
+    truth = columns.labels[rows] == 1
+    if truth.all() or not truth.any():
+        return None
+    scores = column.values[rows] * (1.0 if column.higher_is_better else -1.0)
+    found = Labelled(column.metric, auroc(scores, truth), _roc(scores, truth), None, None, int(rows.sum()))
+    clusters = columns.run.clusters[rows]
+    return _reliability(found, scores, truth, clusters) if _enough(truth, clusters) else found
+
+
+def _reliability(
+    found: Labelled, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
+) -> Labelled:
+    folds = grouped_folds(truth, clusters)
+    forecast = out_of_fold_probabilities(scores, truth, clusters, folds=folds)
+    trivial = out_of_fold_probabilities(scores, truth, clusters, method="base rate", folds=folds)
+    return replace(
+        found,
+        reliability=reliability(forecast, truth),
+        ece=expected_calibration_error(forecast, truth),
+        brier=brier(forecast, truth).score,
+        base_rate_brier=brier(trivial, truth).score,
+    )
+
+
+def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
+    """Whether the rows suffice to fit a map out of fold."""
+    return all(
+        side.sum() >= _FEWEST_OF_A_CLASS and len(np.unique(clusters[side])) >= _FEWEST_CLUSTERS
+        for side in (truth, ~truth)
+    )
+
+
+def _roc(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
+    """False and true positive rates at each threshold, strictest first."""
+    steps = TieGroups.of(-scores)
+    hits = np.cumsum(steps.sums(truth.astype(np.float64))) / truth.sum()
+    alarms = np.cumsum(steps.sums((~truth).astype(np.float64))) / (~truth).sum()
+    shown = np.unique(np.linspace(0, len(hits) - 1, min(_ROC_POINTS, len(hits))).round().astype(np.int64))
+    return ((0.0, 0.0), *zip(alarms[shown].tolist(), hits[shown].tolist(), strict=True))

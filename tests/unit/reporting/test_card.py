@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.analysis.agreement.report import Estimate
+from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.reporting.card import card_markdown, card_tables, headline, remarks
+from sgi.stats.calibration import brier, reliability
+from sgi.stats.confounds import PermutationControl, StratifiedAuroc
+from support.cards import baseline, card, interval, ranked
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
+
+
+def full(**changes):
+    forecast = [0.5, 0.5, 0.75, 0.75], [0, 1, 0, 1]
+    constant = Calibration("base rate", 0.0, 0.0, brier(*forecast), None, reliability(*forecast))
+    platt = replace(
+        constant, method="platt", error_of_width=0.125, gain=Estimate(0.01, interval(-0.02, 0.04), 4)
+    )
+    values = {
+        "baselines": (
+            baseline("length", 0.97, 0.96, 0.98, "shorter"),
+            baseline("overlap", 0.6, 0.5, 0.7),
+        ),
+        "length_matched": Matched(
+            0.0,
+            20,
+            ranked(0.77, 0.75, 0.79),
+            (baseline("length", 0.5, 0.5, 0.5, "lower"),),
+            {},
+            Shuffled(ranked(0.55)),
+        ),
+        "length_within": ranked(0.64, 0.6, 0.68),
+        "length_stratified": StratifiedAuroc(ranked(0.75, 0.7, 0.8), 9, 3),
+        "overlap_matched": Matched(0.05, 15, ranked(0.7), (), {}, Shuffled(None, reason="none")),
+        "permuted": PermutationControl(0.501, interval(0.45, 0.55), 200, 0.005),
+        "shuffled": Shuffled(ranked(0.9, 0.88, 0.92)),
+        "subgroups": (
+            Subgroup("model", "gpt", 7, 2 / 7, None),
+            Subgroup("model", "t5", 93, 0.4, ranked(0.8)),
+        ),
+        "calibration": (platt, constant),
+        "dropped": {"no label": 1234},
+        "warnings": ("look for a leak",),
+        "notes": ("Near chance.",),
+        "signature": "sgi:1|emb:minilm",
+    }
+    return card(**{**values, **changes})
+
+
+def cells(page, name):
+    (line,) = (line for line in page.splitlines() if line.startswith(f"| {name} |"))
+    return [cell.strip() for cell in line.strip("|").split(" | ")][1:]
+
+
+def test_every_number_stands_in_its_table():
+    page = card_markdown(full())
+    assert cells(page, "AUROC") == ["0.800", "[0.750, 0.850]", "0.5"]
+    assert cells(page, "average precision (ungrounded)") == ["0.900", "[0.850, 0.950]", "0.600"]
+    assert cells(page, "false positives at 95 % recall (ungrounded)")[::2] == ["0.400", "0.95"]
+    assert cells(page, "AUROC with labels shuffled, mean of 200 (p = 0.005)")[0] == "0.501"
+    assert cells(page, "the score with contexts shuffled") == ["0.900 [0.880, 0.920]", "0.550", "–"]
+    assert cells(page, "20 pairs of equal length") == [
+        "0.770",
+        "[0.750, 0.790]",
+        "length 0.500 [0.500, 0.500]",
+        "40 / 60",
+    ]
+    assert cells(page, "all rows")[2] == "length 0.970 [0.960, 0.980]; overlap 0.600 [0.500, 0.700]"
+    assert cells(page, "within 9 strata of length, 3 rows in strata of one label")[::2] == [
+        "0.750",
+        "length 0.640 [0.600, 0.680]",
+    ]
+    assert cells(page, "15 pairs of overlap within bins of 0.05")[:3] == ["0.700", "–", "–"]
+    assert cells(page, "length (shorter = grounded)") == [
+        "0.970 [0.960, 0.980]",
+        "0.500 [0.500, 0.500]",
+        "–",
+    ]
+    assert cells(page, "overlap (higher = grounded)")[1:] == ["–", "–"]
+    assert "| model | gpt | 7 | 28.6 % | – | – |" in page
+    assert cells(page, "platt") == [
+        "0.1250",
+        "0.0000",
+        "0.2812",
+        "0.0312",
+        "0.0000",
+        "0.2500",
+        "0.0100",
+        "[-0.0200, 0.0400]",
+    ]
+    assert cells(page, "base rate")[-2:] == ["–", "–"]
+    assert cells(page, "no label") == ["1,234"]
+    assert "> **Warning.** look for a leak" in page
+    assert "\n- Near chance.\n" in page
+    assert page.endswith("Signature: sgi:1\\|emb:minilm\n")
+
+
+def test_what_is_not_there_has_no_table():
+    titles = [made.title for made in card_tables(card())]
+    assert titles == ["Ranking performance"]
+    assert [made.title for made in card_tables(full())] == [
+        "Ranking performance",
+        "Matched by length and overlap",
+        "Comparison with trivial baselines",
+        "By subgroup",
+        "Calibration",
+        "Excluded rows",
+    ]
+
+
+def test_remarks_say_why_something_is_not_there():
+    told = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
+    assert "Labels were not permuted: all are alike." in told
+    assert "Contexts were not shuffled: it was not asked for." in told
+    assert "No calibration was fitted: too few clusters." in told
+    assert "ECE" not in told
+    told = " ".join(remarks(full(draws=2000, seed=3)))
+    assert "2,000 bootstrap draws (seed 3)" in told
+    assert "not shuffled" not in told
+    assert "ECE" in told
+
+
+def test_the_headline_counts():
+    assert headline(card()) == (
+        "100 labelled rows with a score: 40 grounded, 60 not (60.0 %), from 50 independent groups; higher"
+        " scores mean grounded."
+    )
+    assert "lower scores" in headline(card(higher_is_better=False))
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_no_text_breaks_the_page(name, value, reason):
+    page = card_markdown(
+        full(
+            name=name,
+            signature=name,
+            dropped={reason: 1},
+            subgroups=(Subgroup(name, value, 1, 1.0, None),),
+            baselines=(baseline(name, 0.5, 0.4, 0.6, value),),
+        )
+    )
+    tame = card_markdown(full(subgroups=full().subgroups[:1], baselines=full().baselines[:1]))
+    assert len(page.splitlines()) == len(tame.splitlines())
+    for shown, wanted in zip(page.splitlines(), tame.splitlines(), strict=True):
+        assert len(re.findall(r"(?<!\\)\|", shown)) == len(re.findall(r"(?<!\\)\|", wanted))
+
+
+def test_tables_have_a_cell_for_each_column():
+    for made in card_tables(full()):
+        assert {len(row) for row in made.rows} == {len(made.columns)}
+        assert set(made.left) <= set(made.columns)

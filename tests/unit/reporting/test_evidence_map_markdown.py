@@ -1,0 +1,113 @@
+"""The evidence map in a Markdown page."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sgi.reporting.evidence_map_markdown import evidence_map_markdown
+from sgi.reporting.run_markdown import run_markdown
+from sgi.reporting.views.evidence_map import (
+    MAX_FACTS,
+    MAX_SENTENCES,
+    MOST_PASSAGES,
+    SIGNAL_MEANINGS,
+    evidence_map_view,
+)
+from sgi.reporting.views.lowest import LowestRows
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
+from support.views import HOSTILE, bare_view, sample, score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from sgi.reporting.views.sample import SampleView
+
+
+def lines(body: Mapping[str, Any], longest: int = 200) -> list[str]:
+    view = evidence_map_view(body, CONTEXTS)
+    assert view is not None
+    return list(evidence_map_markdown(view, longest=longest))
+
+
+def worst(metric: str, row: SampleView) -> LowestRows:
+    return LowestRows(metric, higher_is_better=True, samples=(row,))
+
+
+def test_only_what_is_doubtful_or_marked_is_told() -> None:
+    around = "…the river that the city has its name of. The tower is **330 m** tall. It opened in 1889,"
+    around += " which was a hundred years after…"
+    assert lines(details()) == [
+        "  - Sentences 1 and 2 of 3 score below 0.5.",
+        "  - sentence 1 (score 0.11): It is **312 m** tall.",
+        f"    - number 312 m: passage 3 has 330 m (other value): “{around}”",
+        "  - sentence 2 (score 0.02): It was **sold to Spanish investors**.",
+        "    - name Spanish: in no passage",
+        "  - passage 1 supports no sentence: Bananas are yellow.",
+    ]
+
+
+def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
+    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
+    made = lines(details(sentences=(doubted,), unused=()))
+    assert made[1:] == [
+        "  - sentence 1 (score 0.30): It is 312 m tall.",
+        f"    - why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}",
+    ]
+
+
+def test_what_is_left_out_is_told() -> None:
+    many = (sentence(TALL),) * (MAX_SENTENCES + 1)
+    made = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
+    assert made[1] == f"  - Only the first {MAX_SENTENCES} of {MAX_SENTENCES + 1} sentences are shown."
+    assert made[-1] == "  - 2 more passages support no sentence"
+
+
+def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
+    assert lines(details(), longest=8)[1] == "  - sentence 1 (score 0.11): It is **31** …"
+    assert lines(details(), longest=17)[1].endswith("tall.")
+
+
+def test_a_cut_before_a_mark_leaves_no_stars() -> None:
+    told = [lines(details(), longest=longest)[1] for longest in range(1, 20)]
+    assert told[5] == "  - sentence 1 (score 0.11): It is …"
+    assert not [line for line in told if "****" in line]
+
+
+def test_facts_beyond_the_most_are_counted() -> None:
+    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MAX_FACTS + 3)))
+    made = lines(details(sentences=(many,), unused=()))
+    assert "    - and 3 more facts" in made
+
+
+def test_stars_stand_at_words() -> None:
+    edged = sentence("It was sold to Spanish investors. ", unbacked=((24, 33),), checks=(fact(" Spanish "),))
+    assert "It was **sold to Spanish** investors." in lines(details(sentences=(edged,)))[1]
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "a\n- b\n# c", "**x** | _y_ ~~z~~ <b>", "1. a"])
+def test_no_text_is_markup_or_begins_a_line(text: str) -> None:
+    made = lines(hostile(text))
+    assert all(re.match(r" {2,4}- ", line) for line in made)
+    assert not set("".join(made)) & set("\n\x00\x07\u202e\u2028")
+    assert not re.search(r"(?<!\\)<", "".join(made))
+
+
+def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:
+    scores = {"grounding": score(0.01, details=details()), "sgi": score(0.9)}
+    row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores=scores)
+    view = replace(bare_view(), worst=(worst("sgi", row), worst("grounding", row)))
+    before, after = run_markdown(view).split("## Rows with the lowest grounding")
+    assert "scores below" not in before
+    assert "score below" not in before
+    assert "- sentence 1 (score 0.11): It is **312 m** tall." in after
+
+
+def test_a_map_that_cannot_be_read_is_left_out() -> None:
+    row = sample(1, scores={"grounding": score(0.01, details=details() | {"unused": "none"})})
+    view = replace(bare_view(), worst=(worst("grounding", row),))
+    assert "score below" not in run_markdown(view)

@@ -1,0 +1,39 @@
+"""Words and numbers as pages and commands write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.metric import Status
+from sgi.reporting.formatting import STEERING, format_interval, format_mean, plain
+from sgi.stats.intervals import Interval
+
+SEEN = "a\t\n é東👩\u200d"
+
+
+def made(**parts):
+    counts = dict.fromkeys(Status, 0) | {Status.OK: 4}
+    return MetricSummary("m", 0.25, Interval(0.2, 0.3, 0.95, "t"), 0.1, counts, None, **parts)
+
+
+def test_what_steers_is_the_same_for_pages_and_commands():
+    for code in range(0x3000):
+        steers = plain(chr(code)) == "\N{REPLACEMENT CHARACTER}"
+        assert steers == (code in STEERING and code != 13), hex(code)
+    assert SEEN.translate(STEERING) == plain(SEEN) == SEEN
+    assert plain("\ud800\uffff") == "\N{REPLACEMENT CHARACTER}" * 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "percent", "told"),
+    [
+        ({"is_share": True}, True, ("25.00 %", "[20.00, 30.00]")),
+        ({"is_share": True}, False, ("0.2500", "[0.2000, 0.3000]")),
+        ({"is_percentage": True}, False, ("0.25 %", "[0.20, 0.30]")),
+        ({"total": 1.0}, True, ("1", "[0.8, 1.2]")),
+    ],
+)
+def test_a_share_is_percent_unless_told(parts, percent, told):
+    found = made(**parts)
+    assert (format_mean(found, percent=percent), format_interval(found, percent=percent)) == told

@@ -1,0 +1,203 @@
+"""What a notebook shows of a result."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import sys
+import warnings
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import sgi
+from sgi.analysis.compare import compare
+from sgi.engine.summary import NotebookRepr
+from sgi.kernel.errors import UsageError
+from sgi.reporting.notebook import notebook_html
+
+HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y> \x00\x1b\u202e"
+ROWS = [
+    {
+        "id": str(k),
+        "response": f"Item {k} is old.",
+        "reference": f"Item {k} is old." if k % 2 else "Nobody knows.",
+        "label": k % 2,
+    }
+    for k in range(20)
+]
+
+
+@pytest.fixture(scope="module")
+def result():
+    return sgi.evaluate(ROWS, ["content_f1", "squad_em"])
+
+
+def cells(page):
+    rows = re.findall("<tr>(.*?)</tr>", page)
+    return [
+        [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row)]
+        for row in rows
+    ]
+
+
+def pictures(page):
+    """The drawings on a page, with their words."""
+    found = re.findall('<img src="data:image/svg\\+xml;base64,([^"]*)" alt="([^"]*)">', page)
+    return [(ET.fromstring(base64.b64decode(data)), html.unescape(told)) for data, told in found]  # noqa: S314
+
+
+def formatted(value):
+    """What IPython would send to a notebook."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # IPython's own
+        formatters = pytest.importorskip("IPython.core.formatters")
+        data, _ = formatters.DisplayFormatter().format(value)
+    return data
+
+
+def test_a_result_is_a_table_with_coverage_and_a_chart_a_metric(result):
+    page = notebook_html(result)
+    table = cells(page)
+    assert table[0] == ["metric", "mean", "95 % interval", "ok / n", "no value"]
+    found = result.summary().metrics[0]
+    interval = f"[{found.interval.low * 100:.2f}, {found.interval.high * 100:.2f}]"
+    assert table[1] == [
+        "content_f1",
+        f"{found.mean:.2%}".replace("%", " %"),
+        interval,
+        "20 / 20",
+        "",
+    ]
+    assert cells(page)[3] == ["ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0"]
+    assert cells(page)[4][:2] == ["content_f1", "1.000"]
+    assert table[-1][0].startswith("length alone (")
+    told = [words for _, words in pictures(page)]
+    assert [words.partition(" over")[0] for words in told] == ["content_f1", "squad_em"]
+    assert html.escape(result.signature) in page
+    assert "<script" not in page
+
+
+def test_ipython_shows_the_page_and_the_text(result):
+    data = formatted(result)
+    assert data["text/html"] == notebook_html(result)
+    assert data["text/plain"] == str(result)
+    for shown, tables in ((result.summary(), 2), (compare(result.scored("a"), result.scored("b")), 2)):
+        data = formatted(shown)
+        assert data["text/html"].count("<table>") == tables
+        assert data["text/plain"] == str(shown)
+
+
+def test_a_comparison_is_a_table_and_one_chart(result):
+    worse = sgi.evaluate([row | {"response": "Nothing."} for row in ROWS], ["content_f1", "squad_em"])
+    made = compare(result.scored("monday"), worse.scored("friday"))
+    page = notebook_html(made)
+    assert cells(page)[1][0] == "content_f1"
+    assert cells(page)[1][-1] == "worse"
+    ((drawing, told),) = pictures(page)
+    assert told.startswith("friday − monday over 20 pairs: content_f1 -0.5")
+    assert "friday − monday" in "".join(drawing.itertext())
+    assert "monday → friday: 20 pairs" in page
+
+
+def test_without_the_extra_images_there_is_a_table_and_the_command_that_installs_it(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = notebook_html(result)
+    assert (page.count("<table>"), page.count("<img")) == (2, 0)
+    assert page.count("[images]") == 1
+
+
+def test_without_the_page_the_text_stands_alone(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sgi.reporting.notebook", None)
+    assert result._repr_html_() is None
+    data = formatted(result)
+    assert set(data) == {"text/plain"}
+    assert data["text/plain"] == str(result.summary())
+
+
+def test_hostile_names_are_text():
+    row = {"id": "1", "response": "a", "reference": "a"}
+    scored = sgi.evaluate([row], ["squad_em"])
+    made = compare(scored.scored(HOSTILE), scored.scored("b"))
+    page = notebook_html(made)
+    assert "<script" not in page
+    assert "onerror" not in re.sub("&lt;.*?&gt;", "", page)
+    assert not set(page) & set("\x00\x1b\u202e")
+    for drawing, _ in pictures(page):
+        assert not {element.tag.rpartition("}")[2] for element in drawing.iter()} & {"script", "img"}
+
+
+def test_rejected_rows_and_rows_without_a_value_are_told():
+    given = [{"response": "a", "reference": "a"}, {"response": "a"}, {"label": "perhaps", "response": 1}]
+    made = sgi.evaluate(given, ["squad_em"], on_error="skip")
+    page = notebook_html(made)
+    assert f"{len(made.rejected)} rows could not be parsed." in page
+    assert cells(page)[1][3:] == ["1 / 2", "1 missing"]
+
+
+def test_a_result_without_values_has_a_table_and_no_chart():
+    page = notebook_html(sgi.evaluate([{"response": "The.", "reference": "A."}], ["content_f1"]))
+    assert cells(page)[1] == ["content_f1", "–", "–", "0 / 1", "1 undefined"]
+    assert not pictures(page)
+
+
+def test_pictures_are_legible_on_either_ground(result):
+    for drawing, _ in pictures(notebook_html(result)):
+        inks = {element.get("fill") for element in drawing.iter() if element.tag.endswith("text")}
+        assert inks == {"#767676"}
+        assert drawing.get("style") is None  # no ground of its own
+
+
+def test_what_is_no_result_is_refused():
+    with pytest.raises(TypeError, match="NotebookRepr cannot be displayed in a notebook"):
+        notebook_html(NotebookRepr())
+
+
+@pytest.fixture(scope="module")
+def report():
+    contexts = ["The Anke was launched in 1950. She is 31 m long.", f"Lake Serrin freezes. {HOSTILE}"]
+    return sgi.check(f"She is 45 m long. {HOSTILE}", contexts, question=HOSTILE)
+
+
+def test_an_evidence_map_marks_what_is_unsupported(report):
+    page = report._repr_html_()
+    assert '<mark class="contradicted"' in page
+    assert "passage 1 has 31 m" in page
+    assert formatted(report)["text/plain"] == str(report)
+    assert str(report).startswith(f"grounding {report.value:.2f}: ")
+    assert "  doubtful: She is 45 m long." in str(report)
+
+
+def test_an_evidence_map_is_escaped_and_loads_nothing(report):
+    page = report._repr_html_()
+    assert "alert(1)" in page
+    assert not re.search(r"<(script|img|iframe|link|object)|url\(|@import", page.lower())
+    assert not re.search(r"\son[a-z]+=", re.sub("&lt;.*?&gt;", "", page))
+    assert not set(page) & set("\x00\x1b\u202e")
+    (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    rules = re.sub(r"/\*.*?\*/", "", style).strip().splitlines()
+    assert all(part.strip().startswith(".sgi-evidence") for rule in rules for part in _selectors(rule))
+
+
+def _selectors(rule):
+    return rule.partition("{")[0].split(",")
+
+
+def test_a_response_without_a_value_says_why():
+    found = sgi.check("", ["The Anke was launched in 1950."])
+    assert (found.value, found.evidence, found.status) == (None, None, "undefined")
+    assert str(found) == "grounding has no value: the response is blank"
+    assert "<p><small>grounding has no value: the response is blank</small></p>" in found._repr_html_()
+
+
+def test_a_result_has_the_evidence_map_of_each_row(report):
+    row = {"id": "a", "contexts": list(report.contexts), "response": report.response, "question": HOSTILE}
+    made = sgi.evaluate([row], ["grounding"])
+    assert made.evidence_map("a") == report
+    assert json.loads(json.dumps(report.to_dict()))["evidence"]["sentences"]
+    with pytest.raises(UsageError, match="Unknown row of this result 'b'"):
+        made.evidence_map("b")
+    with pytest.raises(UsageError, match="Unknown metric of this result 'grounding'"):
+        sgi.evaluate([row], ["sgi"]).evidence_map("a")

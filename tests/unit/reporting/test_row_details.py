@@ -1,0 +1,55 @@
+"""What rows were made of, as pages tell it."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgi.reporting.row_details import as_tree, passages, remarks, support
+from support.evidence_maps import CONTEXTS, details
+from support.views import sample, score
+
+
+def cells(rows, key):
+    made = as_tree(rows)
+    return [row[made.columns.index(key)] for row in made.rows]
+
+
+def test_verdicts_are_yes_or_no_where_all_are_zero_or_one():
+    rows = [{"text": "a", "verdict": 1}, {"text": "b", "verdict": 0.0}, {"text": "c", "verdict": None}]
+    assert cells(rows, "verdict") == ["yes", "no", "–"]
+    assert cells([*rows, {"verdict": 0.5}], "verdict") == ["1", "0.0000", "–", "0.5000"]
+
+
+@pytest.mark.parametrize(("key", "value", "told"), [("count", 1, "1"), ("found", True, "yes")])
+def test_other_columns_say_what_they_hold(key, value, told):
+    assert cells([{key: value}], key) == [told]
+
+
+def test_what_is_no_table_stays_what_it_is():
+    assert as_tree([{"a": [1]}, {}]) == [{"a": ["1"]}, {}]
+    assert as_tree([]) == []
+
+
+def test_the_places_of_passages_in_an_evidence_map_are_no_values():
+    contexts = (CONTEXTS[0], CONTEXTS[2])
+    made = score(0.1, details=details(passages=(0, 1)))
+    row = sample(0, contexts=contexts, scores={"grounding": made, "sgi": score(1.0)})
+    assert [part.values for part in passages(row)] == [(), ()]
+    assert support(row, made).passages == (1, 2)
+    assert support(row, row.scores["sgi"]) is None
+
+
+def test_beside_an_evidence_map_only_the_rest_is_a_remark():
+    made = score(0.1, details=details() | {"verdict": "flagged"})
+    assert remarks(sample(0, contexts=CONTEXTS), made) == {"verdict": "flagged"}
+    broken = score(0.1, details={"unused": 1})
+    assert remarks(sample(0), broken) == {"unused": 1}
+
+
+def test_passages_of_the_metric_within_a_calibration_are_no_values_of_it():
+    body = {"passages": [1.5, 0.5], "passage": 0, "score": 1.5, "threshold": 1.0, "verdict": "passed"}
+    within = {name: body[name] for name in ("passages", "passage")}
+    scores = {"calibrated": score(0.9, details=body), "sgi": score(1.5, details=within)}
+    row = sample(0, contexts=("a", "b"), scores=scores)
+    assert [[value.metric for value in part.values] for part in passages(row)] == [["sgi"], ["sgi"]]
+    assert remarks(row, scores["calibrated"]) == body

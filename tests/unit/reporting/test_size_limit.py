@@ -1,0 +1,62 @@
+"""Rows cut to what one file can hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from sgi.reporting.size_limit import fit_to_budget
+from sgi.reporting.views.evidence_map import evidence_map_view
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, sentence
+from support.views import sample, score
+
+MANY = 450
+
+
+def row(body, response=RESPONSE):
+    return sample(0, contexts=CONTEXTS, response=response, scores={"grounding": score(0.1, details=body)})
+
+
+def cut(body, **parts):
+    (found,) = fit_to_budget([row(body)], **parts)
+    return found.scores["grounding"].details
+
+
+def large():
+    full = sentence(
+        TALL, similarity=(0.5,) * MANY, checks=(fact("Spanish"),) * MANY, unbacked=((0, 1),) * MANY
+    )
+    many = (full, *[sentence(TALL)] * MANY)
+    return details(sentences=many, passages=tuple(range(MANY)), unused=tuple(range(MANY)))
+
+
+def test_a_map_of_many_parts_stays_one():
+    whole = large()
+    assert evidence_map_view(cut(whole), CONTEXTS) == evidence_map_view(whole, CONTEXTS)
+
+
+@pytest.mark.parametrize("budget", [1, 2_000, 100_000])
+def test_a_map_whose_texts_are_cut_stays_one(budget):
+    long = sentence("x" * 90_000, beside="y" * 90_000)
+    found = evidence_map_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
+    assert "more characters omitted" in found.sentences[0].text
+    assert len(found.sentences[1].text) < 90_000
+
+
+def test_what_stands_beside_a_map_is_cut_as_ever():
+    found = cut(details() | {"verdict": "flagged", "words": list(range(MANY))})
+    assert found["verdict"] == "flagged"
+    assert found["words"][-1] == "… [250 more items omitted]"
+    assert evidence_map_view(found, CONTEXTS) == evidence_map_view(details(), CONTEXTS)
+
+
+def test_lists_that_are_no_map_are_cut():
+    found = cut({"sentences": [{"text": "a"}] * MANY})
+    assert len(found["sentences"]) == 201
+    assert found["sentences"][-1] == "… [250 more items omitted]"
+
+
+def test_a_row_is_cut_once_and_the_given_one_stays():
+    whole = large()
+    before = row(whole)
+    assert fit_to_budget([before])[0].response == RESPONSE
+    assert before.scores["grounding"].details == large()

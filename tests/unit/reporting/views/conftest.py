@@ -1,0 +1,30 @@
+from dataclasses import dataclass
+
+import pytest
+
+from sgi.reporting.views.columns import run_columns
+from sgi.reporting.views.run import run_view
+from sgi.store.database import open_database
+from sgi.store.run_queries import find_run
+from support.kept_runs import keep_run, rows
+
+
+@dataclass
+class Kept:
+    database: object
+    record: object
+
+    def columns(self):
+        return run_columns(self.database, self.record)
+
+    def view(self, **options):
+        return run_view(self.database, self.record, **options)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A run of 60 real rows."""
+    folder = tmp_path_factory.mktemp("kept")
+    run = keep_run(folder / "sgi.db", folder, rows(60), name="monday")
+    with open_database(folder / "sgi.db") as database:
+        yield Kept(database, find_run(database, run))

@@ -1,0 +1,246 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.engine.evaluate import evaluate
+from sgi.kernel.sample import Sample
+from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.metrics.grounding.signals import Signals
+from sgi.reporting.views.evidence_map import (
+    IN_NO_PASSAGE,
+    MAX_FACTS,
+    MAX_SENTENCES,
+    MOST_PASSAGES,
+    SHADES,
+    SIGNAL_MEANINGS,
+    Cell,
+    Part,
+    Quote,
+    Unused,
+    evidence_map_view,
+    other_details,
+)
+from support.evidence_maps import CONTEXTS, OPENED, SOLD, TALL, details, fact, hostile, sentence, stated
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def view(**parts):
+    return evidence_map_view(details(**parts), CONTEXTS)
+
+
+def marks(found):
+    return [(part.text, part.verdict, part.reason) for part in found.stretches if part.verdict]
+
+
+def test_what_is_unsupported_is_marked_with_why():
+    tall, sold, opened = view().sentences
+    assert (tall.text, sold.text, opened.text) == (TALL.strip(), SOLD.strip(), OPENED)
+    assert marks(tall) == [("312 m", "contradicted", "passage 3 has 330 m (other value)")]
+    assert marks(sold) == [("sold to Spanish investors", "absent", IN_NO_PASSAGE)]
+    assert (marks(opened), opened.is_marked, opened.is_doubtful) == ([], False, False)
+    assert tall.is_doubtful
+    assert view().verdict == "Sentences 1 and 2 of 3 score below 0.5."
+
+
+def test_the_contradicting_number_stands_among_its_neighbours_in_the_passage():
+    (found,) = view().sentences[0].facts
+    before = "…the river that the city has its name of. The tower is "
+    after = " tall. It opened in 1889, which was a hundred years after…"
+    assert found.quote == Quote(3, before, "330 m", after)
+    assert view().sentences[2].facts[0].quote is None
+
+
+def test_the_beginning_and_the_end_of_a_passage_are_not_cut():
+    other = stated("312 m", "yellow", verdict="contradicted", passage=0, found_start=12, found_end=18)
+    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
+    assert found.quote == Quote(1, "Bananas are ", "yellow", ".")
+
+
+@pytest.mark.parametrize(("start", "end"), [(None, None), (0, 6), (-7, -1), (10**30, 10**31), (18, 12)])
+def test_a_passage_that_has_it_elsewhere_gives_no_neighbours(start, end):
+    other = stated("312 m", "yellow", verdict="contradicted", passage=0, found_start=start, found_end=end)
+    (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
+    assert found.quote == Quote(1, "", "yellow", "")
+
+
+def test_what_supports_a_fact_is_told():
+    facts = (
+        stated("1889", "1889", verdict="supported", how="equal"),
+        stated("1889", "", verdict="supported", passage=None, how="question"),
+        stated("1889", "", verdict="supported", passage=None),
+        stated("1889", "330 m", verdict="supported", how="converted"),
+    )
+    told = [found.reason for found in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts]
+    assert told == [
+        "passage 3 (equal)",
+        "the question has it",
+        "the question has it",
+        "passage 3 has 330 m (converted)",
+    ]
+
+
+def test_cells_stand_under_the_passages_that_are_not_blank():
+    found = view()
+    assert found.passages == (1, 3)
+    assert found.sentences[0].cells == (Cell(0.03, 0, is_best=False), Cell(0.6, 3, is_best=True))
+    assert [cell.shade for cell in found.sentences[2].cells] == [0, SHADES - 1]
+    assert (found.sentences[0].passage, found.sentences[0].similarity) == (3, 0.6)
+
+
+def test_a_similarity_that_is_lacking_is_not_made_up():
+    (found,) = view(sentences=(sentence(TALL, similarity=(0.4,), passage=2),)).sentences
+    assert found.cells == (Cell(0.4, 2, is_best=False), Cell(None, 0, is_best=True))
+    assert found.similarity is None
+
+
+def test_unused_passages_and_signals_worst_first_without_those_that_say_nothing():
+    found = view()
+    assert found.unused == (Unused(1, "Bananas are yellow."),)
+    assert found.signals == (Part("numbers", -2.08), Part("known", 0.25))
+
+
+def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_marked():
+    other = {"verdict": "contradicted", "passage": 0}
+    checks = fact("Spanish", found="Dutch", **other), fact("investors", found="owners", **other)
+    both, first = view(
+        sentences=(sentence(SOLD, unbacked=((33, 50),), checks=checks), sentence(SOLD, checks=checks[:1]))
+    ).sentences
+    assert [part.text for part in both.stretches] == ["It was sold to ", "Spanish", " ", "investors", "."]
+    assert [part.verdict for part in both.stretches] == ["", "contradicted", "", "contradicted", ""]
+    assert [part.text for part in first.stretches] == ["It was sold to ", "Spanish", " investors."]
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ((0.9, None), "No sentence of 2 scores below 0.5."),
+        ((0.1, 0.5), "Sentence 1 of 2 scores below 0.5."),
+        ((0.1, 0.2, 0.3), "Sentences 1, 2 and 3 of 3 score below 0.5."),
+        ((), "No sentence of 0 scores below 0.5."),
+    ],
+)
+def test_the_verdict_counts(scores, expected):
+    assert view(sentences=tuple(sentence(TALL, score=score) for score in scores)).verdict == expected
+
+
+def reasons(score=0.2, **parts):
+    given = {"known": -1.0, "known_wide": -0.9, "copied": -0.8, "nearness": -0.001, "paired": 0.5}
+    found = sentence(TALL, score=score, **{"contributions": given, **parts})
+    return view(sentences=(found,)).sentences[0].reasons
+
+
+def test_a_doubtful_sentence_without_a_mark_says_what_speaks_most_against_it():
+    assert reasons() == (SIGNAL_MEANINGS["known"], SIGNAL_MEANINGS["copied"])
+    assert reasons(contributions={"nearness": -0.2, "copied": -0.1, "paired": -0.3}) == (
+        SIGNAL_MEANINGS["paired"],
+        SIGNAL_MEANINGS["nearness"],
+    )
+    assert reasons(contributions={"known": -0.2, "known_narrow": -0.3}) == (SIGNAL_MEANINGS["known"],)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"score": 0.5},
+        {"score": None},
+        {"unbacked": ((6, 11),)},
+        {"checks": (fact("312"),)},
+        {"contributions": {}},
+        {"contributions": {"known": -0.004, "copied": 0.3}},
+        {"contributions": {"a signal of later": -3.0}},
+    ],
+)
+def test_no_reason_is_given_where_none_is_needed_or_known(parts):
+    assert reasons(**parts) == ()
+
+
+def test_there_are_words_for_every_signal():
+    assert tuple(SIGNAL_MEANINGS) == Signals._fields
+    assert all(words and words[0].islower() and not words.endswith(".") for words in SIGNAL_MEANINGS.values())
+
+
+def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
+    n = MAX_SENTENCES + 25
+    found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
+    assert (len(found.sentences), found.more_sentences) == (MAX_SENTENCES, 25)
+    assert found.left_out == f"Only the first {MAX_SENTENCES} of {n} sentences are shown."
+    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 score below 0.5."
+    assert found.verdict == told
+
+
+def test_of_many_passages_the_first_are_columns():
+    n = MOST_PASSAGES + 3
+    wide = sentence(TALL, passage=n - 1, similarity=tuple(k / 100 for k in range(n)))
+    found = evidence_map_view(
+        details(sentences=(wide,), passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n
+    )
+    assert (len(found.passages), found.more_passages) == (MOST_PASSAGES, 3)
+    assert (len(found.unused), found.more_unused) == (MOST_PASSAGES, 2)
+    assert len(found.sentences[0].cells) == MOST_PASSAGES
+    assert (found.sentences[0].passage, found.sentences[0].similarity) == (n, (n - 1) / 100)
+    assert found.left_out == f"Only the first {MOST_PASSAGES} of {n} passages are shown."
+
+
+def test_of_many_facts_those_that_fail_are_shown_before_others():
+    right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
+    checks = (*[right] * (MAX_FACTS + 5), fact("Spanish"))
+    (found,) = view(sentences=(sentence(TALL, checks=checks),)).sentences
+    assert (len(found.facts), found.more_facts) == (MAX_FACTS, 6)
+    assert [one.verdict for one in found.facts[:2]] == ["absent", "supported"]
+    (few,) = view(sentences=(sentence(TALL, checks=(right, fact("Spanish"))),)).sentences
+    assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
+
+
+def test_what_can_be_read_whole_leaves_nothing_out():
+    found = view()
+    assert (found.left_out, found.more_sentences, found.more_passages, found.more_unused) == ("", 0, 0, 0)
+
+
+def test_what_is_no_map_is_none():
+    whole = details()
+    for broken in (
+        {},
+        {"sentences": [{"text": "a", "sgi": 1.0}], "passages": [1.0]},
+        {key: value for key, value in whole.items() if key != "unused"},
+        whole | {"passages": "all"},
+        whole | {"sentences": [*whole["sentences"], "… [9 more items omitted]"]},
+        whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
+    ):
+        assert evidence_map_view(broken, CONTEXTS) is None
+        assert evidence_in(broken) is None
+
+
+def test_what_stands_beside_a_map_is_kept_apart():
+    whole = details() | {"score": 0.2, "verdict": "flagged"}
+    assert evidence_map_view(whole, CONTEXTS) == view()
+    assert other_details(whole) == {"score": 0.2, "verdict": "flagged"}
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
+def test_places_that_fit_no_text_are_clipped_and_no_text_is_lost(text, contexts):
+    (found,) = evidence_map_view(hostile(text), contexts).sentences
+    assert found.text == text.strip()
+
+
+@given(st.dictionaries(st.sampled_from([*EvidenceMap.model_fields, "other"]), JSON))
+def test_foreign_details_never_raise(body):
+    evidence_map_view(body, ["a"])
+    assert set(other_details(body)) <= {"other"}
+
+
+def test_the_map_of_a_real_score():
+    sample = Sample(id="1", question="How tall is it?", contexts=CONTEXTS, response=TALL + SOLD + OPENED)
+    scores = evaluate([sample], "grounding")["grounding"]
+    found = evidence_map_view(scores.details[0], CONTEXTS)
+    tall, sold, opened = found.sentences
+    assert marks(tall) == [("312 m", "contradicted", "passage 3 has 330 m (other value)")]
+    assert tall.facts[0].quote.found == "330 m"
+    assert marks(sold)[0][1:] == ("absent", IN_NO_PASSAGE)
+    assert not opened.is_marked
+    assert found.unused == (Unused(1, "Bananas are yellow."),)
+    assert found.passages == (1, 3)

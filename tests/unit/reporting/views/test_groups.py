@@ -1,0 +1,86 @@
+from dataclasses import replace
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from sgi.analysis.groups import grouped
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.sample import Sample
+from sgi.reporting.views.columns import run_columns
+from sgi.reporting.views.groups import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
+from sgi.store.database import open_database
+from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import find_rows
+from sgi.store.run_queries import find_run
+from support.run_columns import columns_of
+from support.runs import add_run
+from support.scored_runs import column, run
+
+
+def test_columns_with_few_values_make_groups(kept):
+    columns = kept.columns()
+    assert len({row["number"] for row in columns.metadata}) > MAX_GROUPS
+    by_label, by_topic = group_tables(columns)
+    assert {group.name: group.rows for group in by_label.groups} == {"1": 45, "0": 15}
+    assert {group.name: group.rows for group in by_topic.groups} == {"bridges": 20, "rivers": 20, "poets": 20}
+
+
+def test_rows_without_a_group_are_a_group_too():
+    columns = columns_of(
+        column("m", [0.1, 0.2, 0.3]), metadata=[{"kind": "x"}, {"kind": None}, {"kind": True}]
+    )
+    (table,) = group_tables(columns)
+    assert {group.name: group.rows for group in table.groups} == {"x": 1, "(none)": 1, "true": 1}
+
+
+def test_any_column_can_be_asked_for(kept):
+    assert len(group_table(kept.database, kept.record, "number").groups) == 60
+    with pytest.raises(UnknownNameError, match="Unknown column"):
+        group_table(kept.database, kept.record, "colour")
+
+
+VALUES = st.sampled_from([None, "1", "0", 1, True, "mine", ""])
+ROWS = st.lists(
+    st.tuples(st.sampled_from([None, True, False]), st.dictionaries(st.just("label"), VALUES)),
+    min_size=2,
+    max_size=4,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@given(ROWS)
+@example([(True, {}), (False, {"label": "mine"})])
+@example([(True, {}), (False, {})])
+def test_the_tables_of_a_run_and_the_filter_of_its_rows_mean_the_same_groups(tmp_path, rows):
+    samples = [
+        Sample(id=f"q{k}", metadata=metadata, **({} if label is None else {"label": label}))
+        for k, (label, metadata) in enumerate(rows)
+    ]
+    with open_database(f"sqlite:///{tmp_path / uuid4().hex}.db") as database:
+        add_run(database, samples=samples, scores={"sgi": (1.0,) * len(samples)})
+        record = find_run(database, "r1")
+        for made in group_tables(run_columns(database, record)):
+            one = group_table(database, record, made.by)
+            sizes = {group.name: group.rows for group in made.groups}
+            assert {group.name: group.rows for group in one.groups} == sizes
+            for name, size in sizes.items():
+                assert find_rows(database, record, RowQuery(group=(made.by, name))).total == size
+
+
+def test_known_truth_makes_groups_only_where_no_column_is_called_label():
+    scores, labels = column("m", [0.1, 0.2, 0.3]), [1, 0, 1]
+    (truth,) = group_tables(columns_of(scores, labels=labels))
+    assert [group.name for group in truth.groups] == ["1", "0"]
+    (theirs,) = group_tables(columns_of(scores, labels=labels, metadata=[{"label": "a"}, {}, {}]))
+    assert [group.name for group in theirs.groups] == ["a", "(none)"]
+
+
+def test_groups_without_a_mean_come_last_and_the_direction_counts():
+    values = column("m", [0.5, 0.9, np.nan, 0.1])
+    for higher, order in ((True, ["d", "a", "b", "c"]), (False, ["b", "a", "d", "c"])):
+        made = grouped(run(replace(values, higher_is_better=higher)), list("abcd"))
+        assert [group.name for group in sorted_groups(GroupTable("k", made), "m").groups] == order
+    assert sorted_groups(GroupTable("k", made), None).groups == made

@@ -1,0 +1,52 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.metric import Status
+from sgi.reporting.views.rows import Cell
+from sgi.reporting.views.to_json import as_json
+from sgi.store.scored_runs import Reason
+
+numbers = st.floats() | st.integers() | st.booleans() | st.none() | st.text()
+values = st.recursive(
+    numbers, lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(values)
+def test_whatever_comes_out_is_json(value):
+    json.dumps(as_json(value), allow_nan=False)
+
+
+def test_dataclasses_and_named_tuples_are_objects():
+    assert as_json((Cell(0.5, "ok", ""), Reason("sgi", "failed", "no", 3))) == [
+        {"value": 0.5, "status": "ok", "reason": ""},
+        {"metric": "sgi", "status": "failed", "reason": "no", "rows": 3},
+    ]
+
+
+def test_what_follows_from_the_fields_is_there_too():
+    counts = {Status.OK: 3, Status.FAILED: 1}
+    told = as_json(MetricSummary("sgi", 1.0, None, None, counts, None))
+    assert told["coverage"] == 0.75
+    assert told["counts"] == {"ok": 3, "failed": 1}
+
+
+def test_enums_arrays_and_sets():
+    assert as_json({Status.OK: np.array([1.5, math.nan])}) == {"ok": [1.5, None]}
+    assert as_json(Status.FAILED) == "failed"
+    assert type(as_json(Status.FAILED)) is str
+    assert as_json(frozenset({"b", "a"})) == ["a", "b"]
+    assert as_json(np.float64(math.inf)) is None
+
+
+def test_what_is_no_view_is_refused():
+    with pytest.raises(TypeError, match="object is no part of a view"):
+        as_json([object()])
+    with pytest.raises(TypeError, match="type is no part of a view"):
+        as_json(Cell)
