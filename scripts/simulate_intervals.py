@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from sgi.stats import Interval, holm, mean_interval, paired_differences
+from sgi.stats.intervals import Interval
+from sgi.stats.means import mean_interval
+from sgi.stats.paired import holm, paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgi.stats import holm, mcnemar, paired_differences
 from sgi.stats.intervals import clustered_standard_error
+from sgi.stats.paired import holm, mcnemar, paired_differences
 
 pytestmark = pytest.mark.oracle
 

@@ -5,21 +5,12 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from sgi.stats import (
-    auroc,
-    average_precision,
-    bootstrap_interval,
-    cohen_d,
-    fpr_at_recall,
-    pearson,
-    permutation_control,
-    spearman,
-    stratified_auroc,
-    welch_p,
-    wilson_interval,
-)
-from sgi.stats.intervals import ValueRange, student_quantile
+from sgi.stats.confounds import permutation_control, stratified_auroc
+from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
+from sgi.stats.intervals import ValueRange, normal_quantile, student_quantile, wilson_ends
 from sgi.stats.means import rare_values_interval
+from sgi.stats.rank_resampling import bootstrap_interval
+from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
 
 pytestmark = pytest.mark.oracle
 
@@ -127,8 +118,8 @@ def test_rare_values_have_the_interval_of_random_weights():
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_wilson_equals_scipys(successes, n, level):
     theirs = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
-    ours = wilson_interval(successes, n, level=level)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    ours = wilson_ends(successes / n, n, normal_quantile(level))
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 @pytest.mark.parametrize(("freedom", "error"), [(3, 2e-3), (3.7, 1e-3), (5, 2e-4), (11.4, 3e-6), (500, 1e-9)])

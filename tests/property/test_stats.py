@@ -4,25 +4,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.stats import (
-    Interval,
-    NoInterval,
-    auroc,
-    auroc_interval,
-    average_precision,
-    average_precision_interval,
-    bootstrap_interval,
-    cohen_d,
-    fpr_at_recall,
-    matched_rows,
-    mean_interval,
-    pearson,
-    permutation_control,
-    spearman,
-    stratified_auroc,
-    welch_p,
-    wilson_interval,
-)
+from sgi.stats.auroc_intervals import auroc_interval
+from sgi.stats.confounds import matched_rows, permutation_control, stratified_auroc
+from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
+from sgi.stats.intervals import Interval, NoInterval, wilson_ends
+from sgi.stats.means import mean_interval
+from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
+from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
 
 numbers = st.floats(-1e6, 1e6)
 columns = st.lists(numbers, min_size=2, max_size=40)
@@ -66,11 +54,11 @@ def test_an_interval_follows_shift_and_scale(values, scale, shift):
 @given(st.integers(1, 10_000), st.data())
 def test_wilson_holds_the_share_and_stays_in_range(n, data):
     successes = data.draw(st.integers(0, n))
-    found = wilson_interval(successes, n)
-    assert 0.0 <= found.low <= successes / n + 1e-12
-    assert successes / n - 1e-12 <= found.high <= 1.0
-    mirror = wilson_interval(n - successes, n)
-    np.testing.assert_allclose([1 - mirror.high, 1 - mirror.low], [found.low, found.high], atol=1e-12)
+    low, high = wilson_ends(successes / n, n, 1.96)
+    assert 0.0 <= low <= successes / n + 1e-12
+    assert successes / n - 1e-12 <= high <= 1.0
+    mirror_low, mirror_high = wilson_ends((n - successes) / n, n, 1.96)
+    np.testing.assert_allclose([1 - mirror_high, 1 - mirror_low], [low, high], atol=1e-12)
 
 
 @given(labelled(), st.randoms(use_true_random=False))

@@ -1,4 +1,8 @@
-"""Agreement of two columns of ratings beyond chance: Cohen's κ and Krippendorff's α, with intervals."""
+"""Agreement of two columns of ratings beyond chance: Cohen's κ and Krippendorff's α, with intervals.
+
+An interval is a jackknife over clusters and needs at least five. More than 400 clusters are merged into 400
+random groups.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sgi.stats.bootstrap import jackknife_groups
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
-    check_draws,
+    check_level,
     cluster_codes,
     effective_clusters,
     student_quantile,
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+
+MAX_JACKKNIFE_GROUPS = 400
+"""More groups do not make the standard error more stable."""
 
 Weights = Literal["nominal", "linear", "quadratic"]
 """Cost of a disagreement in κ: 1, |x − y| or (x − y)²."""
@@ -35,8 +43,6 @@ _MIN_EXPECTED = 1e-12
 _MAX_CATEGORIES = 12
 # Total weight of the pseudo-rows, spread over all combinations of two ratings.
 _PSEUDO_ROWS = 4.0
-# More groups do not make the standard error more stable.
-_MAX_JACKKNIFE_GROUPS = 400
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,6 @@ def cohen_kappa(
     Distances use the values themselves. For categories numbered 0, 1, 2 … this is the weighted κ; for
     measurements, the quadratic κ is Lin's concordance correlation coefficient.
 
-    The interval is a jackknife over clusters and needs at least five. More than 400 clusters are
-    merged into 400 random groups.
-
     Returns:
         A value in [−1, 1]; None for fewer than two rows, or if all ratings are equal.
 
@@ -104,9 +107,6 @@ def krippendorff_alpha(
     where v and w run over all N = 2n values of both raters together, and d = 1 where the values differ
     (``nominal``), the squared distance of their mid-ranks among those N (``ordinal``), or ``(x − y)²``
     (``interval``). Unlike κ, it penalises raters who use the scale differently.
-
-    The interval is a jackknife over clusters and needs at least five. More than 400 clusters are
-    merged into 400 random groups.
 
     Returns:
         A value of at most 1; None for fewer than two rows, or if all ratings are equal.
@@ -144,32 +144,30 @@ class _Pairs:
 
     def with_every_combination(self) -> _Pairs:
         """Append one row for each combination of two values."""
-        places = np.arange(len(self.values))
-        first, second = np.repeat(places, len(places)), np.tile(places, len(places))
-        joined = (np.concatenate(both) for both in ((self.first, first), (self.second, second)))
-        return _Pairs(self.values, *joined)
+        codes = np.arange(len(self.values))
+        first, second = np.repeat(codes, len(codes)), np.tile(codes, len(codes))
+        return _Pairs(self.values, np.concatenate([self.first, first]), np.concatenate([self.second, second]))
 
-    def shares(self, places: NDArray[np.int64], times: Floats) -> Floats:
+    def shares(self, codes: NDArray[np.int64], times: Floats) -> Floats:
         """Weighted share of the rows with each value."""
-        return np.bincount(places, weights=times, minlength=len(self.values)) / float(times.sum())
+        return np.bincount(codes, weights=times, minlength=len(self.values)) / float(times.sum())
 
     def distances(self, values: Floats) -> Floats:
-        """Distance between the two values of each row."""
         return np.abs(values[self.first] - values[self.second])
 
-    def disagreeing(self, times: Floats) -> float:
+    def disagreement(self, times: Floats) -> float:
         """Weighted share of rows whose values differ."""
         return float(times @ (self.first != self.second) / times.sum())
 
 
 def _kappa_nominal(pairs: _Pairs, times: Floats) -> float:
     first, second = pairs.shares(pairs.first, times), pairs.shares(pairs.second, times)
-    return _chance_corrected(pairs.disagreeing(times), 1.0 - float(first @ second))
+    return _chance_corrected(pairs.disagreement(times), 1.0 - float(first @ second))
 
 
 def _kappa_linear(pairs: _Pairs, times: Floats) -> float:
     """E|X − Y| of independent values is ∫ F(1 − G) + G(1 − F), with their distribution functions F and G."""
-    first, second = (np.cumsum(pairs.shares(places, times))[:-1] for places in (pairs.first, pairs.second))
+    first, second = (np.cumsum(pairs.shares(codes, times))[:-1] for codes in (pairs.first, pairs.second))
     expected = np.diff(pairs.values) @ (first * (1.0 - second) + second * (1.0 - first))
     return _chance_corrected(_mean(pairs.distances(pairs.values), times), float(expected))
 
@@ -184,7 +182,7 @@ def _kappa_quadratic(pairs: _Pairs, times: Floats) -> float:
 def _alpha_nominal(pairs: _Pairs, times: Floats) -> float:
     pooled = _pool(pairs, times)
     chance = (1.0 - float(pooled @ pooled)) * _pair_correction(times)
-    return _chance_corrected(pairs.disagreeing(times), chance)
+    return _chance_corrected(pairs.disagreement(times), chance)
 
 
 def _alpha_ordinal(pairs: _Pairs, times: Floats) -> float:
@@ -231,7 +229,7 @@ def _agreement(
     level: float,
     seed: int,
 ) -> Agreement:
-    check_draws(level, 1)
+    check_level(level)
     n = len(pairs.first)
     codes, count = cluster_codes(clusters, n)
     if n < 2:  # noqa: PLR2004 - one row has no distribution of ratings
@@ -240,9 +238,17 @@ def _agreement(
     if np.isnan(value):
         return Agreement(None, reason="all ratings on both sides are the same, so chance alone would agree")
     if count < MIN_CLUSTERS:
-        return Agreement(value, reason=f"no interval: {count} questions are too few; 5 are needed")
-    result = _jackknife(pairs, formula, value, codes, level, seed)
-    return Agreement(value, result) if isinstance(result, Interval) else Agreement(value, reason=result)
+        return with_interval(value, f"no interval: {count} questions are too few; 5 are needed")
+    return with_interval(value, _jackknife(pairs, formula, value, codes, level, seed))
+
+
+def with_interval(value: float, interval: Interval | str) -> Agreement:
+    """Agreement with its interval, or with the reason why there is none.
+
+    >>> with_interval(0.5, "no interval: the rows show no spread").interval is None
+    True
+    """
+    return Agreement(value, interval) if isinstance(interval, Interval) else Agreement(value, reason=interval)
 
 
 def _jackknife(
@@ -267,7 +273,7 @@ def _jackknife(
     each = _PSEUDO_ROWS / pseudo if pseudo else 0.0
     weights = np.concatenate([np.ones(real), np.full(pseudo, each)])
     centre = formula(joined, weights)
-    groups = np.concatenate([random_groups(codes, seed), -1 - np.arange(pseudo)])
+    groups = np.concatenate([jackknife_groups(codes, MAX_JACKKNIFE_GROUPS, seed), -1 - np.arange(pseudo)])
     without = {group: formula(joined, weights * (groups != group)) for group in np.unique(groups).tolist()}
     left_out = np.array([result for group, result in without.items() if group >= 0])
     if np.isnan(left_out).any():
@@ -279,18 +285,6 @@ def _jackknife(
         return fisher_interval(value, error, level)
     low, high = min(centre - error, value), max(centre + error, value)
     return Interval(max(low, -1.0), min(high, 1.0), level, "jackknife with imagined rows")
-
-
-def random_groups(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Jackknife group of each row: its cluster, or one of 400 random groups of clusters if there are more.
-
-    >>> random_groups(np.array([0, 1, 1]), 0).tolist()
-    [0, 1, 1]
-    """
-    count = int(codes.max()) + 1
-    if count <= _MAX_JACKKNIFE_GROUPS:
-        return codes
-    return np.random.default_rng(seed).permutation(count)[codes] % _MAX_JACKKNIFE_GROUPS
 
 
 def fisher_interval(value: float, half: float, level: float) -> Interval | str:

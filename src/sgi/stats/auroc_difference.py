@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.stats.auroc_intervals import METHOD, Influence, too_few_groups
-from sgi.stats.intervals import Interval, NoInterval, check_draws, cluster_codes, interval_or_none
+from sgi.stats.intervals import Interval, NoInterval, check_level, cluster_codes, interval_or_none
 from sgi.stats.rank_counts import values_and_labels
 from sgi.stats.ranking import auroc
 
@@ -69,7 +69,7 @@ def auroc_difference(
     0.5
     """
     (column, truth), (other, _) = values_and_labels(scores, labels), values_and_labels(others, labels)
-    check_draws(level, 1)
+    check_level(level)
     codes, _ = cluster_codes(clusters, len(column))
     known = ~(np.isnan(column) | np.isnan(other))
     truth, codes = truth[known], codes[known]
@@ -83,9 +83,9 @@ def auroc_difference(
         return AurocDifference(value, None, len(truth), reason)
     one_stratum = np.zeros(len(truth), dtype=np.int64)
     first, second = (Influence.of(values, truth, codes, one_stratum) for values in columns)
-    result = _interval(first, second, level)
-    reason = result.reason if isinstance(result, NoInterval) else ""
-    return AurocDifference(value, interval_or_none(result), len(truth), reason)
+    interval = _interval(first, second, level)
+    reason = interval.reason if isinstance(interval, NoInterval) else ""
+    return AurocDifference(value, interval_or_none(interval), len(truth), reason)
 
 
 def _interval(first: Influence, second: Influence, level: float) -> Interval | NoInterval:
@@ -110,6 +110,6 @@ def _correlation(first: Influence, second: Influence) -> float:
     product = first.covariance(first) * second.covariance(second)
     if product <= 0:
         return 0.0
-    count = min(first.contributing(), second.contributing())
-    result = first.covariance(second) / sqrt(product)
-    return min(max(result, -1.0), 1.0) * count / (count + _PRIOR_CLUSTERS)
+    count = min(first.effective_clusters(), second.effective_clusters())
+    correlation = first.covariance(second) / sqrt(product)
+    return min(max(correlation, -1.0), 1.0) * count / (count + _PRIOR_CLUSTERS)

@@ -12,7 +12,7 @@ from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
     NoInterval,
-    check_draws,
+    check_level,
     cluster_codes,
     effective_clusters,
     normal_quantile,
@@ -69,7 +69,7 @@ def auroc_interval(
     'the rarer class occurs in 2 independent groups; an interval needs 5'
     """
     column, truth = scores_and_labels(scores, labels)
-    check_draws(level, 1)
+    check_level(level)
     codes, _ = cluster_codes(clusters, len(column))
     return area_interval(column, truth, codes, np.zeros(len(column), dtype=np.int64), level)
 
@@ -77,10 +77,7 @@ def auroc_interval(
 def area_interval(
     scores: Floats, truth: NDArray[np.bool_], codes: Codes, strata: Codes, level: float
 ) -> Interval | NoInterval:
-    """The interval of `auroc_interval` for pairs of rows within the same stratum.
-
-    All arrays have shape (n,). Strata are counted from 0; each contains both classes.
-    """
+    """The interval of `auroc_interval` for pairs of rows of the same stratum; see `row_influence`."""
     reason = too_few_groups(codes, truth)
     if reason:
         return NoInterval(reason)
@@ -105,7 +102,7 @@ def row_influence(scores: Floats, truth: NDArray[np.bool_], strata: Codes) -> tu
 
     The influence of a positive row in stratum s is (wins − A·n_s) / Σ_s m_s·n_s: its wins over the n_s
     negative rows of the stratum, ties counting half, minus those expected at A. Negative rows likewise.
-    Strata are counted from 0; each contains both classes.
+    Strata are counted from 0; each contains both classes. All arrays have shape (n,).
 
     >>> scores, truth = np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True])
     >>> area, influence = row_influence(scores, truth, np.zeros(4, dtype=np.int64))
@@ -172,7 +169,7 @@ class Influence:
         low = _boundary(self.area, 0.0, variance)
         return Interval(low, _boundary(self.area, 1.0, variance), level, METHOD)
 
-    def contributing(self) -> float:
+    def effective_clusters(self) -> float:
         """Effective number of clusters in the estimated variance: (Σ x²)² / Σ x⁴; 0 if none contributes."""
         squares = np.square(self.positive + self.negative)
         return effective_clusters(squares) if squares.any() else 0.0
@@ -188,7 +185,7 @@ class Influence:
         model = self._variance(1.0)(self.area)
         if model == 0:
             return 1.0
-        count = self.contributing()
+        count = self.effective_clusters()
         weight = count / (count + _PRIOR_CLUSTERS)
         return weight * self.covariance(self) / model + 1 - weight
 
@@ -213,7 +210,7 @@ def _model(area: float, truth: NDArray[np.bool_], codes: Codes, strata: Codes) -
     """The coefficients of the model variance; clusters that span strata do not count once for each."""
     within = _coefficients(truth, codes, strata)
     whole = _coefficients(truth, codes, np.zeros_like(strata))
-    return max(within, whole, key=lambda made: made[0] + made[1] * _shape(area))
+    return max(within, whole, key=lambda model: model[0] + model[1] * _shape(area))
 
 
 def _coefficients(truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> tuple[float, float]:
@@ -233,7 +230,6 @@ def _effective(codes: Codes, strata: Codes) -> tuple[Floats, Floats]:
 
 
 def _totals(codes: Codes, values: Floats, count: int) -> Floats:
-    """The sum of the values of each code."""
     return np.bincount(codes, values, count).astype(np.float64)
 
 

@@ -1,12 +1,10 @@
-"""Cluster bootstrap, its percentile interval, and permutations of labels within exchangeable clusters."""
+"""Resampling of clusters: bootstrap, groups of a jackknife, and permutations of labels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from sgi.stats.intervals import Interval, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,20 +50,14 @@ def has_spread(values: NDArray[np.float64]) -> bool:
     return len(known) > 0 and bool(np.any(known != known[0]))
 
 
-def interval_of_resamples(values: NDArray[np.float64], level: float, lack: str) -> Interval | None:
-    """Percentile interval of resampled values; None if all are NaN.
+def jackknife_groups(codes: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
+    """Jackknife group of each row: its cluster, or one of ``most`` random groups if there are more clusters.
 
-    The method states how many resamples were dropped, with the reason ``lack``.
-
-    >>> interval_of_resamples(np.array([0.2, np.nan, 0.4]), 0.95, "one class only").method
-    'bootstrap, 1 of 3 draws had one class only'
+    >>> jackknife_groups(np.array([0, 1, 1]), 400, seed=0).tolist()
+    [0, 1, 1]
     """
-    selected = values[~np.isnan(values)]
-    if not len(selected):
-        return None
-    dropped = len(values) - len(selected)
-    note = f", {dropped} of {len(values)} draws had {lack}" if dropped else ""
-    return percentile_interval(selected, level, f"bootstrap{note}")
+    count = int(codes.max()) + 1
+    return codes if count <= most else np.random.default_rng(seed).permutation(count)[codes] % most
 
 
 def shuffled_labels(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sgi.stats.intervals import cluster_codes
-from sgi.stats.probability_maps import boolean_labels, fit_base_rate, fit_isotonic, fit_platt, labelled_scores
+from sgi.stats.probability_maps import fit_base_rate, fit_isotonic, fit_platt, labelled_scores
+from sgi.stats.rank_counts import values_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,12 @@ Binning = Literal["width", "mass"]
 
 CalibrationMethod = Literal["platt", "isotonic", "base rate"]
 """Maps a score to a probability; ``base rate`` ignores the score."""
+
+_FITS: dict[str, Callable[[ArrayLike, ArrayLike], ProbabilityMap]] = {
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+    "base rate": fit_base_rate,
+}
 
 
 @dataclass(frozen=True)
@@ -68,11 +75,11 @@ def reliability(
         raise ValueError(f"bins must be at least 1, not {bins}.")
     if binning not in get_args(Binning):
         raise ValueError(f"binning is one of {', '.join(get_args(Binning))}, not {binning!r}.")
-    places = _by_width(column, bins) if binning == "width" else _by_mass(column, bins)
-    rows = np.bincount(places, minlength=bins)
+    numbers = _by_width(column, bins) if binning == "width" else _by_mass(column, bins)
+    rows = np.bincount(numbers, minlength=bins)
     occupied = rows > 0
-    confidence = np.bincount(places, column, bins)[occupied] / rows[occupied]
-    frequency = np.bincount(places, truth, bins)[occupied] / rows[occupied]
+    confidence = np.bincount(numbers, column, bins)[occupied] / rows[occupied]
+    frequency = np.bincount(numbers, truth, bins)[occupied] / rows[occupied]
     return Reliability(
         tuple(confidence.tolist()), tuple(frequency.tolist()), tuple(rows[occupied].tolist()), binning
     )
@@ -123,8 +130,8 @@ def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
     Brier(score=0.125, reliability=0.0, resolution=0.0625, uncertainty=0.1875)
     """
     column, truth = _probabilities(probabilities, labels)
-    levels, places, rows = np.unique(column, return_inverse=True, return_counts=True)
-    shares, rate = np.bincount(places, truth) / rows, float(truth.mean())
+    levels, codes, rows = np.unique(column, return_inverse=True, return_counts=True)
+    shares, rate = np.bincount(codes, truth) / rows, float(truth.mean())
     return Brier(
         score=float(np.square(column - truth).mean()),
         reliability=float(rows @ np.square(levels - shares)) / len(column),
@@ -158,10 +165,13 @@ def out_of_fold_probabilities(
     [0.5, 0.5, 0.5, 0.5]
     """
     column, truth = labelled_scores(scores, labels)
-    fit = _fit_function(method)
+    if method not in _FITS:
+        raise ValueError(f"method is one of {', '.join(_FITS)}, not {method!r}.")
+    fit = _FITS[method]
     result = np.full(len(column), np.nan)
-    dealt = grouped_folds(truth, clusters, folds=folds, seed=seed) if isinstance(folds, int) else folds
-    for rows in dealt:
+    if isinstance(folds, int):
+        folds = grouped_folds(truth, clusters, folds=folds, seed=seed)
+    for rows in folds:
         others = np.ones(len(column), dtype=np.bool_)
         others[rows] = False
         result[rows] = fit(column[others], truth[others]).probability(column[rows])
@@ -194,38 +204,26 @@ def grouped_folds(
     return tuple(np.flatnonzero(fold == number) for number in range(min(folds, fewest)))
 
 
-def _assign_folds(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _assign_folds(rows: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Fold of each cluster, given its rows per class, shape (clusters, 2).
 
     Clusters with the rarer class are assigned first, the others from the other end, so no fold contains all
     clusters of a class.
     """
-    rarer = int((held[:, 1] > 0).sum() < (held[:, 0] > 0).sum())
-    shuffled = rng.permutation(len(held))
-    mixed = np.all(held > 0, axis=1)
-    alike = shuffled[np.lexsort([-held[shuffled, 0], -held[shuffled, 1], np.logical_not(mixed[shuffled])])]
-    first: NDArray[np.bool_] = held[alike, rarer] > 0
+    rarer = int((rows[:, 1] > 0).sum() < (rows[:, 0] > 0).sum())
+    order = rng.permutation(len(rows))
+    single_class = (rows == 0).any(axis=1)
+    order = order[np.lexsort([-rows[order, 0], -rows[order, 1], single_class[order]])]
+    first: NDArray[np.bool_] = rows[order, rarer] > 0
     to_and_fro = np.concatenate([np.arange(folds), np.arange(folds)[::-1]])
-    fold = np.empty(len(held), dtype=np.int64)
-    fold[alike[first]] = np.resize(to_and_fro, first.sum())
-    fold[alike[~first]] = folds - 1 - np.resize(to_and_fro, (~first).sum())
+    fold = np.empty(len(rows), dtype=np.int64)
+    fold[order[first]] = np.resize(to_and_fro, first.sum())
+    fold[order[~first]] = folds - 1 - np.resize(to_and_fro, (~first).sum())
     return fold
 
 
-def _fit_function(method: CalibrationMethod) -> Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]:
-    known: dict[str, Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]] = {
-        "platt": fit_platt,
-        "isotonic": fit_isotonic,
-        "base rate": fit_base_rate,
-    }
-    if method not in known:
-        raise ValueError(f"method is one of {', '.join(known)}, not {method!r}.")
-    return known[method]
-
-
 def _probabilities(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    column = np.asarray(probabilities, dtype=np.float64)
-    truth = boolean_labels(labels, column.shape)
+    column, truth = values_and_labels(probabilities, labels)
     if not len(column):
         raise ValueError("There are no rows.")
     if not ((column >= 0) & (column <= 1)).all():

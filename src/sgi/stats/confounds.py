@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.stats.auroc_intervals import area_interval, row_influence
 from sgi.stats.bootstrap import shuffled_labels
-from sgi.stats.intervals import Interval, check_draws, cluster_codes, percentile_interval
+from sgi.stats.intervals import Interval, check_draws, check_level, cluster_codes, percentile_interval
 from sgi.stats.rank_counts import scores_and_labels, values_and_labels
 from sgi.stats.ranking import Ranking, auroc, ranking
 
@@ -85,12 +85,11 @@ def baseline(
     known = ~np.isnan(column)
     column, truth = column[known], truth[known]
     groups = None if clusters is None else cluster_codes(clusters, len(known))[0][known]
-    chosen = direction
     if direction == "either":
         area = auroc(column, truth)
-        chosen = "lower" if area is not None and area < _CHANCE else "higher"
-    result = ranking(column if chosen == "higher" else -column, truth, groups)
-    return None if result is None else Baseline(name, chosen, result)
+        direction = "lower" if area is not None and area < _CHANCE else "higher"
+    result = ranking(column if direction == "higher" else -column, truth, groups)
+    return None if result is None else Baseline(name, direction, result)
 
 
 def trivial_baselines(
@@ -109,14 +108,14 @@ def trivial_baselines(
     >>> result.name, result.direction, result.ranking.auroc
     ('length', 'shorter', 0.875)
     """
-    result = []
+    length = overlap = None
     if lengths is not None:
-        output = baseline("length", lengths, labels, clusters, direction="either")
+        length = baseline("length", lengths, labels, clusters, direction="either")
         words = {"higher": "longer", "lower": "shorter"}
-        result.append(output and replace(output, direction=words[output.direction]))
+        length = length and replace(length, direction=words[length.direction])
     if overlaps is not None:
-        result.append(baseline("overlap", overlaps, labels, clusters))
-    return tuple(output for output in result if output is not None)
+        overlap = baseline("overlap", overlaps, labels, clusters)
+    return tuple(trivial for trivial in (length, overlap) if trivial is not None)
 
 
 def stratified_auroc(
@@ -145,17 +144,17 @@ def stratified_auroc(
     (1.0, 0.5555555555555556)
     """
     column, truth = scores_and_labels(scores, labels)
-    check_draws(level, 1)
+    check_level(level)
     codes, _ = cluster_codes(clusters, len(column))
-    places, count = cluster_codes(_without_nan(strata), len(column))
-    positive, negative = (np.bincount(places[side], minlength=count) > 0 for side in (truth, ~truth))
-    used = (positive & negative)[places]
+    stratum, count = cluster_codes(_without_nan(strata), len(column))
+    positive, negative = (np.bincount(stratum[side], minlength=count) > 0 for side in (truth, ~truth))
+    used = (positive & negative)[stratum]
     column, truth, codes = column[used], truth[used], codes[used]
-    places = np.unique(places[used], return_inverse=True)[1]
+    stratum = np.unique(stratum[used], return_inverse=True)[1]
     if not used.any():
         return None
-    area, _ = row_influence(column, truth, places)
-    interval = area_interval(column, truth, codes, places, level)
+    area, _ = row_influence(column, truth, stratum)
+    interval = area_interval(column, truth, codes, stratum, level)
     return StratifiedAuroc(
         ranking=Ranking.of(area, interval, int(truth.sum()), int((~truth).sum())),
         strata=int((positive & negative).sum()),
@@ -225,11 +224,11 @@ def permutation_control(
     codes, _ = cluster_codes(clusters, len(column))
     order = np.argsort(column, kind="stable")
     ordered = column[order]
-    shuffled = shuffled_labels(truth, codes, draws, seed)
-    areas = np.array([auroc(ordered, labelling[order]) for labelling in shuffled], dtype=np.float64)
-    result = int(np.count_nonzero(np.abs(areas - _CHANCE) >= abs(area - _CHANCE) - _TIE))
+    permutations = shuffled_labels(truth, codes, draws, seed)
+    areas = np.array([auroc(ordered, permuted[order]) for permuted in permutations], dtype=np.float64)
+    as_far = int(np.count_nonzero(np.abs(areas - _CHANCE) >= abs(area - _CHANCE) - _TIE))
     interval = percentile_interval(areas, _LEVEL, "permutation")
-    return PermutationControl(float(areas.mean()), interval, draws, (1 + result) / (1 + draws))
+    return PermutationControl(float(areas.mean()), interval, draws, (1 + as_far) / (1 + draws))
 
 
 def _bin(column: NDArray[np.float64], width: float) -> NDArray[np.float64]:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.stats.agreement import Agreement, fisher_interval, random_groups
+from sgi.stats.agreement import MAX_JACKKNIFE_GROUPS, Agreement, fisher_interval, with_interval
+from sgi.stats.bootstrap import jackknife_groups
 from sgi.stats.effects import pearson, spearman
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
-    Interval,
-    check_draws,
+    check_level,
     cluster_codes,
     effective_clusters,
     student_quantile,
@@ -53,7 +53,7 @@ def correlation(
     >>> round(result.value, 4), round(result.interval.low, 2), round(result.interval.high, 2)
     (0.8857, 0.32, 0.99)
     """
-    check_draws(level, 1)
+    check_level(level)
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     coefficient = _COEFFICIENTS[kind]
     value = coefficient(one, other)
@@ -61,13 +61,12 @@ def correlation(
         return Agreement(None, reason="one side does not vary, so nothing can correlate with it")
     codes, count = cluster_codes(clusters, len(one))
     if count < MIN_CLUSTERS:
-        return Agreement(value, reason=f"no interval: {count} questions are too few; 5 are needed")
-    groups = random_groups(codes, seed)
-    result = [coefficient(one[groups != group], other[groups != group]) for group in np.unique(groups)]
-    without = np.array(result, dtype=np.float64)  # None becomes NaN
+        return with_interval(value, f"no interval: {count} questions are too few; 5 are needed")
+    groups = jackknife_groups(codes, MAX_JACKKNIFE_GROUPS, seed)
+    coefficients = [coefficient(one[groups != group], other[groups != group]) for group in np.unique(groups)]
+    without = np.array(coefficients, dtype=np.float64)  # None becomes NaN
     if np.isnan(without).any():
-        return Agreement(value, reason="no interval: without one question one side does not vary")
+        return with_interval(value, "no interval: without one question one side does not vary")
     error = float(np.sqrt((len(without) - 1) * np.var(without)))
     quantile = student_quantile(level, effective_clusters(np.bincount(codes)) - 1)
-    interval = fisher_interval(value, quantile * error, level)
-    return Agreement(value, interval) if isinstance(interval, Interval) else Agreement(value, reason=interval)
+    return with_interval(value, fisher_interval(value, quantile * error, level))

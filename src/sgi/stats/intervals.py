@@ -113,22 +113,6 @@ def unseen_values_interval(value: float, count: int, scale: ValueRange, level: f
     return Interval(low, high, level, "unseen values")
 
 
-def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:
-    """Wilson's score interval of a share, with ``method`` as its name; see `wilson_ends`.
-
-    Raises:
-        ValueError: n is below 1, or successes lie outside [0, n].
-
-    Source: Wilson (1927), J. Am. Stat. Assoc. 22.
-
-    >>> round(wilson_interval(5, 5).low, 4)
-    0.5655
-    """
-    if not (n >= 1 and 0 <= successes <= n):
-        raise ValueError(f"successes must be between 0 and n = {n} ≥ 1, not {successes}.")
-    return Interval(*wilson_ends(successes / n, n, normal_quantile(level)), level, method)
-
-
 def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
     """Ends of Wilson's score interval of a share: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
 

@@ -49,7 +49,7 @@ class PairedDifference:
         smallest: minimum detectable difference at 80 % power with Holm's correction; see
             `detectable_difference`.
         method: methods of interval and p.
-        no_interval: why present is no interval; empty if present is one.
+        no_interval: why there is no interval; empty if there is one.
     """
 
     pairs: int
@@ -83,23 +83,15 @@ def paired_differences(
       width R.
     * p: random sign flips of whole clusters (``sign-flip``),
       :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count. Above
-      100,000 clusters the normal approximation is used (``normal``). All columns share the sign flips.
+      100,000 clusters the normal approximation is used (``normal``). All columns share the B = ``draws``
+      sign flips.
     * smallest: `detectable_difference` for the number of metrics with a p.
 
     The sign-flip test assumes that under the null hypothesis cluster differences are independent and
     symmetric about 0, as for exchangeable systems. The interval does not need symmetry.
 
-    Args:
-        first: one column per metric, NaN for a missing value, shape (n, m) or (n,).
-        second: the same rows and metrics of the other system.
-        clusters: rows with the same value are dependent, shape (n,).
-        ranges: width of each metric's scale, shape (m,); None for an unbounded metric.
-        level: confidence level, in (0, 1).
-        draws: number of sign flips, B.
-        seed: random seed.
-
-    Returns:
-        One per column; pairs with NaN on either side are omitted.
+    ``first`` and ``second`` have one column per metric, shape (n, m) or (n,). Pairs with NaN on either side
+    are omitted. ``ranges`` are the widths of the metrics' scales, shape (m,); None for an unbounded metric.
 
     Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Phipson and Smyth
     (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations).
@@ -117,38 +109,20 @@ def paired_differences(
     codes, _ = cluster_codes(clusters, len(before))
     present = ~(np.isnan(before) | np.isnan(after))
     sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present, codes)
-    sample = MIN_CLUSTERS <= len(sums) <= _MAX_SIGN_FLIP_CLUSTERS
-    p = _sign_flips(sums, draws, seed) if sample else _normal_p(sums)
-    tests = int(((sizes > 0).sum(axis=0) >= MIN_CLUSTERS).sum())
-    test = _Test("sign-flip" if sample else "normal", tests, draws if sample else None, level)
-    return tuple(
-        _difference(
-            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i], scales[i], float(p[i])), test
-        )
-        for i, rows in enumerate(present.T)
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """Pairs of one metric, and the sum and number of differences per cluster."""
-
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    sizes: NDArray[np.int64]
-    scale: ValueRange
-    p: float
-
-
-@dataclass(frozen=True)
-class _Test:
-    """Test of all metrics; ``draws`` is None for ``normal``."""
-
-    name: str
-    metrics: int
-    draws: int | None
-    level: float
+    flips = MIN_CLUSTERS <= len(sums) <= _MAX_SIGN_FLIP_CLUSTERS
+    p = _sign_flips(sums, draws, seed) if flips else _normal_p(sums)
+    test = "sign-flip" if flips else "normal"
+    metrics = int(((sizes > 0).sum(axis=0) >= MIN_CLUSTERS).sum())
+    result = []
+    for column, rows in enumerate(present.T):
+        pairs, occupied = (before[rows, column], after[rows, column]), sizes[:, column] > 0
+        totals, counts = sums[occupied, column], sizes[occupied, column]
+        result.append(_difference(pairs, totals, counts, scales[column], level))
+        if len(totals) >= MIN_CLUSTERS:
+            smallest = detectable_difference(totals, counts, tests=metrics, draws=draws if flips else None)
+            method = f"{result[-1].method}, {test}" if result[-1].interval else test
+            result[-1] = replace(result[-1], p=float(p[column]), smallest=smallest, method=method)
+    return tuple(result)
 
 
 def _scale(width: float | None) -> ValueRange:
@@ -213,35 +187,32 @@ def _two_sided(z: float) -> float:
     return math.erfc(z / math.sqrt(2))
 
 
-def _difference(column: _Column, test: _Test) -> PairedDifference:
-    pairs = len(column.before)
-    occupied = column.sizes > 0
-    sums, sizes = column.sums[occupied], column.sizes[occupied]
-    output = PairedDifference(
+def _difference(
+    values: tuple[NDArray[np.float64], NDArray[np.float64]],
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    scale: ValueRange,
+    level: float,
+) -> PairedDifference:
+    """Means and interval, from the values of each side and the differences of each cluster."""
+    (before, after), pairs = values, len(values[0])
+    if scale.contains(after - before):
+        interval = clustered_interval(sums, sizes.astype(np.float64), scale, level)
+    else:
+        interval = NoInterval(f"a difference exceeds the width of the metric's scale, {scale.high:g}")
+    if len(sums) < MIN_CLUSTERS:
+        interval = too_few_clusters(len(sums))
+    return PairedDifference(
         pairs=pairs,
         clusters=len(sums),
-        first=float(column.before.mean()) if pairs else None,
-        second=float(column.after.mean()) if pairs else None,
+        first=float(before.mean()) if pairs else None,
+        second=float(after.mean()) if pairs else None,
         difference=float(sums.sum()) / pairs if pairs else None,
-        interval=None,
+        interval=interval_or_none(interval),
         p=None,
         smallest=None,
-        method="",
-    )
-    if output.difference is None or output.clusters < MIN_CLUSTERS:
-        return replace(output, no_interval=too_few_clusters(output.clusters).reason)
-    if column.scale.contains(column.after - column.before):
-        result = clustered_interval(sums, sizes.astype(np.float64), column.scale, test.level)
-    else:
-        width = column.scale.high
-        result = NoInterval(f"a difference exceeds the width of the metric's scale, {width:g}")
-    return replace(
-        output,
-        interval=interval_or_none(result),
-        no_interval=result.reason if isinstance(result, NoInterval) else "",
-        p=column.p,
-        smallest=detectable_difference(sums, sizes, tests=test.metrics, draws=test.draws),
-        method=f"{result.method}, {test.name}" if isinstance(result, Interval) else test.name,
+        method=interval.method if isinstance(interval, Interval) else "",
+        no_interval=interval.reason if isinstance(interval, NoInterval) else "",
     )
 
 

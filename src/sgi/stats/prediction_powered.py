@@ -11,7 +11,7 @@ import numpy as np
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
-    check_draws,
+    check_level,
     cluster_codes,
     effective_clusters,
     interval_or_none,
@@ -60,28 +60,20 @@ def prediction_powered_mean(
     .. math:: \hat\theta = \lambda \bar f_U + \overline{(y - \lambda f)}_L, \qquad
               \lambda = \frac{\mathrm{Cov}_L(y, f)}{(1 + n/N)\,\mathrm{Var}(f)} \text{ within } [0, 1]
 
-    L are the n labelled rows, U the N others, y the labels and f the scores. The estimate is the mean score
-    of the unlabelled rows plus the mean error on the labelled ones. With a fixed λ it has no bias, whatever
-    the bias of the scores. λ is estimated from the same labels, which leaves a small bias: up to 0.03 with 12
-    labels, 0.02 with 20, 0.012 with 50 and 0.007 with 100 in ``docs/results/ranking-intervals.md``.
-
-    The standard error sums both parts over clusters,
-    :math:`SE^2 = \frac{G_L}{G_L - 1} \sum_c p_c^2`, where p_c is the sum of (e − ē)/n over a cluster's
-    labelled rows (e = y − λf) and of λ(f − f̄)/N over its others. t has the effective number of labelled
-    clusters minus two degrees of freedom, since λ is estimated too.
+    L are the n labelled rows, U the N others, y the labels and f the scores. With a fixed λ the estimate has
+    no bias, whatever the bias of the scores. λ is estimated from the same labels, which leaves a small bias:
+    up to 0.03 with 12 labels, 0.02 with 20 and 0.007 with 100 in ``docs/results/ranking-intervals.md``.
+    t has the effective number of labelled clusters minus two degrees of freedom, since λ is estimated too.
 
     * Binary labels (each at an end of ``bounds``): Wilson's interval with θ̂(1 − θ̂)/SE² effective rows, at
-      most four times the labelled ones, and t for z. In simulations (12 to 200 labels,
-      shares 0.5 to 0.98) the 95 % interval covers 92 to 100 %, where θ̂ ± t·SE covers as little as 84 %.
+      most four times the labelled ones, and t for z. In simulations (12 to 200 labels, shares 0.5 to 0.98)
+      the 95 % interval covers 92 to 100 %, where θ̂ ± t·SE covers as little as 84 %.
     * Other labels: θ̂ ± t·SE, clipped to the bounds. It is too narrow for nearly constant labels.
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
     ``labels`` are NaN where a row has none. ``bounds`` are the least and greatest possible label; value and
-    interval stay within.
-
-    Returns:
-        None with fewer than two labelled rows.
+    interval stay within. The result is None with fewer than two labelled rows.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
@@ -91,7 +83,7 @@ def prediction_powered_mean(
     >>> round(result.value, 4), round(result.power, 4), result.labelled, result.unlabelled
     (0.8333, 1.0, 3, 3)
     """
-    check_draws(level, 1)
+    check_level(level)
     truth, score = _columns(labels, scores, bounds)
     codes, _ = cluster_codes(clusters, len(truth))
     known = ~np.isnan(truth)
@@ -113,12 +105,9 @@ def prediction_powered_mean(
     if len(sizes) < MIN_CLUSTERS:
         return PredictionPoweredMean(value, None, power, n, others)
     few, error = effective_clusters(sizes), _error(influences, codes)
-    quantile = student_quantile(level, few - 2)
-    if bounds is not None and np.isin(truth[known], bounds).all():
-        effective_rows = _effective_rows(residuals, influences[known], labelled, few)
-        interval: Interval | None = _wilson_interval(value, error, effective_rows, quantile, bounds, level)
-    else:
-        interval = _student_interval(value, error, quantile, bounds, level)
+    binary = bounds is not None and np.isin(truth[known], bounds).all()
+    rows = _effective_rows(residuals, influences[known], labelled, few) if binary else None
+    interval = _interval(value, error, student_quantile(level, few - 2), bounds, level, rows)
     return PredictionPoweredMean(value, interval, power, n, others)
 
 
@@ -175,7 +164,11 @@ def _influences(
     known: NDArray[np.bool_],
     codes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """The influence of each row on the sum of two means, with the small-sample correction of each."""
+    r"""The influence of each row on the sum of two means, with the small-sample correction of each.
+
+    The standard error is :math:`SE^2 = \frac{G_L}{G_L - 1} \sum_c p_c^2`, where p_c is the sum of (e − ē)/n
+    over a cluster's labelled rows (e = y − λf) and of λ(f − f̄)/N over its others.
+    """
     influences = np.empty(len(known))
     for rows, values in ((known, labelled), (~known, others)):
         count = len(np.unique(codes[rows]))
@@ -188,32 +181,25 @@ def _error(influences: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
     return float(np.sqrt(np.square(np.bincount(codes, weights=influences)).sum()))
 
 
-def _wilson_interval(
+def _interval(
     value: float,
     error: float,
-    effective_rows: float,
     quantile: float,
-    bounds: tuple[float, float],
+    bounds: tuple[float, float] | None,
     level: float,
-) -> Interval:
-    """Wilson's interval; ``effective_rows`` is the effective number of labelled rows."""
-    low, span = bounds[0], bounds[1] - bounds[0]
+    effective_rows: float | None,
+) -> Interval | None:
+    """Wilson's interval for binary labels, else Student's; ``effective_rows`` is None if not binary."""
+    low, high = bounds or (-math.inf, math.inf)
+    if effective_rows is None:
+        half = quantile * error
+        return Interval(max(value - half, low), min(value + half, high), level, _METHOD) if error else None
+    span = high - low
     share = (value - low) / span
     most = _MAX_ROWS_PER_LABEL * effective_rows
     rows = min(share * (1 - share) * (span / error) ** 2, most) if error > 0 else effective_rows
     first, last = wilson_ends(share, rows if 0 < share < 1 else effective_rows, quantile)
     return Interval(low + first * span, low + last * span, level, _METHOD)
-
-
-def _student_interval(
-    value: float, error: float, quantile: float, bounds: tuple[float, float] | None, level: float
-) -> Interval | None:
-    """θ̂ ± t·SE within the bounds; None without spread."""
-    if error == 0:
-        return None
-    low, high = bounds or (-math.inf, math.inf)
-    half = quantile * error
-    return Interval(max(value - half, low), min(value + half, high), level, _METHOD)
 
 
 def _effective_rows(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from sgi.stats.rank_counts import values_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,24 +17,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MAX_STEPS = 200
-_TOLERANCE = 1e-11
-"""Tolerance of the gradient of the mean log loss."""
-_RIDGE = 1e-12
-"""Added to the Hessian, which can vanish far from the optimum."""
-_MIN_STEP_SHARE = 1e-6
-"""The line search stops below this share of a Newton step."""
-_SCORE_RESOLUTION = 1e-15
-"""Scores closer than this count as equal in an isotonic fit."""
-
-
-class ProbabilityMap(Protocol):
-    """Maps scores to probabilities."""
-
-    def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score, in [0, 1]; NaN for NaN."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The map as JSON values."""
+_TOLERANCE = 1e-11  # of the gradient of the mean log loss
+_RIDGE = 1e-12  # added to the Hessian, which can vanish far from the optimum
+_MIN_STEP_SHARE = 1e-6  # the line search stops below this share of a Newton step
+_SCORE_RESOLUTION = 1e-15  # closer scores count as equal in an isotonic fit
 
 
 @dataclass(frozen=True)
@@ -51,20 +39,14 @@ class PlattMap:
     intercept: float
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score; see `ProbabilityMap`."""
+        """Probability of true for each score, in [0, 1]; NaN for NaN."""
         with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
 
     def to_dict(self) -> dict[str, Any]:
         """The map as JSON values."""
-        return {"map": "platt", "slope": self.slope, "intercept": self.intercept}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read a map written by `to_dict`; raises ValueError if a number is absent or not finite."""
-        slope, intercept = _finite([values.get("slope"), values.get("intercept")])
-        return cls(slope, intercept)
+        return {"map": "platt"} | asdict(self)
 
 
 @dataclass(frozen=True)
@@ -90,27 +72,22 @@ class IsotonicMap:
             raise ValueError("A probability is outside [0, 1].")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score; see `ProbabilityMap`."""
+        """Probability of true for each score, in [0, 1]; NaN for NaN."""
         column = np.asarray(scores, dtype=np.float64)
         result = np.interp(column, self.scores, self.probabilities)
         return np.where(np.isnan(column), np.nan, result)  # np.interp maps NaN to the value of a single point
 
     def to_dict(self) -> dict[str, Any]:
         """The map as JSON values."""
-        return {
-            "map": "isotonic",
-            "scores": list(self.scores),
-            "probabilities": list(self.probabilities),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read a map written by `to_dict`; raises ValueError if the values are invalid."""
-        return cls(_finite(values.get("scores")), _finite(values.get("probabilities")))
+        return {"map": "isotonic"} | asdict(self)
 
 
-def read_map(values: Mapping[str, Any]) -> PlattMap | IsotonicMap:
-    """Read a map of any kind written by `to_dict`.
+ProbabilityMap: TypeAlias = PlattMap | IsotonicMap
+"""Maps scores to probabilities of true."""
+
+
+def read_map(values: Mapping[str, Any]) -> ProbabilityMap:
+    """Read a map written by `to_dict`.
 
     Raises:
         ValueError: the kind is unknown, or the values are invalid.
@@ -118,11 +95,12 @@ def read_map(values: Mapping[str, Any]) -> PlattMap | IsotonicMap:
     >>> read_map({"map": "platt", "slope": 2.0, "intercept": -1.0})
     PlattMap(slope=2.0, intercept=-1.0)
     """
-    kinds: dict[Any, type[PlattMap | IsotonicMap]] = {"platt": PlattMap, "isotonic": IsotonicMap}
-    kind = values.get("map")
-    if not isinstance(kind, str) or kind not in kinds:
-        raise ValueError(f"The kind of a map is {' or '.join(kinds)}.")
-    return kinds[kind].from_dict(values)
+    match values.get("map"):
+        case "platt":
+            return PlattMap(*_finite([values.get("slope"), values.get("intercept")]))
+        case "isotonic":
+            return IsotonicMap(_finite(values.get("scores")), _finite(values.get("probabilities")))
+    raise ValueError("The kind of a map is platt or isotonic.")
 
 
 def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
@@ -263,28 +241,13 @@ def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
     return IsotonicMap((float(column[0]),), (float(truth.mean()),))
 
 
-def boolean_labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Check labels and convert them to booleans.
-
-    >>> boolean_labels([1, 0], (2,)).tolist()
-    [True, False]
-    """
-    truth = np.asarray(labels)
-    if len(shape) != 1 or truth.shape != shape:
-        raise ValueError(f"Scores of shape {shape} and labels of shape {truth.shape} do not match.")
-    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
-        raise ValueError("Labels must be true or false, or 1 or 0.")
-    return truth.astype(np.bool_)
-
-
 def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     """Check scores and labels: finite, and both classes present.
 
     >>> labelled_scores([0.1, 0.7], [0, 1])[1].tolist()
     [False, True]
     """
-    column = np.asarray(scores, dtype=np.float64)
-    truth = boolean_labels(labels, column.shape)
+    column, truth = values_and_labels(scores, labels)
     if not np.isfinite(column).all():
         raise ValueError("A score is NaN or infinite; leave out rows without a value.")
     if truth.all() or not truth.any():

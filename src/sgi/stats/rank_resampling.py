@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sgi.stats.bootstrap import bootstrap_values, has_spread, interval_of_resamples, rarer_class_clusters
+from sgi.stats.bootstrap import bootstrap_values, has_spread, jackknife_groups, rarer_class_clusters
 from sgi.stats.intervals import (
     MIN_CLUSTERS,
     Interval,
     check_draws,
+    check_level,
     cluster_codes,
     effective_clusters,
+    percentile_interval,
     student_quantile,
 )
 from sgi.stats.rank_counts import scores_and_labels
@@ -63,20 +65,16 @@ def average_precision_interval(
     (0.36, 1.0)
     """
     column, truth = scores_and_labels(scores, labels)
-    check_draws(level, 1)
+    check_level(level)
     codes, count = cluster_codes(clusters, len(column))
     if rarer_class_clusters(codes, truth) < MIN_CLUSTERS:
         return None
-    sizes = np.bincount(codes)
-    if count > _MAX_JACKKNIFE_GROUPS:
-        codes, count = (
-            np.random.default_rng(seed).permutation(count)[codes] % _MAX_JACKKNIFE_GROUPS,
-            _MAX_JACKKNIFE_GROUPS,
-        )
+    count, sizes = min(count, _MAX_JACKKNIFE_GROUPS), np.bincount(codes)
     order = np.argsort(column, kind="stable")  # once for all
-    column, truth, codes = column[order], truth[order], codes[order]
-    values = [average_precision(column, truth, codes != left_out) for left_out in range(count)]
-    without = np.array(values, dtype=np.float64)  # None is NaN here
+    column, truth = column[order], truth[order]
+    groups = jackknife_groups(codes, _MAX_JACKKNIFE_GROUPS, seed)[order]
+    values = [average_precision(column, truth, groups != group) for group in range(count)]
+    without = np.array(values, dtype=np.float64)  # None becomes NaN
     if np.isnan(without).any() or not has_spread(without):
         return None
     value = float(average_precision(column, truth) or np.nan)
@@ -126,4 +124,9 @@ def bootstrap_interval(
     order = np.argsort(column, kind="stable")  # once for all draws
     column, truth = column[order], truth[order]
     values = bootstrap_values(lambda weights: statistic(column, truth, weights), codes[order], draws, seed)
-    return interval_of_resamples(values, level, "one class only") if has_spread(values) else None
+    if not has_spread(values):
+        return None
+    known = values[~np.isnan(values)]
+    missing = draws - len(known)
+    note = f", {missing} of {draws} draws had one class only" if missing else ""
+    return percentile_interval(known, level, f"bootstrap{note}")

@@ -1,12 +1,6 @@
 import numpy as np
 
-from sgi.stats.bootstrap import (
-    bootstrap_values,
-    has_spread,
-    interval_of_resamples,
-    rarer_class_clusters,
-    shuffled_labels,
-)
+from sgi.stats.bootstrap import bootstrap_values, has_spread, rarer_class_clusters, shuffled_labels
 
 CODES = np.array([0, 0, 1, 2, 2, 2])
 
@@ -33,7 +27,6 @@ def test_draws_without_value_are_no_spread():
     assert not has_spread(np.array([np.nan, np.nan]))
     assert not has_spread(np.array([0.3, np.nan, 0.3]))
     assert has_spread(np.array([0.3, np.nan, np.nextafter(0.3, 1.0)]))
-    assert interval_of_resamples(np.array([np.nan]), 0.95, "nothing") is None
 
 
 def test_the_rarer_class_is_counted_in_clusters_not_in_rows():

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.stats import McNemar, holm, mcnemar, mean_interval, paired_differences
+from sgi.stats.means import mean_interval
+from sgi.stats.paired import McNemar, holm, mcnemar, paired_differences
 
 
 def runs(generator, n=60, columns=1, effect=0.3):

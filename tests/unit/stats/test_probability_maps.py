@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.stats.calibration import out_of_fold_probabilities
-from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_base_rate, fit_isotonic, fit_platt
+from sgi.stats.probability_maps import (
+    IsotonicMap,
+    PlattMap,
+    fit_base_rate,
+    fit_isotonic,
+    fit_platt,
+    read_map,
+)
 
 FITS = [fit_platt, fit_isotonic, fit_base_rate]
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -111,7 +118,7 @@ def test_what_is_fitted_gives_probabilities_and_reads_back(found, fit):
     probabilities = made.probability(np.concatenate([scores, [-1e300, 1e300]]))
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
     stored = json.loads(json.dumps(made.to_dict()))
-    assert type(made).from_dict(stored) == made
+    assert read_map(stored) == made
 
 
 @given(rows())
@@ -182,7 +189,7 @@ def test_points_of_no_rising_line_are_refused(scores, probabilities):
 )
 def test_what_is_no_platt_map_does_not_read_back(values):
     with pytest.raises(ValueError, match="numbers"):
-        PlattMap.from_dict(values)
+        read_map({"map": "platt"} | values)
 
 
 @pytest.mark.parametrize(
@@ -190,4 +197,4 @@ def test_what_is_no_platt_map_does_not_read_back(values):
 )
 def test_what_is_no_isotonic_map_does_not_read_back(values):
     with pytest.raises(ValueError, match="numbers"):
-        IsotonicMap.from_dict(values)
+        read_map({"map": "isotonic"} | values)

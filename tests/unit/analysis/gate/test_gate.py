@@ -15,7 +15,8 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.stats import Interval, mean_interval
+from sgi.stats.intervals import Interval
+from sgi.stats.means import mean_interval
 from support.scored_runs import column, run
 
 VALUES = np.random.default_rng(0).beta(8, 2, 100)

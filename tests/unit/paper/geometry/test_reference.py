@@ -12,7 +12,7 @@ from sgi.paper.geometry.flat_displacement import (
 )
 from sgi.paper.geometry.reference import ReferenceSet
 from sgi.paper.geometry.sphere import mean_direction
-from sgi.stats import auroc
+from sgi.stats.ranking import auroc
 
 
 def rows(n, seed, d=16):
