@@ -22,8 +22,6 @@ from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.labelled import Labelled
 from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.plane import Plane, PlanePoint
-from sgi.reporting.views.rows import Cell, RowLine, RowPage
 from sgi.reporting.views.run import RunView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.sample import SampleView, ScoreView
@@ -34,6 +32,7 @@ from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import Cell, Plane, PlanePoint, RowLine, RowPage
 from sgi.store.scored_runs import Reason
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ def _distribution(request: _Request) -> Chart:
 
 def _plane(request: _Request) -> Chart:
     from sgi.reporting.figures import plane_figure
-    from sgi.reporting.views.plane import plane
+    from sgi.store.row_pages import plane
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:
@@ -320,8 +320,8 @@ def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
     from sgi.reporting.views.distribution import distributions
     from sgi.reporting.views.groups import group_tables
     from sgi.reporting.views.labelled import labelled_metrics
-    from sgi.reporting.views.plane import plane
     from sgi.reporting.views.scatter import scatter
+    from sgi.store.row_pages import plane
 
     against = labelled_metrics(columns)
     spread = distributions(columns)

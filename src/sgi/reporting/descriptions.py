@@ -11,14 +11,14 @@ from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.correlation import Correlation
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.groups import GroupTable
-from sgi.reporting.views.plane import Plane
+from sgi.store.row_pages import Plane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.reporting.views.labelled import Labelled
-    from sgi.reporting.views.plane import PlanePoint
     from sgi.reporting.views.scatter import Scatter
+    from sgi.store.row_pages import PlanePoint
 
 _LONGEST = 60
 _MAX_METRICS = 8

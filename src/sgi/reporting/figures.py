@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.labelled import Labelled
-    from sgi.reporting.views.plane import Plane, PlanePoint
+    from sgi.store.row_pages import Plane, PlanePoint
 
 MAX_DRAWN_GROUPS = 30
 """Groups in a chart; the largest are drawn."""
@@ -73,7 +73,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
 
     ``brush`` lets the mouse select a rectangle: the selection is called ``brush``, the dataset ``points``.
 
-    >>> from sgi.reporting.views.plane import Plane, PlanePoint
+    >>> from sgi.store.row_pages import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
     >>> plane_figure(part)["title"]
     'sgi: angle plane'

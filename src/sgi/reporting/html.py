@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.rows import Cell, RowLine, RowPage
     from sgi.reporting.views.run import RunView
     from sgi.reporting.views.sample import SampleView
+    from sgi.store.row_pages import Cell, RowLine, RowPage
 
 _TEXTS = 4_000_000
 """So many characters of questions and responses the table of all rows holds."""

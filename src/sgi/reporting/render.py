@@ -106,8 +106,8 @@ def _run_report(
 
         return run_markdown(view)
     from sgi.reporting.html import run_report
-    from sgi.reporting.views.rows import row_page
     from sgi.store.row_filters import RowQuery
+    from sgi.store.row_pages import row_page
 
     page = row_page(database, record, RowQuery(size=options.rows))
     return run_report(view, page, export=beside.name if beside else None)

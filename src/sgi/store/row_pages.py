@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -29,82 +29,89 @@ _QUESTION, _RESPONSE = 300, 400
 _CUT_ESCAPE = re.compile("\ufdd0[0-9a-f]{0,3}$")
 
 
-class RowScore(NamedTuple):
-    """The score of one row; ``reason`` is empty if there is a value."""
+@dataclass(frozen=True)
+class Cell:
+    """A value in the table.
+
+    Attributes:
+        value: None where there is none.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        reason: why there is no value; empty where there is one.
+    """
 
     value: float | None
     status: str
     reason: str
 
 
-_UNKNOWN = RowScore(None, Status.MISSING.value, "nothing is kept of it")
+_UNKNOWN = Cell(None, Status.MISSING.value, "nothing is kept of it")
 
 
 @dataclass(frozen=True)
-class PageRow:
-    """A row of a page.
+class RowLine:
+    """A row of the table.
 
-    ``position`` is its place in the data. ``question`` and ``response`` (the target's answer, if there is a
-    target) are cut to 300 and 400 characters. ``scores`` has canonical strings as keys, in the order of the
-    request.
+    Attributes:
+        id: the id of the sample.
+        position: its position in the data.
+        label: the known label; None if there is none.
+        question: the start of the question.
+        response: the start of the response.
+        cells: values by the canonical name of the metric.
     """
 
-    position: int
     id: str
+    position: int
     label: bool | None
     question: str
     response: str
-    scores: Mapping[str, RowScore]
+    cells: Mapping[str, Cell]
 
 
 @dataclass(frozen=True)
 class RowPage:
-    """A page of rows, all from one snapshot.
+    """Some rows of a run.
 
     Attributes:
-        metrics: of the run, canonical strings, in the order of the request.
-        metric: the metric of the query; None if it names none.
-        total: how many rows the query finds.
-        of: how many rows of the run are committed.
-        page: from 1; the last page if the query asks for a later one.
-        pages: at least 1.
+        metrics: canonical names of the columns.
+        rows: the rows of this page.
+        total: number of rows that match the filters.
+        of: number of scored rows of the run.
+        query: the request, with the page shown and the canonical name of the metric.
+        pages: number of pages, at least 1.
     """
 
     metrics: tuple[str, ...]
-    metric: str | None
-    rows: tuple[PageRow, ...]
+    rows: tuple[RowLine, ...]
     total: int
     of: int
-    page: int
+    query: RowQuery
     pages: int
 
 
-class PlaneRow(NamedTuple):
-    """A row with both angles, in radians, and a value."""
+@dataclass(frozen=True)
+class PlanePoint:
+    """A row by its SGI and the angles (radians) of its response to context (rc) and question (rq)."""
 
-    position: int
     id: str
-    label: bool | None
+    position: int
     theta_rc: float
     theta_rq: float
     value: float
+    label: bool | None
 
 
 @dataclass(frozen=True)
-class PlaneRows:
-    """Rows in the plane of θ(r,c) and θ(r,q), in data order.
-
-    ``metric`` (canonical string) has these angles and values. ``rows`` counts all rows with both angles and
-    a value.
-    """
+class Plane:
+    """An evenly spaced selection of the ``rows`` with both angles; on the diagonal SGI is 1."""
 
     metric: str
-    points: tuple[PlaneRow, ...]
+    points: tuple[PlanePoint, ...]
     rows: int
 
 
-def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
-    """Return a page of the committed rows of a run.
+def row_page(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
+    """Return a page of the scored rows of a run; the last page if the requested one does not exist.
 
     Raises UnknownNameError if the run has no such metric, or several of that name; UsageError if the query
     has a ``plane`` and no metric of the run stores the two angles.
@@ -129,10 +136,11 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage
             page, pages = _page_number(query, total)
             positions = inside[(page - 1) * query.size : page * query.size]
         rows = _page_rows(connection, record, positions, numbers)
-    return RowPage(tuple(numbers), metric, rows, total, of, page, pages)
+    shown = replace(query, page=page, metric=metric)
+    return RowPage(tuple(numbers), rows, total, of, shown, pages)
 
 
-def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows | None:
+def plane(database: Database, record: RunRecord, *, most: int) -> Plane | None:
     """Return the rows of a run in the plane of θ(r,c) and θ(r,q): at most ``most`` (≥ 1), evenly spaced.
 
     The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``; None if there
@@ -147,10 +155,10 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
         metric, number = found
         rows = connection.execute(_select_spaced(connection, number, record.dataset, most)).all()
     points = tuple(
-        PlaneRow(row.position, decode_text(row.id), row.label, row.theta_rc, row.theta_rq, row.value)
+        PlanePoint(decode_text(row.id), row.position, row.theta_rc, row.theta_rq, row.value, row.label)
         for row in rows
     )
-    return PlaneRows(metric, points, rows[0].n if rows else 0)
+    return Plane(metric, points, rows[0].n if rows else 0)
 
 
 def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
@@ -220,7 +228,7 @@ def _count(connection: Connection, found: sa.Select[Any]) -> int:
 
 def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
-) -> tuple[PageRow, ...]:
+) -> tuple[RowLine, ...]:
     samples, answers = schema.samples, schema.answers
     asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
@@ -236,13 +244,13 @@ def _page_rows(
     scores = _scores(connection, positions, numbers)
     rows = {row.position: row for row in connection.execute(query).all()}
     return tuple(
-        PageRow(
-            position=position,
+        RowLine(
             id=decode_text(rows[position].id),
+            position=position,
             label=rows[position].label,
             question=_decode_beginning(rows[position].question),
             response=_decode_beginning(rows[position].response),
-            scores={name: scores.get((number, position), _UNKNOWN) for name, number in numbers.items()},
+            cells={name: scores.get((number, position), _UNKNOWN) for name, number in numbers.items()},
         )
         for position in positions
     )
@@ -250,12 +258,12 @@ def _page_rows(
 
 def _scores(
     connection: Connection, positions: Sequence[int], numbers: Mapping[str, int]
-) -> dict[tuple[int, int], RowScore]:
+) -> dict[tuple[int, int], Cell]:
     scores = schema.scores
     ours = scores.c.metric.in_(list(numbers.values())) & scores.c.position.in_(positions)
     query = sa.select(scores.c.metric, scores.c.position, scores.c.value, scores.c.status, scores.c.reason)
     return {
-        (metric, position): RowScore(value, status, decode_text(reason or ""))
+        (metric, position): Cell(value, status, decode_text(reason or ""))
         for metric, position, value, status, reason in connection.execute(query.where(ours)).all()
     }
 

@@ -22,12 +22,12 @@ from sgi.reporting.views.correlation import Correlation
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.labelled import Labelled
-from sgi.reporting.views.plane import Plane, PlanePoint
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import PairedDifference
+from sgi.store.row_pages import Plane, PlanePoint
 
 HOSTILE = 'a.b["c\'d"](x=1) </script><img src=x onerror=alert(1)> \x00\x1b\u202e'
 

@@ -17,10 +17,10 @@ from sgi.reporting.views.comparison import ChangedSample
 from sgi.reporting.views.comparison import comparison_view as view_of
 from sgi.reporting.views.evidence_map import MAX_FACTS, MAX_SENTENCES, MOST_PASSAGES, SIGNAL_MEANINGS
 from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.rows import row_page as page_of
 from sgi.reporting.views.run import run_view as run_of
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import row_page as page_of
 from sgi.store.run_queries import find_run
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.kept_runs import keep_run, rows

@@ -25,7 +25,6 @@ from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.labelled import Labelled
 from sgi.reporting.views.lowest import LowestRows
-from sgi.reporting.views.plane import Plane, PlanePoint
 from sgi.reporting.views.run import RunView
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.sample import SampleView, ScoreView
@@ -34,6 +33,7 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
+from sgi.store.row_pages import Plane, PlanePoint
 from sgi.store.scored_runs import Reason
 
 HOSTILE = "a|b\n# head\n- item <script>alert(1)</script> [x](javascript:y) `c` *d* \x00\x1b\u202e\ud800"

@@ -11,7 +11,7 @@ from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery, group_name
-from sgi.store.row_pages import find_rows
+from sgi.store.row_pages import row_page
 from sgi.store.run_queries import find_run
 from sgi.store.samples import sample_row
 from support.runs import add_run
@@ -45,8 +45,8 @@ def test_a_row_is_found_in_its_group_and_in_no_other(database, value, column, ot
     record = find_run(database, "r1")
     kept = json.loads(json.dumps(value))
     name = group_name(kept) if kept is not None else "(none)"
-    assert find_rows(database, record, RowQuery(group=(column, name))).total == 1
-    assert find_rows(database, record, RowQuery(group=(column, other))).total == (other == name)
+    assert row_page(database, record, RowQuery(group=(column, name))).total == 1
+    assert row_page(database, record, RowQuery(group=(column, other))).total == (other == name)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -54,32 +54,32 @@ def test_a_row_is_found_in_its_group_and_in_no_other(database, value, column, ot
 def test_every_part_of_a_text_finds_it(database, before, text, after):
     only_sample(database, Sample(id="q1", question=f"{before}{text}{after}", response=""))
     record = find_run(database, "r1")
-    assert find_rows(database, record, RowQuery(text=text)).total == 1
-    assert find_rows(database, record, RowQuery(text=f"{text}-")).total == 0
+    assert row_page(database, record, RowQuery(text=text)).total == 1
+    assert row_page(database, record, RowQuery(text=f"{text}-")).total == 0
 
 
 def test_a_column_called_label_goes_before_the_label(database):
     record = find_run(database, "r1")
     only_sample(database, Sample(id="q1", label=True, metadata={"label": "mine"}))
-    assert find_rows(database, record, RowQuery(group=("label", "mine"))).total == 1
-    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 0
+    assert row_page(database, record, RowQuery(group=("label", "mine"))).total == 1
+    assert row_page(database, record, RowQuery(group=("label", "1"))).total == 0
 
 
 def test_a_group_name_that_nests_too_deep_to_be_json(database):
     record = find_run(database, "r1")
-    assert find_rows(database, record, RowQuery(group=("kind", "[" * 100_000))).total == 0
+    assert row_page(database, record, RowQuery(group=("kind", "[" * 100_000))).total == 0
 
 
 def test_one_column_called_label_goes_before_the_labels_of_all_rows(database):
     samples = [Sample(id="a", label=True), Sample(id="b", label=True, metadata={"label": "mine"})]
     add_run(database, "r2", samples=samples, scores={"sgi": (1.0, 2.0)})
     record = find_run(database, "r2")
-    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 0
+    assert row_page(database, record, RowQuery(group=("label", "1"))).total == 0
     # Not among the rows that are looked through, the column still is one of the run.
-    assert find_rows(database, record, RowQuery(group=("label", "(none)"), text="a")).total == 1
+    assert row_page(database, record, RowQuery(group=("label", "(none)"), text="a")).total == 1
 
 
 def test_a_value_that_is_called_label_is_no_column(database):
     only_sample(database, Sample(id="q1", label=True, metadata={"kind": "label", "in": {"label": 2}}))
     record = find_run(database, "r1")
-    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 1
+    assert row_page(database, record, RowQuery(group=("label", "1"))).total == 1

@@ -14,7 +14,7 @@ from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import PageRow, RowScore, find_rows, plane_rows
+from sgi.store.row_pages import Cell, RowLine, plane, row_page
 from sgi.store.run_queries import find_run
 from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run
@@ -69,7 +69,7 @@ def number_of(connection, metric, run="r1"):
 
 def found(database, **asked):
     record = find_run(database, "r1")
-    return find_rows(database, record, RowQuery(**asked))
+    return row_page(database, record, RowQuery(**asked))
 
 
 def places(database, **asked):
@@ -78,18 +78,18 @@ def places(database, **asked):
 
 def test_a_row_is_shown_with_all_its_values(database):
     made = found(database, size=3)
-    assert (made.metrics, made.metric) == (("lexical", "sgi", ROUGE), None)
-    assert (made.total, made.of, made.page, made.pages) == (N, N, 1, 4)
-    assert made.rows[1] == PageRow(
+    assert (made.metrics, made.query.metric) == (("lexical", "sgi", ROUGE), None)
+    assert (made.total, made.of, made.query.page, made.pages) == (N, N, 1, 4)
+    assert made.rows[1] == RowLine(
         position=1,
         id="q1",
         label=False,
         question="Question 1: 100% of a_b?",
         response="Response ÄÖ 1",
-        scores={
-            "lexical": RowScore(0.5, "ok", ""),
-            "sgi": RowScore(None, "missing", "no response"),
-            ROUGE: RowScore(0.1, "ok", ""),
+        cells={
+            "lexical": Cell(0.5, "ok", ""),
+            "sgi": Cell(None, "missing", "no response"),
+            ROUGE: Cell(0.1, "ok", ""),
         },
     )
     assert found(database, size=N).rows[3].id == found(database, size=N).rows[4].response == HOSTILE
@@ -98,7 +98,9 @@ def test_a_row_is_shown_with_all_its_values(database):
 def test_pages_put_together_are_the_run_and_a_page_past_the_end_is_the_last(database):
     pages = [places(database, size=5, page=page) for page in (1, 2, 3, 4, 10**30)]
     assert pages == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11], [10, 11], [10, 11]]
-    assert found(database, size=5, page=99).page == 3
+    last = found(database, size=5, page=99)
+    assert last.query.page == 3
+    assert row_page(database, find_run(database, "r1"), last.query) == last
 
 
 def test_sorting_puts_rows_without_a_value_last_and_ties_by_place(database):
@@ -111,12 +113,12 @@ def test_sorting_puts_rows_without_a_value_last_and_ties_by_place(database):
 
 def test_a_bare_name_means_the_metric_that_has_it(database):
     made = found(database, metric="rouge_l", low=0.1)
-    assert (made.metric, made.total) == (ROUGE, N)
+    assert (made.query.metric, made.total) == (ROUGE, N)
     with pytest.raises(UnknownNameError, match=r"metric of r1 'bleu'\..*It has: lexical, sgi, rouge_l"):
         found(database, metric="bleu")
     add_run(database, "two", scores={"m(a=1)": (1.0,), "m(a=2)": (1.0,)})
     with pytest.raises(UnknownNameError):
-        find_rows(database, find_run(database, "two"), RowQuery(metric="m"))
+        row_page(database, find_run(database, "two"), RowQuery(metric="m"))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_a_run_that_has_nothing_yet(database):
         {"page": 7, "metric": "sgi", "sort": "lowest"},
     ):
         made = found(database, **asked)
-        assert (made.rows, made.total, made.of, made.page, made.pages) == ((), 0, 0, 1, 1)
+        assert (made.rows, made.total, made.of, made.query.page, made.pages) == ((), 0, 0, 1, 1)
 
 
 def test_a_row_that_a_metric_knows_nothing_of_is_missing(database):
@@ -228,7 +230,7 @@ def test_a_row_that_a_metric_knows_nothing_of_is_missing(database):
         connection.execute(sa.delete(schema.scores).where(ours, schema.scores.c.position == 7))
     assert places(database, metric="sgi", status="missing") == [1, 5, 7]
     assert places(database, metric="sgi", sort="highest")[-3:] == [1, 5, 7]
-    assert found(database).rows[7].scores["sgi"] == RowScore(None, "missing", "nothing is kept of it")
+    assert found(database).rows[7].cells["sgi"] == Cell(None, "missing", "nothing is kept of it")
 
 
 def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
@@ -272,19 +274,19 @@ def test_what_cannot_be_asked_is_named(asked, words):
 
 def brute(database, query):
     """What a query finds, by looking at every row."""
-    every = find_rows(database, find_run(database, "r1"), RowQuery(size=N)).rows
+    every = row_page(database, find_run(database, "r1"), RowQuery(size=N)).rows
     fold = str.casefold
     kept = [
         row
         for row in every
         if any(fold(query.text) in fold(text) for text in (row.id, row.question, row.response))
         and query.label in {None, row.label}
-        and query.status in {None, row.scores["sgi"].status}
-        and (query.low is None or (row.scores["sgi"].value or -math.inf) >= query.low)
+        and query.status in {None, row.cells["sgi"].status}
+        and (query.low is None or (row.cells["sgi"].value or -math.inf) >= query.low)
     ]
     if query.sort != "position":
         sign = 1 if query.sort == "lowest" else -1
-        values = {row.position: row.scores["sgi"].value for row in kept}
+        values = {row.position: row.cells["sgi"].value for row in kept}
         kept.sort(
             key=lambda row: (values[row.position] is None, sign * (values[row.position] or 0), row.position)
         )
@@ -310,21 +312,21 @@ def test_any_query_finds_what_looking_at_every_row_finds(database, asked, size, 
         asked["text"] = ""
     query = RowQuery(metric="sgi", size=size, page=page, **asked)
     wanted = brute(database, query)
-    made = find_rows(database, find_run(database, "r1"), query)
+    made = row_page(database, find_run(database, "r1"), query)
     assert made.total == len(wanted)
-    assert made.page == min(page, max(1, math.ceil(len(wanted) / size)))
-    assert made.rows == wanted[(made.page - 1) * size : made.page * size]
+    assert made.query.page == min(page, max(1, math.ceil(len(wanted) / size)))
+    assert made.rows == wanted[(made.query.page - 1) * size : made.query.page * size]
 
 
 def test_no_metric_with_angles(database):
     record = find_run(database, "other")
-    assert plane_rows(database, record, most=5) is None
+    assert plane(database, record, most=5) is None
     with pytest.raises(UsageError, match="No metric of other has kept the two angles"):
-        find_rows(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
+        row_page(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
 
 
 def test_the_plane_has_every_row_with_angles_and_a_value(database):
-    made = plane_rows(database, find_run(database, "r1"), most=100)
+    made = plane(database, find_run(database, "r1"), most=100)
     assert (made.metric, made.rows) == ("sgi", 10)
     assert [point.position for point in made.points] == [0, 2, 3, 4, 6, 7, 8, 9, 10, 11]
     point = made.points[2]
@@ -337,25 +339,25 @@ def test_the_plane_has_every_row_with_angles_and_a_value(database):
     [(1, [0]), (2, [0, 11]), (3, [0, 7, 11]), (4, [0, 4, 8, 11]), (9, None), (10, None), (11, None)],
 )
 def test_of_many_rows_evenly_spaced_ones_are_taken(database, most, wanted):
-    made = plane_rows(database, find_run(database, "r1"), most=most)
+    made = plane(database, find_run(database, "r1"), most=most)
     positions = [point.position for point in made.points]
     assert wanted is None or positions == wanted
     assert (len(positions), positions[0], made.rows) == (min(most, 10), 0, 10)
-    assert made == plane_rows(database, find_run(database, "r1"), most=most)
+    assert made == plane(database, find_run(database, "r1"), most=most)
 
 
 def test_a_plane_of_nothing_and_of_one(database):
     with pytest.raises(UsageError, match="most is 1 or more"):
-        plane_rows(database, find_run(database, "r1"), most=0)
+        plane(database, find_run(database, "r1"), most=0)
     with database.writing() as connection:
         number = number_of(connection, "sgi")
         ours = (schema.scores.c.metric == number) & (schema.scores.c.position > 0)
         connection.execute(sa.delete(schema.scores).where(ours))
-    made = plane_rows(database, find_run(database, "r1"), most=1)
+    made = plane(database, find_run(database, "r1"), most=1)
     assert ([point.position for point in made.points], made.rows) == ([0], 1)
     with database.writing() as connection:
         connection.execute(sa.delete(schema.scores).where(schema.scores.c.metric == number))
-    assert plane_rows(database, find_run(database, "r1"), most=5).points == ()
+    assert plane(database, find_run(database, "r1"), most=5).points == ()
 
 
 def test_details_of_another_shape_are_no_angles(database):
@@ -372,10 +374,10 @@ def test_details_of_another_shape_are_no_angles(database):
         for n, body in enumerate(strange):
             ours = (table.c.metric == number) & (table.c.position == n)
             connection.execute(sa.update(table).where(ours).values(body=body if body is not None else 0))
-    made = plane_rows(database, find_run(database, "r1"), most=100)
+    made = plane(database, find_run(database, "r1"), most=100)
     assert [point.position for point in made.points] == [6, 7, 8, 9, 10, 11]
     assert made.rows == 6
-    few = plane_rows(database, find_run(database, "r1"), most=3)
+    few = plane(database, find_run(database, "r1"), most=3)
     assert [point.position for point in few.points] == [6, 9, 11]
     assert places(database, plane=(-9.0, 9.0, -9.0, 9.0)) == list(range(5, N))
 

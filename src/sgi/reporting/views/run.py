@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.labelled import Labelled
     from sgi.reporting.views.lowest import LowestRows
-    from sgi.reporting.views.plane import Plane
     from sgi.reporting.views.run_header import RunHeader
     from sgi.reporting.views.scatter import Scatter
     from sgi.store.database import Database
+    from sgi.store.row_pages import Plane
     from sgi.store.run_queries import RunRecord
     from sgi.store.scored_runs import Reason
 

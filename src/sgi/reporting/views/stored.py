@@ -19,9 +19,9 @@ from sgi.reporting.views.distribution import Distribution, distributions
 from sgi.reporting.views.groups import GroupTable, group_tables
 from sgi.reporting.views.labelled import Labelled, labelled_metrics
 from sgi.reporting.views.lowest import LowestIds, lowest_ids
-from sgi.reporting.views.plane import Plane, plane
 from sgi.reporting.views.scatter import Scatter, scatter
 from sgi.reporting.views.to_json import as_json, from_json
+from sgi.store.row_pages import Plane, plane
 from sgi.store.run_queries import find_run
 from sgi.store.run_views import MANY_ROWS, load_view, save_view
 from sgi.store.scored_runs import Reason, reasons

@@ -31,7 +31,7 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
 
     Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
 
-    >>> from sgi.reporting.views.rows import Cell
+    >>> from sgi.store.row_pages import Cell
     >>> as_json({"sgi": Cell(float("nan"), "ok", "")})
     {'sgi': {'value': None, 'status': 'ok', 'reason': ''}}
     """
@@ -64,7 +64,7 @@ def from_json(kind: Any, value: Any) -> Any:
         KeyError: an entry is missing.
         TypeError, ValueError: a value does not have its type.
 
-    >>> from sgi.reporting.views.rows import Cell
+    >>> from sgi.store.row_pages import Cell
     >>> from_json(tuple[Cell, ...], as_json((Cell(0.5, "ok", ""),)))
     (Cell(value=0.5, status='ok', reason=''),)
     """

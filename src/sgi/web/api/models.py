@@ -17,7 +17,6 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.rows import RowPage
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.runs import RunList
 from sgi.reporting.views.sample import SampleView
@@ -26,6 +25,7 @@ from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import RowPage
 
 MAX_METRICS = 16
 """Metrics that one request may ask for."""
@@ -209,7 +209,7 @@ class RowParameters(BaseModel):
 def model_of(view: type) -> type[BaseModel]:
     """Pydantic model that describes the JSON form of a view in OpenAPI.
 
-    >>> from sgi.reporting.views.rows import Cell
+    >>> from sgi.store.row_pages import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
     [{'type': 'number'}, {'type': 'null'}]
     """

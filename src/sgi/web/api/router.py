@@ -12,13 +12,13 @@ from pydantic import BaseModel
 from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
-from sgi.reporting.views.rows import row_page
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.runs import run_list
 from sgi.reporting.views.sample import sample_view
 from sgi.reporting.views.to_json import as_json
 from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
+from sgi.store.row_pages import row_page
 from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.errors import JsonErrorRoute, json_response
 from sgi.web.api.models import (

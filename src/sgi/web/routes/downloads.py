@@ -15,9 +15,9 @@ from starlette.responses import Response, StreamingResponse
 from sgi.engine.export import export, export_chunks
 from sgi.kernel.errors import StoreError
 from sgi.reporting.html import run_report
-from sgi.reporting.views.rows import row_page
 from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import row_page
 from sgi.web.pages import run_or_404
 from sgi.web.run_views import cached, run_views
 from sgi.web.site import site_of

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.reporting.views.rows import row_page
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_view
+from sgi.store.row_pages import row_page
 from sgi.web.filters import parameters, row_query
 from sgi.web.pages import page, run_or_404
 from sgi.web.paths import requested_sample, run_path, sample_path, with_query

@@ -9,8 +9,8 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
-from sgi.reporting.views.rows import row_page
 from sgi.reporting.views.run_header import run_header
+from sgi.store.row_pages import row_page
 from sgi.store.run_queries import run_usage
 from sgi.web.charts import label_charts, run_charts
 from sgi.web.filters import parameters, row_query
@@ -22,8 +22,8 @@ from sgi.web.site import site_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.reporting.views.rows import RowLine, RowPage
     from sgi.reporting.views.stored import RunViews
+    from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)

@@ -13,7 +13,7 @@ from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.groups import MAX_GROUPS, GroupTable, group_table, group_tables, sorted_groups
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import find_rows
+from sgi.store.row_pages import row_page
 from sgi.store.run_queries import find_run
 from support.run_columns import columns_of
 from support.runs import add_run
@@ -67,7 +67,7 @@ def test_the_tables_of_a_run_and_the_filter_of_its_rows_mean_the_same_groups(tmp
             sizes = {group.name: group.rows for group in made.groups}
             assert {group.name: group.rows for group in one.groups} == sizes
             for name, size in sizes.items():
-                assert find_rows(database, record, RowQuery(group=(made.by, name))).total == size
+                assert row_page(database, record, RowQuery(group=(made.by, name))).total == size
 
 
 def test_known_truth_makes_groups_only_where_no_column_is_called_label():

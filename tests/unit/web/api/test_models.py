@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from sgi.reporting.views.rows import Cell
 from sgi.reporting.views.to_json import as_json
+from sgi.store.row_pages import Cell
 from sgi.web.api.models import (
     ComparisonModel,
     HeadlineModel,
