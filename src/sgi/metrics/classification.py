@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 Phrases = Literal["whole", "substring"]
-"""Whether a phrase of uncertainty must carry the answer, or may stand anywhere in it."""
+"""Whether a phrase of uncertainty must be the answer, or may occur anywhere in it."""
 
 AnswerClass = Literal["correct", "wrong", "dont_know"]
-"""What an answer is."""
 
-_SAYS_SO: Mapping[str, Callable[[str], bool]] = {"whole": is_no_answer, "substring": mentions_uncertainty}
+_IS_UNCERTAIN: Mapping[str, Callable[[str], bool]] = {
+    "whole": is_no_answer,
+    "substring": mentions_uncertainty,
+}
 
 
 class Judgement(ReplyModel):
@@ -43,8 +45,8 @@ class Judgement(ReplyModel):
     verdict: Literal["CORRECT", "WRONG"]
 
 
-class Classified(BaseModel):
-    """What the judge said about an answer; empty if the judge was not asked."""
+class AnswerVerdict(BaseModel):
+    """The judge's verdict on an answer; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -87,47 +89,48 @@ comes first: one or two sentences that compare the two on the point that was ask
 
 
 @dataclass(frozen=True)
-class _Classification(JudgedMetric[Classified]):
+class _Classification(JudgedMetric[AnswerVerdict]):
     """1 for answers of one class, else 0; subclasses choose the class."""
 
     phrases: Phrases = "whole"
-    judgement: ClassVar = Classified
+    judgement: ClassVar = AnswerVerdict
     prompts: ClassVar = (PROMPT,)
-    _counted: ClassVar[AnswerClass]
+    _target: ClassVar[AnswerClass]
 
     def __post_init__(self) -> None:
         check_choice("phrases", self.phrases, Phrases)
 
-    async def ask(self, sample: Sample, judge: Judge, /) -> Classified:
+    async def ask(self, sample: Sample, judge: Judge, /) -> AnswerVerdict:
         """Ask for a verdict if the response gives an answer."""
         accepted = reference_section(sample)
         blank = not sample.response.strip()
-        if not accepted or blank or _SAYS_SO[self.phrases](sample.response):
-            return Classified()
+        if not accepted or blank or _IS_UNCERTAIN[self.phrases](sample.response):
+            return AnswerVerdict()
         inquiry = PROMPT.about(**question_section(sample), **accepted, response=sample.response)
         reply = await judge.ask(inquiry, Judgement)
-        return Classified(reasoning=reply.reasoning, verdict=reply.verdict)
+        return AnswerVerdict(reasoning=reply.reasoning, verdict=reply.verdict)
 
-    def score(self, judged: Judged[Classified], features: Features, /) -> Scores:
+    def score(self, judged: Judged[AnswerVerdict], features: Features, /) -> Scores:
         """Return 1 for rows of the class, with the class in the details."""
         del features
-        rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
+        pairs = zip(judged.batch.samples, judged.judgements, strict=True)
+        rows = [self._of_row(sample, judgement.verdict) for sample, judgement in pairs]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 
-    def _of_row(self, sample: Sample, classified: Classified) -> Scores:
-        if _SAYS_SO[self.phrases](sample.response):
+    def _of_row(self, sample: Sample, verdict: str | None) -> Scores:
+        if _IS_UNCERTAIN[self.phrases](sample.response):
             return self._value("dont_know")
         if not reference_section(sample):
             return Scores.without_value(Status.UNDEFINED, ["the reference is blank"])
         if not sample.response.strip():
             return self._value("wrong", warning="the response is blank")
-        if classified.verdict is None:  # kept evidence of a stricter rule, read under this one
+        if verdict is None:  # the judgement was stored for a rule that needed no call
             return Scores.without_value(Status.FAILED, ["the judge was not asked about this response"])
-        return self._value("correct" if classified.verdict == "CORRECT" else "wrong")
+        return self._value("correct" if verdict == "CORRECT" else "wrong")
 
     def _value(self, answer_class: AnswerClass, **detail: str) -> Scores:
         return Scores.of(
-            np.array([float(answer_class == self._counted)]), details=[{"class": answer_class, **detail}]
+            np.array([float(answer_class == self._target)]), details=[{"class": answer_class, **detail}]
         )
 
 
@@ -152,9 +155,8 @@ class AnswerClassification(_Classification):
     The value is 1 for a correct answer, else 0, so its mean is the accuracy. The details hold the class:
     ``correct``, ``wrong`` or ``dont_know``. Each run and group counts the classes.
 
-    The metric first searches the response for phrases of uncertainty, without a call. Otherwise one call
-    compares it with all accepted answers. A blank response is wrong, without a call. If all accepted answers
-    are blank the row is undefined, unless the response says that it does not know.
+    A response with a phrase of uncertainty needs no call, nor does a blank one, which is wrong. One call
+    compares any other response with all accepted answers. If these are blank the row is undefined.
 
     Limits: the phrases are English; in other languages the judge decides, and rates a refusal as wrong.
 
@@ -164,19 +166,17 @@ class AnswerClassification(_Classification):
 
     References: document 002, sections 9 to 11.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> replies = ["Paris.", "Lyon.", "I don't know."]
     >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
-    >>> judgements = [Classified(verdict="CORRECT"), Classified(verdict="WRONG"), Classified()]
+    >>> judgements = [AnswerVerdict(verdict="CORRECT"), AnswerVerdict(verdict="WRONG"), AnswerVerdict()]
     >>> scores = AnswerClassification().score(Judged(rows, judgements), Features())
     >>> scores.values.tolist(), [detail["class"] for detail in scores.details]
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """
 
     spec: ClassVar = _spec("answer_classification", higher_is_better=True, category="class")
-    _counted: ClassVar = "correct"
+    _target: ClassVar = "correct"
 
 
 @dataclass(frozen=True)
@@ -187,16 +187,14 @@ class CorrectAnswers(_Classification):
 
     References: document 002, section 9.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
-    >>> CorrectAnswers().score(Judged(row, [Classified(verdict="CORRECT")]), Features()).values.tolist()
+    >>> CorrectAnswers().score(Judged(row, [AnswerVerdict(verdict="CORRECT")]), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _spec("correct_answers", higher_is_better=True)
-    _counted: ClassVar = "correct"
+    _target: ClassVar = "correct"
 
 
 @dataclass(frozen=True)
@@ -207,16 +205,14 @@ class WrongAnswers(_Classification):
 
     References: document 002, section 10.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
-    >>> WrongAnswers().score(Judged(row, [Classified(verdict="WRONG")]), Features()).values.tolist()
+    >>> WrongAnswers().score(Judged(row, [AnswerVerdict(verdict="WRONG")]), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _spec("wrong_answers", higher_is_better=False)
-    _counted: ClassVar = "wrong"
+    _target: ClassVar = "wrong"
 
 
 @dataclass(frozen=True)
@@ -228,13 +224,11 @@ class DontKnowAnswers(_Classification):
 
     References: document 002, section 11.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", response="The answer is unknown.", reference="Paris")])
-    >>> DontKnowAnswers().score(Judged(row, [Classified()]), Features()).values.tolist()
+    >>> DontKnowAnswers().score(Judged(row, [AnswerVerdict()]), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _spec("dont_know_answers", higher_is_better=False)
-    _counted: ClassVar = "dont_know"
+    _target: ClassVar = "dont_know"

@@ -1,10 +1,10 @@
-"""Combines metrics: one number from the parts that have a value."""
+"""Composite metrics: weighted means of the parts that have a value."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import Judged, JudgedMetric, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
-from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
+from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
 from sgi.metrics.judged.context_recall import ContextRecall
@@ -31,7 +31,7 @@ from sgi.metrics.judged.ratings import (
 from sgi.metrics.parameters import check_choice, checked_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
 
 Failed = Literal["fail", "leave_out"]
-"""What becomes of a composite one of whose parts failed."""
+"""What a failed part does: it makes the row ``failed``, or is left out."""
 
 Conventions = Literal["document", "safe"]
 """Conventions of the parts: those of document 002, or those of the plain metrics."""
@@ -59,17 +59,17 @@ def weighted_mean_of_parts(
     .. math:: \sum_{i \in ok} w_i v_i \,/\, \sum_{i \in ok} w_i
 
     An undefined or missing part is left out. A failed part makes the row ``failed``, because a broken judge
-    must never raise a score; with ``leave_out`` it is left out too. Parts of weight 0 do not count. A row
-    without any part takes the worst status: failed, undefined, missing.
+    must not raise a score, unless ``failed`` is ``leave_out``. Parts of weight 0 do not count. A row without
+    any part takes the worst status: failed, undefined, missing.
 
     Args:
         parts: scores by name, of the same rows, in [0, high].
         weights: one for each part, from 0, at least one above 0.
         failed: ``fail`` or ``leave_out``.
-        high: the upper end of the scale of the parts; the mean never exceeds it.
+        high: maximum of the parts and of the mean.
 
     Returns:
-        Scores with the details ``parts``, each part's value or None, and ``reasons`` of those without one.
+        Scores with the details ``parts``, the value of each or None, and ``reasons`` of parts without one.
 
     Source: document 002, section 5.
 
@@ -122,7 +122,7 @@ class RagasParts(BaseModel):
 
     Attributes:
         failed: why the judge gave no usable reply, by part.
-        replies: the last reply to such a part, if there is one.
+        replies: the last reply about such a part, if there is one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -130,7 +130,7 @@ class RagasParts(BaseModel):
     faithfulness: Claims | None = None
     context_precision: Relevances | None = None
     context_recall: Claims | None = None
-    answer_relevance: Answered | None = None
+    answer_relevance: AnsweredQuestions | None = None
     failed: dict[str, str] = {}
     replies: dict[str, UnusableReply] = {}
 
@@ -158,32 +158,27 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     F is faithfulness, CP context precision, CR context recall, AR answer relevance, in percent; the weights
     are renormalised over the parts that have a value. The details hold the value of each part, from 0 to 100,
-    or the reason why it has none. Do not compare rows with different parts. The calls are those of the parts
-    and shared with them: at most six a row for texts that fit into one request.
+    or the reason why it has none. Do not compare rows with different parts. The calls are shared with the
+    parts: at most six a row for texts that fit into one request.
 
-    A part that is undefined, or whose fields the sample lacks, is left out. A failed part makes the row
-    ``failed``, unless ``failed`` says otherwise. If no part has a value, the row is undefined, or missing if
-    the sample has the fields of no part.
+    A part that is undefined, or whose fields the sample lacks, is left out. If no part has a value, the row
+    is undefined, or missing if the sample has the fields of no part.
 
     Limits: under ``safe``, a response without claims is scored by its other parts alone.
 
     Attributes:
         weights: of F, CP, CR and AR; scaled to a sum of one.
-        conventions: ``document``, the parts are ``ragas_faithfulness`` and the other ``ragas_`` metrics of
-            document 002; or ``safe``, the plain metrics, such as ``faithfulness``.
-        failed: ``fail``; or ``leave_out``, which scores the other parts.
+        conventions: ``document``, the ``ragas_`` metrics of document 002; or ``safe``, the plain metrics.
+        failed: ``fail``, a failed part makes the row ``failed``; or ``leave_out``, the other parts count.
 
     References: document 002, section 5.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
-    >>> parts = RagasParts(
-    ...     faithfulness=Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),)),
-    ...     context_recall=Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),)),
-    ... )
+    >>> anke = Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),))
+    >>> ida = Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),))
+    >>> parts = RagasParts(faithfulness=anke, context_recall=ida)
     >>> round(float(RagasScore().score(Judged(Batch.of([row]), [parts]), Features()).values[0]), 4)
     60.0
     """
@@ -211,12 +206,10 @@ class RagasScore(JudgedMetric[RagasParts]):
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
         """Ask for the judgements of all possible parts concurrently."""
         parts = [part for part in self._parts if _has_fields(part, sample)]
-        judgements = await _at_once([_ask_job(part, sample, judge) for part in parts])
-        by_name = {part.spec.name: answer for part, answer in zip(parts, judgements, strict=True)}
-        errors = {name: answer for name, answer in by_name.items() if isinstance(answer, JudgeError)}
-        valid = {name: answer for name, answer in by_name.items() if name not in errors}
+        judgements = await _ask_parts(parts, sample, judge)
+        errors = {name: error for name, error in judgements.items() if isinstance(error, JudgeError)}
         return RagasParts(
-            **valid,
+            **{name: judgement for name, judgement in judgements.items() if name not in errors},
             failed={name: str(error) for name, error in errors.items()},
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
@@ -241,7 +234,7 @@ class RagasScore(JudgedMetric[RagasParts]):
             parts[name] = replace(plain, values=plain.values * _PERCENT)
         scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
         rows = zip(scores.details, scores.ok, judged.judgements, strict=True)
-        details = [body if ok else {**body, **_reply_details(judgement)} for body, ok, judgement in rows]
+        details = [body if ok else {**body, **_first_reply(judgement)} for body, ok, judgement in rows]
         return replace(scores, details=tuple(details))
 
     @property
@@ -249,8 +242,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         return _SAFE if self.conventions == "safe" else _DOCUMENT
 
 
-def _reply_details(judgements: RagasParts) -> dict[str, JsonValue]:
-    """Return the first unusable reply, for the details of a failed row."""
+def _first_reply(judgements: RagasParts) -> dict[str, JsonValue]:
     return next((reply.details() for reply in judgements.replies.values()), {})
 
 
@@ -284,37 +276,27 @@ def _part_scores(
     return Scores.assemble(len(batch), ((np.array(chosen, dtype=np.int64), one) for chosen, one in parts))
 
 
-class _Asking(Protocol):
-    def __call__(self) -> Awaitable[BaseModel | JudgeError]: ...
-
-
-def _ask_job(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
-    async def ask() -> BaseModel | JudgeError:
-        try:
-            judgement: BaseModel = await part.ask(sample, judge)
-        except JudgeError as error:
-            return error
-        return judgement
-
-    return ask
-
-
-async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
-    """Run the jobs concurrently; the first error cancels the others."""
+async def _ask_parts(
+    parts: Sequence[JudgedMetric[Any]], sample: Sample, judge: Judge
+) -> dict[str, BaseModel | JudgeError]:
+    """Ask for the judgements of the parts concurrently; an error of another kind cancels them all."""
     import anyio
 
-    results: list[Any] = [None] * len(jobs)
+    judgements: dict[str, BaseModel | JudgeError] = {}
 
-    async def run(place: int) -> None:
-        results[place] = await jobs[place]()
+    async def ask(part: JudgedMetric[Any]) -> None:
+        try:
+            judgements[part.spec.name] = await part.ask(sample, judge)
+        except JudgeError as error:
+            judgements[part.spec.name] = error
 
     try:
         async with anyio.create_task_group() as group:
-            for place in range(len(jobs)):
-                group.start_soon(run, place)
+            for part in parts:
+                group.start_soon(ask, part)
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
-    return results
+    return {part.spec.name: judgements[part.spec.name] for part in parts}
 
 
 @dataclass(frozen=True)
@@ -323,18 +305,15 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
 
     .. math:: \frac{1}{|ok|} \sum_{i \in ok} rating_i / 3
 
-    In [0, 1]; computed here, never taken from the judge. One call a row, shared with the parts. A part that
-    is undefined, or whose fields the sample lacks, is left out; the details hold the parts. If the judge
-    fails, the row fails. If no part has a value the row is undefined, or missing if the sample has the fields
-    of none.
+    In [0, 1]; computed here, not by the judge. One call a row, shared with the parts. A part that is
+    undefined, or whose fields the sample lacks, is left out; the details hold the parts. If no part has a
+    value the row is undefined, or missing if the sample has the fields of none.
 
     Limits: those of its parts; do not compare rows with different parts.
 
     References: document 003, its rated columns.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> ratings = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
     >>> LlmJudgedOverall().score(Judged(row, [ratings]), Features()).values.tolist()

@@ -202,7 +202,7 @@ class ScriptedJudge:
     >>> from sgi.metrics.judged.ratings import AnswerRelevanceRated
     >>> judge = ScriptedJudge({"ratings.answer_relevance": {"reasoning": "It tells when.", "rating": 3}})
     >>> anyio.run(AnswerRelevanceRated().ask, Sample(id="1", question="When?", response="In 1950."), judge)
-    Rated(reasoning='It tells when.', rating=3)
+    StoredRating(reasoning='It tells when.', rating=3)
     """
 
     reply: Script

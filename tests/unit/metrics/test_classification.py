@@ -3,7 +3,7 @@ import pytest
 from sgi.kernel.sample import Sample
 from sgi.metrics.classification import (
     AnswerClassification,
-    Classified,
+    AnswerVerdict,
     CorrectAnswers,
     DontKnowAnswers,
     WrongAnswers,
@@ -84,9 +84,9 @@ def test_by_the_documents_rule_a_phrase_may_stand_anywhere():
 
 def test_kept_evidence_is_read_under_the_other_rule_and_never_guessed():
     sample = answer("The unknown soldier.")
-    run = scored(AnswerClassification(phrases="substring"), sample, Classified(verdict="CORRECT"))
+    run = scored(AnswerClassification(phrases="substring"), sample, AnswerVerdict(verdict="CORRECT"))
     assert run.details[0]["class"] == "dont_know"
-    unasked = scored(AnswerClassification(), sample, Classified())
+    unasked = scored(AnswerClassification(), sample, AnswerVerdict())
     assert (unasked.status[0], unasked.reasons[0]) == (
         "failed",
         "the judge was not asked about this response",

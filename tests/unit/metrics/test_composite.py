@@ -12,7 +12,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.composite import RagasParts, RagasScore, weighted_mean_of_parts
-from sgi.metrics.judged.answer_relevance import Answered
+from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.context_precision import PassageRelevance, Relevances
 from sgi.testing import ScriptedJudge
@@ -46,7 +46,7 @@ def of_cosine(parts, cosine, **settings):
 
 @pytest.mark.parametrize("conventions", ["document", "safe"])
 def test_the_values_that_document_002_prints(conventions):
-    answered = Answered(questions=("Q?",))
+    answered = AnsweredQuestions(questions=("Q?",))
     local = RagasParts(faithfulness=claimed(1), context_recall=claimed(1, 1), answer_relevance=answered)
     basic = RagasParts(
         faithfulness=claimed(0),
@@ -62,7 +62,7 @@ def test_the_values_that_document_002_prints(conventions):
 def test_the_parts_are_on_the_scale_of_the_composite():
     spec = RagasScore.spec
     assert (spec.low, spec.high, spec.unit) == (0.0, 100.0, "%")
-    parts = RagasParts(faithfulness=claimed(1, 0), answer_relevance=Answered(questions=("Q?",)))
+    parts = RagasParts(faithfulness=claimed(1, 0), answer_relevance=AnsweredQuestions(questions=("Q?",)))
     values = of_cosine(parts, 0.8327).details[0]["parts"]
     assert values["faithfulness"] == 50.0
     assert values["answer_relevance"] == pytest.approx(83.27)

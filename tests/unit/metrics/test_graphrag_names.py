@@ -8,7 +8,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.graphrag_names import SemanticSimilarityPercentage
-from sgi.metrics.judged.answer_relevance import Answered
+from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.testing import HashEmbedder
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, asked, scored
@@ -88,7 +88,7 @@ def test_answer_relevance_is_the_mean_cosine_that_the_document_prints(name, expe
     rows = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
     texts = [ROW.question, "A?", "B?", "C?"]
     features = Features.of(VectorTable.of("demo", texts, np.vstack([[1.0, 0.0], rows])))
-    judged = Judged(batch, [Answered(questions=("A?", "B?", "C?"))])
+    judged = Judged(batch, [AnsweredQuestions(questions=("A?", "B?", "C?"))])
     chosen = metric(name)
     assert chosen.score(chosen.prepare(judged), features).values.round(2).tolist() == [expected]
 

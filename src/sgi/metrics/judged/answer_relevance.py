@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
 
 Scale = Literal["cosine", "affine"]
-"""The mean cosine, 0 where it is negative; or the mean of (1 + cos) / 2."""
+"""The mean cosine, 0 if it is negative; or the mean of (1 + cos) / 2."""
 
 Noncommittal = Literal["zero", "ignore"]
 """Score of a response that evades the question: 0, or that of its questions."""
@@ -73,14 +73,8 @@ class DirectRating(ReplyModel):
     rating: Quarters
 
 
-class Answered(BaseModel):
-    """The questions that a response answers.
-
-    Attributes:
-        reason: why it evades or does not.
-        noncommittal: whether all of it evades the question.
-        rating: the direct rating, if there are no questions.
-    """
+class AnsweredQuestions(BaseModel):
+    """The questions that a response answers, or its direct rating if there are none."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -153,39 +147,33 @@ reasoning comes first: one or two sentences on what was asked and what of it is 
 
 
 @dataclass(frozen=True)
-class AnswerRelevance(JudgedMetric[Answered]):
+class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     r"""Mean cosine similarity of the question and the questions that the response would answer.
 
     .. math:: \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 
     q is the question and q_i the questions that a judge writes for the response, compared by an embedding
-    model. In [0, 1]. One call a row. If the judge writes no question, a second call rates the response
-    directly in quarters. A response that is too long for one request is sent in parts, with n questions for
-    each.
+    model. In [0, 1]. One call a row; if the judge writes no question, a second call rates the response in
+    quarters. A response that is too long for one request is sent in parts, with n questions for each.
 
-    A blank response is 0, and so is one that evades the question. A blank question makes the row undefined.
-    Blank rows need no call.
+    A response that is blank or evades the question is 0. A blank question is undefined. Blank rows need no
+    call.
 
-    Limits: it does not measure truth; values depend on the embedding model, so compare only runs with the
-    same one; a correct short answer fits many questions and scores below 1.
+    Limits: it does not measure truth; compare only runs with the same embedding model; a correct short answer
+    fits many questions and scores below 1.
 
     Attributes:
-        questions: how many, from 1 to 10.
+        questions: number of questions, from 1 to 10.
         scale: ``cosine``; or ``affine``, the mean of (1 + cos) / 2, which is higher for every response.
         noncommittal: ``zero``; or ``ignore``, which scores an evading response by its questions.
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi import Batch, Features, Judged, Sample, VectorTable
     >>> row = Sample(id="1", question="When?", response="In 1950.")
-    >>> rows = np.array([[3.0, 4.0], [4.0, 3.0]])
-    >>> features = Features.of(VectorTable.of("demo", ["When?", "Which year?"], rows))
-    >>> answered = Answered(questions=("Which year?",), reason="It gives a year.")
-    >>> judged = Judged(Batch.of([row]), [answered])
-    >>> round(float(AnswerRelevance(questions=1).score(judged, features).values[0]), 4)
+    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
+    >>> judged = Judged(Batch.of([row]), [AnsweredQuestions(questions=("Which year?",))])
+    >>> round(float(AnswerRelevance(questions=1).score(judged, Features.of(vectors)).values[0]), 4)
     0.96
     """
 
@@ -195,7 +183,7 @@ class AnswerRelevance(JudgedMetric[Answered]):
     spec: ClassVar = MetricSpec(
         "answer_relevance", 2, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
     )
-    judgement: ClassVar = Answered
+    judgement: ClassVar = AnsweredQuestions
     prompts: ClassVar = (GENERATE, RATE)
 
     def __post_init__(self) -> None:
@@ -206,35 +194,35 @@ class AnswerRelevance(JudgedMetric[Answered]):
                 f"questions is a whole number from 1 to {_MOST_QUESTIONS}, not {self.questions!r}"
             )
 
-    async def ask(self, sample: Sample, judge: Judge, /) -> Answered:
+    async def ask(self, sample: Sample, judge: Judge, /) -> AnsweredQuestions:
         """Ask for the questions the response answers, or for its direct rating if there are none."""
         if not sample.question.strip() or not sample.response.strip():
-            return Answered()
+            return AnsweredQuestions()
         replies = [
             await judge.ask(self._inquiry(part), Questions) for part in pieces(sample.response, judge.budget)
         ]
-        answered = Answered(
+        answers = AnsweredQuestions(
             questions=tuple(question for reply in replies for question in reply.questions),
             reason=" ".join(reply.reason for reply in replies),
             noncommittal=all(reply.noncommittal for reply in replies),
         )
-        if answered.questions:
-            return answered
+        if answers.questions:
+            return answers
         rating = await judge.ask(RATE.about(question=sample.question, response=sample.response), DirectRating)
-        return answered.model_copy(update={"rating": rating})
+        return answers.model_copy(update={"rating": rating})
 
     def _inquiry(self, response: str) -> Inquiry:
         places = tuple(f"question {number}" for number in range(1, self.questions + 1))
         return GENERATE.about(response=response, places=places)
 
-    def texts(self, judged: Judged[Answered], /) -> Iterator[str]:
+    def texts(self, judged: Judged[AnsweredQuestions], /) -> Iterator[str]:
         """List the questions to compare."""
-        for sample, answered in zip(judged.batch.samples, judged.judgements, strict=True):
-            if self._compares(sample, answered):
+        for sample, answers in zip(judged.batch.samples, judged.judgements, strict=True):
+            if self._compares(sample, answers):
                 yield sample.question
-                yield from answered.questions
+                yield from answers.questions
 
-    def score(self, judged: Judged[Answered], features: Features, /) -> Scores:
+    def score(self, judged: Judged[AnsweredQuestions], features: Features, /) -> Scores:
         """Return the relevance of each row."""
         rows = [
             self._of_row(*row, features.vectors)
@@ -244,22 +232,22 @@ class AnswerRelevance(JudgedMetric[Answered]):
         undefined = {"the question is blank": blank(judged.batch.question)}
         return Scores.of(values, undefined=undefined, details=[details for _, details in rows])
 
-    def _compares(self, sample: Sample, answered: Answered) -> bool:
-        evades = answered.noncommittal and self.noncommittal == "zero"
-        return bool(answered.questions and not evades and sample.question.strip() and sample.response.strip())
+    def _compares(self, sample: Sample, answers: AnsweredQuestions) -> bool:
+        evades = answers.noncommittal and self.noncommittal == "zero"
+        return bool(answers.questions and not evades and sample.question.strip() and sample.response.strip())
 
     def _of_row(
-        self, sample: Sample, answered: Answered, vectors: VectorTable
+        self, sample: Sample, answers: AnsweredQuestions, vectors: VectorTable
     ) -> tuple[float, dict[str, JsonValue]]:
         if not sample.response.strip():
             return 0.0, {"warning": "the response is blank"}
-        if answered.noncommittal and self.noncommittal == "zero":
+        if answers.noncommittal and self.noncommittal == "zero":
             return 0.0, {"noncommittal": True}
-        if answered.rating is not None:
-            return answered.rating.rating * _QUARTER, {"rated": True}
-        if not self._compares(sample, answered):
+        if answers.rating is not None:
+            return answers.rating.rating * _QUARTER, {"rated": True}
+        if not self._compares(sample, answers):
             return 0.0, {}
-        question = np.repeat(vectors.rows([sample.question]), len(answered.questions), axis=0)
-        cosines = cosine(question, vectors.rows(answered.questions))
+        question = np.repeat(vectors.rows([sample.question]), len(answers.questions), axis=0)
+        cosines = cosine(question, vectors.rows(answers.questions))
         shares = cosines if self.scale == "cosine" else (1.0 + cosines) / 2.0
         return max(0.0, float(shares.mean())), {"similarities": shares.tolist()}

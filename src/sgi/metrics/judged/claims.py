@@ -1,28 +1,34 @@
-"""Extracts claims from texts and verifies them against passages, for faithfulness and context recall.
-
-Both metrics use the same prompts, so they share calls for the same text or claim.
-"""
+"""Extracts claims from a text and verifies them against passages, for faithfulness and context recall."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.kernel.errors import JudgeMalformedError
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.metrics.judged.passage_parts import MOST_ENTRIES, Portion, pieces, portions, question_section
 from sgi.metrics.judged.reply_types import Binary, Reason, Statement
+from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
+
+Empty = Literal["undefined", "full"]
+"""Score of a text without claims: no value, or 1."""
 
 _MOST_CLAIMS = 100
 _NO_PASSAGE = "There is no passage."
@@ -160,12 +166,7 @@ only several together do.
                         supported=0,
                         passage=None,
                     ),
-                    Support(
-                        index=3,
-                        reason="No passage says where it was built.",
-                        supported=0,
-                        passage=None,
-                    ),
+                    Support(index=3, reason="No passage says where it was built.", supported=0, passage=None),
                 )
             ),
         ),
@@ -207,42 +208,52 @@ async def verify_claims(claims: Sequence[str], passages: Sequence[str], judge: J
 def _claim_with_verdict(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
     reason = f"{before.reason} {verdict.reason}" if before and not verdict.supported else verdict.reason
     passage = verdict.passage if verdict.supported else None
-    # A judge of someone's own may read replies without the inquiry's context; no other passage is taken.
+    # A user's own judge may parse replies without the context that `Support` checks.
     if passage is not None and not 1 <= passage <= len(portion.numbers):
         raise JudgeMalformedError(
-            f"The judge rests claim {verdict.index} on passage {passage}, of {len(portion.numbers)} shown.",
+            f"Claim {verdict.index}: the judge names passage {passage}, but saw {len(portion.numbers)}.",
             text=verdict.model_dump_json(),
         )
     number = None if passage is None else portion.numbers[passage - 1]
     return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=number)
 
 
-def supported_share(
-    evidence: Sequence[Claims], undefined: Mapping[str, NDArray[np.bool_]], *, full: bool
-) -> Scores:
-    """Supported claims / claims, in [0, 1].
+@dataclass(frozen=True)
+class ClaimSupport(JudgedMetric[Claims]):
+    """Base of metrics that score supported claims / claims of one text; subclasses choose the text."""
 
-    Args:
-        evidence: one entry for each row.
-        undefined: why a row has no claims, first reason first; must cover all rows without claims.
-        full: whether such rows are 1 instead of undefined.
+    empty: Empty = "undefined"
+    judgement: ClassVar = Claims
+    prompts: ClassVar = (EXTRACT, VERIFY)
+    _reasons: ClassVar[tuple[str, str]]  # of a blank text, and of a text without claims
 
-    >>> one = Claims(claims=(Claim(claim="A.", reason="It says so.", supported=1),))
-    >>> supported_share([one], {}, full=False).values.tolist()
-    [1.0]
-    """
-    total = np.array([len(entry.claims) for entry in evidence], dtype=np.float64)
-    supported = np.array(
-        [sum(claim.supported for claim in entry.claims) for entry in evidence], dtype=np.float64
-    )
-    none = total == 0
-    values = np.where(none, 1.0, supported / np.where(none, 1.0, total))
-    reasons = {} if full else {reason: mask & none for reason, mask in undefined.items()}
-    details = [
-        {"claims": int(n), "supported": int(k)}
-        for n, k in zip(total.tolist(), supported.tolist(), strict=True)
-    ]
-    return Scores.of(values, undefined=reasons, details=details)
+    def __post_init__(self) -> None:
+        check_choice("empty", self.empty, Empty)
+
+    @abstractmethod
+    def _text(self, sample: Sample) -> str: ...
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Claims:
+        """Extract the claims of the text and verify each."""
+        return await verify_claims(await claims_of(self._text(sample), sample, judge), sample.contexts, judge)
+
+    def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
+        """Return the supported share of each row."""
+        del features
+        total = np.array([len(one.claims) for one in judged.judgements], dtype=np.float64)
+        supported = np.array(
+            [sum(claim.supported for claim in one.claims) for one in judged.judgements], dtype=np.float64
+        )
+        none = total == 0
+        values = np.where(none, 1.0, supported / np.where(none, 1.0, total))
+        blank_text, no_claims = self._reasons
+        is_blank = blank([self._text(sample) for sample in judged.batch.samples])
+        undefined = {} if self.empty == "full" else {blank_text: is_blank & none, no_claims: none}
+        details = [
+            {"claims": int(n), "supported": int(k)}
+            for n, k in zip(total.tolist(), supported.tolist(), strict=True)
+        ]
+        return Scores.of(values, undefined=undefined, details=details)
 
 
 def blank(texts: Sequence[str]) -> NDArray[np.bool_]:

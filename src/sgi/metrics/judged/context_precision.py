@@ -1,4 +1,4 @@
-"""Context precision: how much of what was retrieved is of use for the question."""
+"""Context precision: how many of the retrieved passages help to answer the question."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 Weighting = Literal["mean", "rank"]
-"""Whether the places of the relevant passages count."""
+"""Whether the positions of the relevant passages count."""
 
 Empty = Literal["missing", "zero"]
-"""What a row without passages is worth: no value, or 0."""
+"""Score of a row without passages: no value, or 0."""
 
 _NO_PASSAGES = "the list of passages is empty"
 _BLANK_QUESTION = "the question is blank"
@@ -46,13 +46,7 @@ class Relevance(Verdict):
 
 
 class PassageRelevance(BaseModel):
-    """A passage's relevance, as kept.
-
-    Attributes:
-        reason: what the passage holds for the question.
-        relevance: how much, from 0 to 100.
-        relevant: whether it helps to answer.
-    """
+    """The relevance of a passage, from 0 to 100, and whether it helps to answer the question."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -62,7 +56,7 @@ class PassageRelevance(BaseModel):
 
 
 class Relevances(BaseModel):
-    """The relevance of each passage, in the order they were retrieved; none where nothing was asked."""
+    """The relevance of each passage, in retrieval order; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -124,34 +118,29 @@ class ContextPrecision(JudgedMetric[Relevances]):
 
     .. math:: \frac{1}{N} \sum_k rel_k \quad\text{or, by rank,}\quad \sum_k P@k \, rel_k \,/\, \sum_k rel_k
 
-    rel is 0 or 1, P@k the share of relevant passages among the first k. In [0, 1]; 0 where none is relevant.
-    One call a row: each passage gets a reason, a relevance from 0 to 100, which is kept as evidence, and the
-    verdict that counts. An accepted answer is shown where there is one. Passages longer than the judge reads,
-    and those after each fifty, are asked about in a call of their own; of a passage in pieces the best piece
-    counts. A blank passage is not relevant, and is not asked about.
+    rel is 0 or 1, P@k the share of relevant passages among the first k. In [0, 1]; 0 if none is relevant.
+    One call a row, with the accepted answers if there are any: each passage gets a reason, a relevance from 0
+    to 100, which is only stored, and the verdict that counts. More than 50 passages, or passages that are too
+    long for one request, need further calls; of a passage in pieces the best piece counts. A blank passage is
+    not relevant and needs no call.
 
-    An empty list of passages is ``missing``, a blank question undefined; both without a call.
+    An empty list of passages is ``missing``, a blank question is undefined; neither needs a call.
 
-    Limits: a passage is judged alone, so the answer that only two together give may count for neither; with
-    ``rank`` the score says how early relevant passages come and not how many there are.
+    Limits: the judge looks at each passage alone, so two passages that only answer together may both count as
+    not relevant. With ``rank`` the score measures how early relevant passages come, not how many there are.
 
     Attributes:
-        weighting: ``mean``, or ``rank``, which rewards relevant passages that come early.
-        empty: what an empty list of passages is: ``missing``, or ``zero``, as in document 002.
+        weighting: ``mean``; or ``rank``, which rewards relevant passages that come early.
+        empty: score of an empty list of passages: ``missing``, or ``zero``, as in document 002.
 
     References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> relevances = Relevances(
-    ...     passages=(
-    ...         PassageRelevance(reason="Another ferry.", relevance=5, relevant=False),
-    ...         PassageRelevance(reason="It gives the year.", relevance=95, relevant=True),
-    ...     )
-    ... )
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
-    >>> ContextPrecision().score(Judged(rows, [relevances]), Features()).values.tolist()
+    >>> ida = PassageRelevance(reason="Another ferry.", relevance=5, relevant=False)
+    >>> anke = PassageRelevance(reason="It gives the year.", relevance=95, relevant=True)
+    >>> judged = Judged(rows, [Relevances(passages=(ida, anke))])
+    >>> ContextPrecision().score(judged, Features()).values.tolist()
     [0.5]
     """
 
@@ -173,7 +162,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         check_choice("empty", self.empty, Empty)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Relevances:
-        """The relevance of each passage."""
+        """Ask for the relevance of each passage."""
         if not sample.question.strip():
             return Relevances()
         best: dict[int, PassageRelevance] = {}
@@ -184,19 +173,19 @@ class ContextPrecision(JudgedMetric[Relevances]):
             reply = await judge.ask(inquiry, Verdicts[Relevance])
             for number, verdict in zip(portion.numbers, reply.verdicts, strict=True):
                 passage_relevance = PassageRelevance(**verdict.model_dump(exclude={"index"}))
-                best[number] = max(best.get(number, passage_relevance), passage_relevance, key=_worth)
+                best[number] = max(best.get(number, passage_relevance), passage_relevance, key=_rank)
         numbers = range(1, len(sample.contexts) + 1)
         return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
 
     def score(self, judged: Judged[Relevances], features: Features, /) -> Scores:
-        """The precision of each row."""
+        """Return the precision of each row."""
         del features
         empty = np.array([not sample.contexts for sample in judged.batch.samples], dtype=np.bool_)
-        lost = np.flatnonzero(empty & (self.empty == "missing"))
-        scored_rows = np.setdiff1d(np.arange(len(judged.batch)), lost)
+        missing = np.flatnonzero(empty & (self.empty == "missing"))
+        present = np.setdiff1d(np.arange(len(judged.batch)), missing)
         parts = [
-            (scored_rows, self._of_passages(judged.take(scored_rows))),
-            (lost, Scores.without_value(Status.MISSING, [_NO_PASSAGES] * len(lost))),
+            (present, self._of_passages(judged.take(present))),
+            (missing, Scores.without_value(Status.MISSING, [_NO_PASSAGES] * len(missing))),
         ]
         return Scores.assemble(len(judged.batch), parts)
 
@@ -208,7 +197,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         return Scores.of(values, undefined={_BLANK_QUESTION: blank(judged.batch.question)}, details=details)
 
 
-def _worth(passage: PassageRelevance) -> tuple[bool, int]:
+def _rank(passage: PassageRelevance) -> tuple[bool, int]:
     return passage.relevant, passage.relevance
 
 
@@ -217,6 +206,6 @@ def _share(relevant: Sequence[bool]) -> float:
 
 
 def _average_precision(relevant: Sequence[bool]) -> float:
-    """The mean, over the relevant passages, of the share of relevant ones down to there."""
+    """Mean of P@k over the relevant passages."""
     places = [place for place, is_relevant in enumerate(relevant, 1) if is_relevant]
     return sum(count / place for count, place in enumerate(places, 1)) / len(places) if places else 0.0

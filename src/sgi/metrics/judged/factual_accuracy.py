@@ -111,25 +111,22 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
     .. math:: (0.5\,\text{correctness} + 0.3\,\text{completeness} + 0.2\,\text{consistency}) \,/\, 100
 
-    In [0, 1]. One call a row, with the question (if any) and all accepted answers; the best match counts.
-    Each criterion gets its reasoning and a whole number from 0 to 100. The weighted mean is computed here,
-    never taken from the judge. The details hold the criteria and the grade: A from 0.8, B from 0.6, C from
-    0.4, D from 0.2, else E.
+    In [0, 1]. One call a row, with the question (if any) and all accepted answers; the best match counts. The
+    judge gives each criterion a reasoning and a whole number from 0 to 100; the mean is computed here. The
+    details hold the criteria and the grade: A from 0.8, B from 0.6, C from 0.4, D from 0.2, else E.
 
-    A blank response is 0, grade E, without a call. If all accepted answers are blank the row is undefined,
-    without a call.
+    A blank response is 0, grade E. If all accepted answers are blank the row is undefined. Neither needs a
+    call.
 
-    Limits: judges rate in coarse steps and are mild; read the grade as a class and compare only runs with the
-    same judge. It cannot detect errors about things that the accepted answer does not mention.
+    Limits: judges rate in coarse steps and are mild, so compare only runs with the same judge. It cannot
+    detect errors about things that the accepted answer does not mention.
 
     Attributes:
         weights: of correctness, completeness and consistency; scaled to a sum of one.
 
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
     >>> points = {"correctness": 20, "completeness": 90, "consistency": 100}
     >>> accuracy = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in points.items()})
@@ -170,7 +167,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         values = np.array([value for value, _ in rows], dtype=np.float64)
         no_reference = np.array([not reference_section(s) for s in judged.batch.samples], dtype=np.bool_)
         undefined = {"the reference is blank": no_reference}
-        details = [{} if lost else detail for lost, (_, detail) in zip(no_reference, rows, strict=True)]
+        details = [{} if missing else detail for missing, (_, detail) in zip(no_reference, rows, strict=True)]
         return Scores.of(values, undefined=undefined, details=details)
 
     def _of_row(self, accuracy: Accuracy) -> tuple[float, dict[str, JsonValue]]:
@@ -195,7 +192,7 @@ def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def grade(percent: float) -> str:
-    """The grade of a score from 0 to 100: A from 80, B from 60, C from 40, D from 20, else E.
+    """Grade of a score from 0 to 100: A from 80, B from 60, C from 40, D from 20, else E.
 
     Source: document 002, section 6.
 

@@ -1,4 +1,4 @@
-"""What of a sample a judge is shown at once: texts longer than it reads are shown in parts, never cut off."""
+"""Splits texts that are too long for one request to the judge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.sample import Sample
 
-# Where a text is best divided, from the best place to the worst.
+# Where to split a text, from the best boundary to the worst.
 _BOUNDARIES = (
     re.compile(r"\n\s*\n"),
     re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？]+\s*|\n"),
@@ -22,31 +22,24 @@ _BOUNDARIES = (
 _BYTES_A_TOKEN = 4
 _CONTINUATION = 0b10
 MOST_ENTRIES = 50
-"""Entries of a list about which one inquiry asks for a verdict each; more make long, careless replies."""
+"""Maximum number of verdicts in one inquiry; more make long, careless replies."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """Passages for one inquiry.
-
-    Attributes:
-        numbers: the passage, counted from 1, that each text is or is a piece of.
-        texts: what is shown.
-    """
+    """The passages of one inquiry, or pieces of them, each with the number of its passage, from 1."""
 
     numbers: tuple[int, ...]
     texts: tuple[str, ...]
 
 
 def portions(passages: Sequence[str], budget: int, *, most: int | None = None) -> tuple[Portion, ...]:
-    """The passages in order, in as few portions as filling them one after another gives.
-
-    Blank passages are left out. A passage longer than the budget comes in pieces, each with its number.
+    """Fill portions with the passages in order; blank passages are left out, long ones split.
 
     Args:
-        passages: in the order they were retrieved.
-        budget: tokens of a portion at most, as `estimated_tokens` counts.
-        most: texts of a portion at most.
+        passages: in retrieval order.
+        budget: maximum tokens of a portion, as `estimated_tokens` counts.
+        most: maximum texts of a portion.
 
     >>> portions(["One two three.", "", "Four."], budget=4)
     (Portion(numbers=(1,), texts=('One two three.',)), Portion(numbers=(3,), texts=('Four.',)))
@@ -65,20 +58,20 @@ def portions(passages: Sequence[str], budget: int, *, most: int | None = None) -
 
 
 def pieces(text: str, budget: int) -> tuple[str, ...]:
-    """The text in pieces of at most ``budget`` tokens, together the whole of it; none if it is blank.
+    """Split the whole text into pieces of at most ``budget`` tokens; a blank text has none.
 
-    It is divided after a paragraph, else after a sentence, else at a space, in the latter half of what a
-    piece can hold; a run without any is divided anywhere.
+    A piece ends after a paragraph, else after a sentence, else at a space, in the second half of its size;
+    else anywhere.
 
     >>> pieces("One two. Three four.", budget=3)
     ('One two. ', 'Three four.')
     """
     if not text.strip():
         return ()
-    return tuple(_divided(text, max(1, budget) * _BYTES_A_TOKEN))
+    return tuple(_split(text, max(1, budget) * _BYTES_A_TOKEN))
 
 
-def _divided(text: str, size: int) -> Iterator[str]:
+def _split(text: str, size: int) -> Iterator[str]:
     start = 0
     while start < len(text):
         window = _window(text, start, size)
@@ -88,7 +81,7 @@ def _divided(text: str, size: int) -> Iterator[str]:
 
 
 def _window(text: str, start: int, size: int) -> str:
-    """As much of the text as fits into ``size`` bytes of UTF-8, ending with a whole character."""
+    """Return as many whole characters as fit into ``size`` bytes of UTF-8."""
     coded = text[start : start + size].encode("utf-8", "surrogatepass")
     end = min(size, len(coded))
     while end < len(coded) and coded[end] >> 6 == _CONTINUATION:
@@ -106,21 +99,11 @@ def _last_boundary(window: str) -> int:
 
 
 def question_section(sample: Sample) -> dict[str, str]:
-    """The question as a section, where there is one.
-
-    >>> from sgi.kernel.sample import Sample
-    >>> question_section(Sample(id="1", question="Who?")), question_section(Sample(id="2", question=" "))
-    ({'question': 'Who?'}, {})
-    """
+    """Return the question as a section; empty if it is blank."""
     return {"question": sample.question} if sample.question.strip() else {}
 
 
 def reference_section(sample: Sample) -> dict[str, tuple[str, ...]]:
-    """The accepted answers as a section, blank ones left out, where there is one.
-
-    >>> from sgi.kernel.sample import Sample
-    >>> reference_section(Sample(id="1", reference=["1889", " ", "in 1889"]))
-    {'accepted_answers': ('1889', 'in 1889')}
-    """
+    """Return the accepted answers that are not blank as a section; empty without any."""
     accepted = tuple(text for text in sample.references if text.strip())
     return {"accepted_answers": accepted} if accepted else {}

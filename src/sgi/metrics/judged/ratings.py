@@ -1,11 +1,7 @@
-"""Rates answer relevance, context relevance and groundedness from 0 to 3, all in one call.
-
-Each metric asks for every rating that the sample's texts allow, so together they cost one call a row.
-"""
+"""Rates answer relevance, context relevance and groundedness from 0 to 3, all in one call a row."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -104,7 +100,7 @@ GROUNDED = _single("groundedness", "passages", "response")
 _SINGLE = {"answer_relevance": ANSWER, "context_relevance": CONTEXT, "groundedness": GROUNDED}
 
 
-class Rated(BaseModel):
+class StoredRating(BaseModel):
     """One stored rating, from 0 to 3; empty if the judge was not asked."""
 
     model_config = ConfigDict(frozen=True)
@@ -118,16 +114,16 @@ class Ratings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    answer_relevance: Rated = Rated()
-    context_relevance: Rated = Rated()
-    groundedness: Rated = Rated()
+    answer_relevance: StoredRating = StoredRating()
+    context_relevance: StoredRating = StoredRating()
+    groundedness: StoredRating = StoredRating()
 
 
 async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
     """Ask for every rating that the sample's texts allow.
 
-    Passages longer than the judge's limit are sent in portions. For ratings of passages the best portion
-    counts; for answer relevance the first reply, so that more passages do not mean more chances.
+    Long passages are sent in portions. For ratings of passages the best portion counts; for answer relevance
+    the first reply, so that more passages do not mean more chances.
     """
     sections = _sections(sample)
     contexts = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
@@ -161,53 +157,51 @@ async def _ask_ratings(sections: Mapping[str, Section], judge: Judge) -> Ratings
 def _better(first: Ratings, second: Ratings) -> Ratings:
     """Combine replies: the best of each rating about passages, else the first."""
 
-    def worth(rated: Rated) -> int:
-        return -1 if rated.rating is None else rated.rating
+    def rank(stored: StoredRating) -> int:
+        return -1 if stored.rating is None else stored.rating
 
     pairs = {name: (getattr(first, name), getattr(second, name)) for name in _RUBRICS}
-    best = {name: max(pair, key=worth) for name, pair in pairs.items()}
+    best = {name: max(pair, key=rank) for name, pair in pairs.items()}
     if first.answer_relevance.rating is not None:
         best["answer_relevance"] = first.answer_relevance
     return Ratings(**best)
 
 
-_EMPTY_ANSWER = "the response is blank"
-_NO_QUESTION = "the question is blank"
+def _value(value: float, **detail: JsonValue) -> Scores:
+    return Scores.of(np.array([value]), details=[detail])
+
+
 _NO_PASSAGES = "there is no passage, or only blank ones"
 
 
 @dataclass(frozen=True)
-class _RatedMetric(JudgedMetric[Rated]):
-    """A rating divided by 3; subclasses choose the rating and the value of unrated rows."""
+class _RatedMetric(JudgedMetric[StoredRating]):
+    """A rating divided by 3; subclasses choose the rating."""
 
-    judgement: ClassVar = Rated
+    judgement: ClassVar = StoredRating
     _rating: ClassVar[str]
+    _required: ClassVar[str]  # the text without which a row is undefined
+    _without_rating: ClassVar[Scores]  # of a row that has this text, but not the other
 
-    async def ask(self, sample: Sample, judge: Judge, /) -> Rated:
+    async def ask(self, sample: Sample, judge: Judge, /) -> StoredRating:
         """Ask for the rating, if the sample's texts allow it."""
         if not _SINGLE[self._rating].examples[0].sections.keys() <= _sections(sample).keys():
-            return Rated()
-        rated: Rated = getattr(await ratings_of(sample, judge), self._rating)
-        return rated
+            return StoredRating()
+        stored: StoredRating = getattr(await ratings_of(sample, judge), self._rating)
+        return stored
 
-    def score(self, judged: Judged[Rated], features: Features, /) -> Scores:
+    def score(self, judged: Judged[StoredRating], features: Features, /) -> Scores:
         """Return the rating of each row, divided by 3."""
         del features
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 
-    def _of_row(self, sample: Sample, rated: Rated) -> Scores:
-        if rated.rating is None:
-            return self._unrated(sample)
-        return _value(rated.rating / _BEST, rated=_NAMES[rated.rating])
-
-    @abstractmethod
-    def _unrated(self, sample: Sample) -> Scores:
-        """Return the score of a row without a rating."""
-
-
-def _value(value: float, **detail: JsonValue) -> Scores:
-    return Scores.of(np.array([value]), details=[detail])
+    def _of_row(self, sample: Sample, stored: StoredRating) -> Scores:
+        if stored.rating is not None:
+            return _value(stored.rating / _BEST, rated=_NAMES[stored.rating])
+        if not getattr(sample, self._required).strip():
+            return Scores.without_value(Status.UNDEFINED, [f"the {self._required} is blank"])
+        return self._without_rating
 
 
 def _spec(name: str, needs: Fields) -> MetricSpec:
@@ -219,30 +213,25 @@ class AnswerRelevanceRated(_RatedMetric):
     """How well the response answers the question, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3. The call also gives context relevance and groundedness if the sample has
-    passages. The reasoning is stored as evidence. A blank response is 0 and a blank question undefined,
-    without a request for this rating. If passages are sent in portions, the first reply counts.
+    passages. A blank response is 0 and a blank question undefined, without a request for this rating. If
+    passages are sent in portions, the first reply counts.
 
     Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> rated = Rated(reasoning="It gives the year.", rating=3)
-    >>> AnswerRelevanceRated().score(Judged(row, [rated]), Features()).values.tolist()
+    >>> stored = StoredRating(reasoning="It gives the year.", rating=3)
+    >>> AnswerRelevanceRated().score(Judged(row, [stored]), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _spec("answer_relevance_rated", QUESTION | RESPONSE)
     prompts: ClassVar = (ALL, ANSWER)
     _rating: ClassVar = "answer_relevance"
-
-    def _unrated(self, sample: Sample) -> Scores:
-        if not sample.question.strip():
-            return Scores.without_value(Status.UNDEFINED, [_NO_QUESTION])
-        return _value(0.0, warning=_EMPTY_ANSWER)
+    _required: ClassVar = "question"
+    _without_rating: ClassVar = _value(0.0, warning="the response is blank")
 
 
 @dataclass(frozen=True)
@@ -250,31 +239,26 @@ class ContextRelevance(_RatedMetric):
     """How much of what the question needs is in the passages, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and groundedness if the
-    sample has a response. The reasoning is stored as evidence. A row without passages, or with blank ones
-    only, is ``missing``; a blank question is undefined. Long passages are sent in portions and the best
-    rating counts, so information spread over two portions is rated too low.
+    sample has a response. A row without passages, or with blank ones only, is ``missing``; a blank question
+    is undefined. Long passages are sent in portions and the best rating counts, so information spread over
+    two portions is rated too low.
 
     Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
-    >>> rated = Rated(reasoning="Nearly all of it.", rating=2)
-    >>> round(float(ContextRelevance().score(Judged(row, [rated]), Features()).values[0]), 4)
+    >>> stored = StoredRating(reasoning="Nearly all of it.", rating=2)
+    >>> round(float(ContextRelevance().score(Judged(row, [stored]), Features()).values[0]), 4)
     0.6667
     """
 
     spec: ClassVar = _spec("context_relevance", QUESTION | CONTEXTS)
     prompts: ClassVar = (ALL, CONTEXT)
     _rating: ClassVar = "context_relevance"
-
-    def _unrated(self, sample: Sample) -> Scores:
-        if not sample.question.strip():
-            return Scores.without_value(Status.UNDEFINED, [_NO_QUESTION])
-        return Scores.without_value(Status.MISSING, [_NO_PASSAGES])
+    _required: ClassVar = "question"
+    _without_rating: ClassVar = Scores.without_value(Status.MISSING, [_NO_PASSAGES])
 
 
 @dataclass(frozen=True)
@@ -282,8 +266,8 @@ class Groundedness(_RatedMetric):
     """How much of the response the passages support, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and context relevance if
-    the sample has a question. The reasoning is stored as evidence. A blank response is undefined; a response
-    without any passage, or one that states nothing, such as a refusal, is 0.
+    the sample has a question. A blank response is undefined; a response without any passage, or one that
+    states nothing, such as a refusal, is 0.
 
     Limits: long passages are sent in portions and the best rating counts, so a response that needs two
     portions is rated too low, and one that another portion contradicts too high; ``faithfulness`` has no such
@@ -291,20 +275,15 @@ class Groundedness(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
+    >>> from sgi import Batch, Features, Judged, Sample
     >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
-    >>> rated = Rated(reasoning="The passage says 1950.", rating=0)
-    >>> Groundedness().score(Judged(row, [rated]), Features()).values.tolist()
+    >>> stored = StoredRating(reasoning="The passage says 1950.", rating=0)
+    >>> Groundedness().score(Judged(row, [stored]), Features()).values.tolist()
     [0.0]
     """
 
     spec: ClassVar = _spec("groundedness", RESPONSE | CONTEXTS)
     prompts: ClassVar = (ALL, GROUNDED)
     _rating: ClassVar = "groundedness"
-
-    def _unrated(self, sample: Sample) -> Scores:
-        if not sample.response.strip():
-            return Scores.without_value(Status.UNDEFINED, [_EMPTY_ANSWER])
-        return _value(0.0, warning=_NO_PASSAGES)
+    _required: ClassVar = "response"
+    _without_rating: ClassVar = _value(0.0, warning=_NO_PASSAGES)

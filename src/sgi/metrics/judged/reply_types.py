@@ -1,4 +1,4 @@
-"""What the replies of a judge are made of; each type takes exactly its own vocabulary and nothing like it."""
+"""Types of the fields in a judge's replies; each accepts exactly its own values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LONGEST_STATEMENT = 2000
 
 
 def _whole(value: Any) -> Any:
-    """A whole number and nothing that merely equals one: true and 1.0 are not 1."""
+    """Reject values that only equal a whole number, such as true and 1.0."""
     if type(value) is not int:
         raise ValueError("a whole number is wanted")
     return value
 
 
 def _text(value: str, longest: int) -> str:
-    """The text with its white space squeezed; neither blank nor endless."""
+    """Collapse white space; reject blank and too long texts."""
     text = " ".join(value.split())
     if not text:
         raise ValueError("the text is blank")
@@ -43,7 +43,7 @@ Percentage = Annotated[int, Field(ge=0, le=100), BeforeValidator(_whole)]
 """A whole number from 0 to 100."""
 
 Reason = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_REASON))]
-"""Why; it stands before what it is the reason for, so that the judge thinks first."""
+"""A reason; its field comes before the verdict, so that the judge thinks first."""
 
 Statement = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_STATEMENT))]
 """A sentence: a claim, or a question."""

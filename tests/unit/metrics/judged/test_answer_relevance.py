@@ -5,7 +5,7 @@ from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import Judged
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
-from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance, DirectRating
+from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance, DirectRating
 from support.scripted import ROW, asked, outcome, scored
 
 NAME = "answer_relevance.questions"
@@ -34,21 +34,21 @@ def test_three_questions_by_one_call_that_shows_the_response_alone():
 
 
 def test_the_mean_cosine_and_the_affine_scale():
-    evidence = Answered(questions=("A?", "B?"))
+    evidence = AnsweredQuestions(questions=("A?", "B?"))
     rows = [[1.0, 0.0], [0.6, 0.8], [-0.2, np.sqrt(1 - 0.2**2)]]
     assert value(AnswerRelevance(), evidence, rows) == pytest.approx(0.2, abs=1e-7)
     assert value(AnswerRelevance(scale="affine"), evidence, rows) == pytest.approx(0.6, abs=1e-7)
 
 
 def test_a_negative_mean_cosine_is_zero():
-    evidence = Answered(questions=("A?", "B?"))
+    evidence = AnsweredQuestions(questions=("A?", "B?"))
     rows = [[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]]
     assert value(AnswerRelevance(), evidence, rows) == 0.0
     assert value(AnswerRelevance(scale="affine"), evidence, rows) == pytest.approx(0.4, abs=1e-7)
 
 
 def test_the_same_question_is_one():
-    evidence = Answered(questions=(ROW.question,) * 3)
+    evidence = AnsweredQuestions(questions=(ROW.question,) * 3)
     scores = scored(AnswerRelevance(), ROW, evidence)
     assert scores.values.tolist() == [1.0]
     assert scores.details == ({"similarities": [1.0, 1.0, 1.0]},)
@@ -101,8 +101,10 @@ def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
 
 
 def test_kept_ratings_read_back():
-    kept = Answered(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
-    assert scored(AnswerRelevance(), ROW, Answered.model_validate_json(kept)).values.tolist() == [0.5]
+    kept = AnsweredQuestions(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
+    assert scored(AnswerRelevance(), ROW, AnsweredQuestions.model_validate_json(kept)).values.tolist() == [
+        0.5
+    ]
 
 
 @pytest.mark.parametrize("questions", [0, 11, 2.0, True, "3"])

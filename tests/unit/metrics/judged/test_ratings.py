@@ -5,8 +5,8 @@ from sgi.metrics.judged.ratings import (
     AnswerRelevanceRated,
     ContextRelevance,
     Groundedness,
-    Rated,
     Ratings,
+    StoredRating,
 )
 from support.scripted import ROW, asked, outcome, scored
 
@@ -30,7 +30,7 @@ def every(answer=1, context=2, grounded=3):
 @pytest.mark.parametrize(("metric", "rating"), [*zip(TRIAD, (1, 2, 3), strict=True)])
 def test_each_takes_its_own_rating_of_one_and_the_same_call(metric, rating):
     evidence, (inquiry,) = asked(metric, ROW, every())
-    assert evidence == Rated(reasoning=f"It is {rating}.", rating=rating)
+    assert evidence == StoredRating(reasoning=f"It is {rating}.", rating=rating)
     scores = scored(metric, ROW, evidence)
     assert scores.values.tolist() == [rating / 3]
     assert scores.details[0]["rated"] == ("bad", "average", "good", "excellent")[rating]
