@@ -297,5 +297,5 @@ def test_a_judged_metric_without_a_judge_is_one_error_before_any_work(tmp_path):
     rows_file(tmp_path, 1)
     done = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q")
     assert done.code == 2
-    assert "No judge is named, and one is needed for faithfulness" in done.err
+    assert "A judge is needed for faithfulness" in done.err
     assert not (tmp_path / "sgi.db").exists()

@@ -124,7 +124,7 @@ async def rescore(
             summary = replace(summarise(accumulator, chosen, signature), cascade=_cascade(record, chosen))
             recorder.finish(summary.to_dict())
         listener(Finished("rescoring"))
-    report = RunReport(summary, accumulator.failure_share(), record.rejected, recorder.run)
+    report = RunReport(summary, accumulator.failures().share, record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
     left_out = () if metrics is not None else _without_evidence(kept)
     return RescoreResult(

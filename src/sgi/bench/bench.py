@@ -22,12 +22,12 @@ from sgi.bench.measures import simultaneous_level
 from sgi.bench.perturbation import Others, Perturbation
 from sgi.engine.accumulator import clustering_of
 from sgi.engine.evaluate import evaluate
-from sgi.engine.plan import judged_metrics, missing_judge
+from sgi.engine.plan import missing_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.dataset import ObjectDataset, open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import Scores
 from sgi.kernel.protocols import Judge
 from sgi.kernel.registry import BUILT_IN, metric, metric_class

@@ -36,6 +36,15 @@ _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _LINE_SECONDS = 5.0
+_ARGUMENT = re.compile(r"`(\w+)`")
+_OPTIONS = {"columns": "--map"} | {
+    name: f"--{name.replace('_', '-')}"
+    for name in (
+        *("cascade", "cluster", "inputs", "judge", "max_failures", "name", "no_texts"),
+        *("resume", "retry_failed", "take_over", "target"),
+    )
+}
+"""The options of the arguments that messages of lower layers name."""
 
 
 def plain(text: str) -> str:
@@ -49,8 +58,9 @@ def talk(message: str, *, style: str = "") -> None:
 
 
 def complain(error: SgiError) -> None:
-    """Print an error on stderr: what is wrong, then what to do."""
-    talk(f"Error: {error}", style="red" if sys.stderr.isatty() else "")
+    """Print an error on stderr: what is wrong, then what to do; options replace Python arguments."""
+    text = _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), str(error))
+    talk(f"Error: {text}", style="red" if sys.stderr.isatty() else "")
 
 
 def escaped_json(text: str) -> str:

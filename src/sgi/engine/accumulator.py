@@ -188,6 +188,7 @@ class Accumulator:
     inquired: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
+    _error_type: type[SgiError] = EmbedderError
 
     @classmethod
     def of(cls, metrics: Sequence[AnyMetric], cluster: str, *, router: Router | None = None) -> Self:
@@ -198,14 +199,17 @@ class Accumulator:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def add(self, batch: Batch, batch_scores: BatchScores) -> None:
-        """Add one batch."""
+    def add(
+        self, batch: Batch, batch_scores: BatchScores, error_type: type[SgiError] = EmbedderError
+    ) -> None:
+        """Add one batch; ``error_type`` is the kind of error that its failed rows had."""
         from_cache: set[int] = set()
         for name, scores in batch_scores.scores.items():
             self._column(name).add(scores)
             failed = np.flatnonzero(scores.status == Status.FAILED.value)
             self._failed[name] = self._failed.get(name, 0) + len(failed)
             if len(failed):
+                self._error_type = error_type
                 self._reasons[name] = scores.reasons[failed[-1]]
                 from_cache.update(row for row in failed.tolist() if scores.details[row].get(CACHED_REPLY))
         self.cached_failures += len(from_cache)
@@ -256,10 +260,6 @@ class Accumulator:
         """Rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
 
-    def failure_share(self) -> float:
-        """The largest share of failed rows of any metric; cleared rows do not count for judged metrics."""
-        return self.failures().share
-
     def failures(self, *, fewest_asked: int = 0) -> Failures:
         """The failures of the metric with the largest share of failed rows.
 
@@ -267,14 +267,35 @@ class Accumulator:
         """
         judged = frozenset[str]() if self.router is None else self.router.judged
         asked = len(self) - self.cleared_rows
-        found = (
+        by_metric = (
             Failures(
                 failed, asked if name in judged else len(self), name in judged, self._reasons.get(name, "")
             )
             for name, failed in self._failed.items()
             if name not in judged or asked >= fewest_asked
         )
-        return max(found, key=lambda failures: failures.share, default=Failures())
+        return max(by_metric, key=lambda failures: failures.share, default=Failures())
+
+    def check_failures(self, limit: float, *, fewest_asked: int = 0) -> None:
+        """Raise if more than this share of the rows failed; see `failures`.
+
+        Raises:
+            EmbedderError, JudgeError, TargetError: the kind of the last batch in which a row failed.
+        """
+        failures = self.failures(fewest_asked=fewest_asked)
+        if failures.share <= limit:
+            return
+        rows = f"{failures.rows} rows sent to the judge" if failures.asked else f"first {failures.rows} rows"
+        cached = ""
+        if self.cached_failures:
+            cached = f" {self.cached_failures:,} of them failed from unusable cached replies of the judge."
+        message = (
+            f"{100 * failures.share:.3g}% of the {rows} failed; the limit is {100 * limit:.3g}%.{cached}"
+        )
+        hint = "Fix the cause and run again, or raise `max_failures`."
+        if self._error_type is JudgeError:
+            hint = "Fix the cause and ask the judge again with `retry_failed`, or raise `max_failures`."
+        raise self._error_type(f"{message} The last reason: {failures.reason or 'unknown'}", hint=hint)
 
 
 def _verbatim_copies(batch_scores: BatchScores) -> int:
@@ -286,36 +307,3 @@ def _verbatim_copies(batch_scores: BatchScores) -> int:
         if body.get(VERBATIM_COPY) is True
     }
     return len(rows)
-
-
-class FailureLimit:
-    """Stops a run if too many of its rows fail."""
-
-    def __init__(self, accumulator: Accumulator, most: float) -> None:
-        self._accumulator, self._most = accumulator, most
-        self._kind: type[SgiError] = EmbedderError
-
-    def note(self, batch_scores: BatchScores, kind: type[SgiError]) -> None:
-        """Remember the kind of error of the last batch in which a row failed."""
-        if any((scores.status == Status.FAILED.value).any() for scores in batch_scores.scores.values()):
-            self._kind = kind
-
-    def check(self, *, fewest_asked: int = 0) -> None:
-        """Raise if the share of failed rows is too large; see `failures`."""
-        found = self._accumulator.failures(fewest_asked=fewest_asked)
-        if found.share <= self._most:
-            return
-        rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
-        cached = self._accumulator.cached_failures
-        text = (
-            f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
-            if cached
-            else ""
-        )
-        raise self._kind(
-            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{text} "
-            f"The last reason: {found.reason or 'unknown'}",
-            hint="Fix the cause and ask the judge again with --retry-failed, or raise --max-failures."
-            if self._kind is JudgeError
-            else "Fix the cause and run again, or raise --max-failures.",
-        )

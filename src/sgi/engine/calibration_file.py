@@ -42,9 +42,7 @@ FORMAT: Final = 1
 """Raised when an older version could not read the file, or would read it wrongly."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-_ANEW = (
-    "Calibrate anew, on a run that was scored like this one: sgi calibrate RUN --metric M --target fpr=0.05."
-)
+_ANEW = "Fit a new calibration on a run that was scored like this one: sgi calibrate RUN."
 
 _PROMISED: Final = "grounded answers to questions like these, one a question"
 """In the file's own words, for those who read it without this documentation."""
@@ -105,7 +103,7 @@ class Target(BaseModel):
         except ValueError:
             number = math.nan
         if name.strip() != "fpr" or not 0 < number < 1:
-            hint = "Write --target fpr=0.05: the share of grounded answers that may be flagged."
+            hint = "Write fpr=0.05: the share of grounded answers that may be flagged."
             raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
         return cls(rate="fpr", value=number)
 

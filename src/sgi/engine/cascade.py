@@ -29,7 +29,7 @@ DETECTOR = Grounding.spec.name
 _KEYS = ("alpha", "labelled")
 
 
-_HINT = "Write --cascade alpha=0.05, or --cascade alpha=0.05,labelled=FILE."
+_HINT = "Write alpha=0.05, or alpha=0.05,labelled=FILE."
 
 
 class FittedThreshold(BaseModel):
@@ -142,9 +142,9 @@ def _pairs(text: str) -> dict[str, str]:
         elif last == "labelled":
             values[last] += f",{part}"
         else:
-            raise UsageError(f"Cannot read --cascade {text!r}.", hint=_HINT)
+            raise UsageError(f"Cannot read the cascade {text!r}.", hint=_HINT)
     if "" in values.values() or "alpha" not in values:
-        raise UsageError(f"Cannot read --cascade {text!r}.", hint=_HINT)
+        raise UsageError(f"Cannot read the cascade {text!r}.", hint=_HINT)
     return values
 
 

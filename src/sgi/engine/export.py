@@ -152,7 +152,7 @@ def exported_batches(database: Database, record: RunRecord, *, inputs: bool) -> 
         StoreError: the run was changed or deleted meanwhile.
     """
     if inputs:
-        require_texts(record, "--inputs")
+        require_texts(record, "`inputs`")
     rows = 0
     for stored in stored_batches(database, record, texts=inputs):
         yield stored

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from sgi.engine.prefetch import first_error
 from sgi.kernel.work_counter import current_work
 
 if TYPE_CHECKING:
@@ -39,6 +38,12 @@ async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
     except BaseExceptionGroup as errors:
         raise first_error(errors) from None
     return result
+
+
+def first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error that is not a group; its traceback and notes are kept."""
+    error = errors.exceptions[0]
+    return first_error(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _repeat(report: Callable[[], None]) -> None:

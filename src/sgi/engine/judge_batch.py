@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.engine.plan import judged_metrics, missing_judge
-from sgi.engine.prefetch import first_error
+from sgi.engine.in_thread import first_error
+from sgi.engine.plan import missing_judge
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import JudgedMetric, UnusableReply
+from sgi.kernel.judged_metric import JudgedMetric, UnusableReply, judged_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from sgi.engine.plan import judged_metrics, missing_judge
+from sgi.engine.plan import missing_judge
 from sgi.engine.resources import open_models
 from sgi.kernel.errors import JudgeMalformedError, UsageError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.prompts import ReplyModel
 from sgi.kernel.protocols import Judge, usage_of
 

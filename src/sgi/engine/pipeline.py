@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from sgi.engine.accumulator import Accumulator, FailureLimit
+import anyio
+
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
 from sgi.engine.generate import AnsweredBatch, answer_batch
+from sgi.engine.in_thread import first_error
 from sgi.engine.judge_batch import BatchJudgements, ask_batch
 from sgi.engine.open_resources import open_resources
-from sgi.engine.plan import BATCH_SIZE, batches, judged_metrics, planned_batches
-from sgi.engine.prefetch import prefetch
+from sgi.engine.plan import BATCH_SIZE, planned_batches
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.routing import Router, fit_threshold, route_batch, score_routed
 from sgi.engine.score import BatchScores, evaluate_batch
@@ -24,12 +27,13 @@ from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Usage, usage_of
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work_counter import counting_work
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -47,7 +51,11 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.kernel.sample import Batch
 
+T = TypeVar("T")
+P = TypeVar("P")
+
 _IN_FLIGHT = 3
+"""Batches that are prepared at the same time."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +118,13 @@ class Pipeline:
         stream = await _Stream.of(self)
 
         async def score(prepared: _Prepared) -> None:
-            batch, made = await stream.score(prepared)
-            take(batch, made)
+            batch, batch_scores = await stream.score(prepared)
+            take(batch, batch_scores)
             self.listener(Advanced(len(batch)))
 
         numbered = planned_batches(self.dataset, self.plan, self.on_reject)
         await prefetch(numbered, stream.prepare, score, depth=_IN_FLIGHT)
-        stream.limit.check()
+        stream.accumulator.check_failures(self.max_failures)
         self.listener(Finished("scoring"))
         return stream.accumulator
 
@@ -128,11 +136,11 @@ class Pipeline:
         Args:
             output: .jsonl, .csv or .parquet; replaced only at the end of the run. None writes nothing.
             inputs: also write question, contexts, response and reference.
-            rejects: a JSON Lines file for rows that cannot be read; None stops at the first one.
+            rejects: a JSON Lines file for rows that cannot be read; None leaves them to ``on_reject``.
         """
         with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
-            accumulator = await replace(self, on_reject=on_reject).score(
-                lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs))
+            accumulator = await replace(self, on_reject=on_reject or self.on_reject).score(
+                lambda batch, result: write(output_rows(batch, result.scores, output, inputs=inputs))
             )
         metrics = self.plan.metrics
         summary = summarise(accumulator, metrics, self.resources.signature(metrics, n=len(accumulator)))
@@ -141,7 +149,7 @@ class Pipeline:
             self.recording.finish(summary)
         return RunReport(
             summary,
-            accumulator.failure_share(),
+            accumulator.failures().share,
             self.plan.rejected,
             None if self.recording is None else self.recording.run,
             usage,
@@ -213,19 +221,17 @@ class _Stream:
     resources: Resources
     router: Router | None
     accumulator: Accumulator
-    limit: FailureLimit
     judged: int = 0
 
     @classmethod
     async def of(cls, pipeline: Pipeline) -> _Stream:
         metrics = pipeline.plan.metrics
-        router = None if pipeline.cascade is None else Router.of(pipeline.cascade, metrics)
+        router = Router.of(pipeline.cascade, metrics)
         accumulator = Accumulator.of(metrics, pipeline.cluster, router=router)
-        unread = None if pipeline.on_reject is None else (lambda _: None)
-        data = batches(pipeline.dataset.samples(on_reject=unread))
-        resources = await with_frequencies(data, metrics, pipeline.resources)
-        limit = FailureLimit(accumulator, pipeline.max_failures)
-        return cls(pipeline, resources, router, accumulator, limit)
+        ignore = None if pipeline.on_reject is None else (lambda _: None)
+        samples = pipeline.dataset.samples(on_reject=ignore)
+        resources = await with_frequencies(samples, metrics, pipeline.resources)
+        return cls(pipeline, resources, router, accumulator)
 
     @cached_property
     def judgements(self) -> int:
@@ -265,15 +271,14 @@ class _Stream:
         """The scores of a prepared batch, counted and stored."""
         answered, recording = prepared.answered, self.pipeline.recording
         if recording is not None and prepared.stored:
-            batch, made = recording.batch(answered.start, answered.batch)
+            batch, batch_scores = recording.batch(answered.start, answered.batch)
         else:
-            batch, made = answered.batch, await self._compute(prepared)
-        self.accumulator.add(batch, made)
-        self.limit.note(made, _failing_part(prepared))
-        self.limit.check(fewest_asked=BATCH_SIZE)
+            batch, batch_scores = answered.batch, await self._compute(prepared)
+        self.accumulator.add(batch, batch_scores, _failing_part(prepared))
+        self.accumulator.check_failures(self.pipeline.max_failures, fewest_asked=BATCH_SIZE)
         if recording is not None and not prepared.stored:
-            recording.commit(answered.start, answered.samples, made)
-        return batch, made
+            recording.commit(answered.start, answered.samples, batch_scores)
+        return batch, batch_scores
 
     async def _compute(self, prepared: _Prepared) -> BatchScores:
         answered, routed = prepared.answered, prepared.routed
@@ -291,6 +296,55 @@ def _failing_part(prepared: _Prepared) -> type[SgiError]:
     if prepared.answered.failed:
         return TargetError
     return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
+
+
+class _Slot(Generic[P]):
+    """Takes the value of an item once it is prepared."""
+
+    def __init__(self) -> None:
+        self.ready = anyio.Event()
+        self.values: list[P] = []
+
+    async def fill(self, prepared: Awaitable[P]) -> None:
+        self.values.append(await prepared)
+        self.ready.set()
+
+
+async def prefetch(
+    items: Iterable[T],
+    prepare: Callable[[T], Awaitable[P]],
+    take: Callable[[P], Awaitable[None]],
+    *,
+    depth: int,
+) -> None:
+    """Prepare up to ``depth`` items concurrently, and take them one at a time in their order.
+
+    The first exception cancels everything and is raised as it is.
+
+    >>> async def double(n): return 2 * n
+    >>> results = []
+    >>> async def take(n): results.append(n)
+    >>> anyio.run(lambda: prefetch([1, 2, 3], double, take, depth=2))
+    >>> results
+    [2, 4, 6]
+    """
+    slots: deque[_Slot[P]] = deque()
+
+    async def take_first() -> None:
+        await slots[0].ready.wait()
+        await take(slots.popleft().values[0])
+
+    try:
+        async with anyio.create_task_group() as group:
+            for item in items:
+                slots.append(_Slot())
+                group.start_soon(slots[-1].fill, prepare(item))
+                if len(slots) == depth:
+                    await take_first()
+            while slots:
+                await take_first()
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.column_use import ColumnUse
@@ -13,7 +13,7 @@ from sgi.io.dataset import open_dataset
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.memory_size import size_of
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_class, metric_classes
@@ -217,7 +217,7 @@ def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
         raise UsageError(
             f"No usable metric for the fields of {dataset.name}: {_fields(scan)}.",
             hint="Scores need a response, and contexts with a question, or a reference. "
-            "Name columns with --map field=column.",
+            "Name columns with `columns`: field=column.",
         )
     return resolve(found)
 
@@ -235,7 +235,7 @@ def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> 
     usable = [name for name, kind in classes.items() if _has_fields(scan, kind)]
     raise UsageError(
         f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
-        hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with --map field=column.",
+        hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with `columns`: field=column.",
     )
 
 
@@ -279,10 +279,8 @@ def _known_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
 def require_judged(metrics: Sequence[AnyMetric]) -> None:
     """Raise a UsageError where no metric asks a judge."""
     if not judged_metrics(metrics):
-        hint = "Name one that asks, such as -m faithfulness, or leave the cascade out."
-        raise UsageError(
-            "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
-        )
+        hint = "Add a judged metric such as faithfulness, or leave out `cascade`."
+        raise UsageError("A cascade selects the rows for a judge, but no metric needs a judge.", hint=hint)
 
 
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
@@ -299,16 +297,11 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
         yield Batch(tuple(rows))
 
 
-def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
-    """The metrics that need a judge."""
-    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-
-
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     """The error for judged metrics without a judge."""
     named = ", ".join(metric.canonical for metric in metrics)
-    hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
-    return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)
+    hint = "Name one with `judge`: openai:NAME, or openai:NAME@http://host:port/v1 for your own server."
+    return UsageError(f"A judge is needed for {named}, and none is named.", hint=hint)
 
 
 def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
@@ -323,7 +316,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
     asked = spec.target is not None
     if asked and spec.no_texts:
         raise UsageError(
-            "--no-texts does not go with --target: the answers would be lost when the run is resumed.",
+            "`no_texts` does not go with `target`: the answers would be lost when the run is resumed.",
             hint="Ask the target first, and score a file of its answers.",
         )
     planned = plan(

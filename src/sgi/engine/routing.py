@@ -12,12 +12,13 @@ import numpy as np
 
 from sgi.engine.cascade import FittedThreshold, detector_of, format_threshold
 from sgi.engine.judge_batch import BatchJudgements, ask_batch
-from sgi.engine.plan import batches, judged_metrics
+from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW
 from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric_name
 from sgi.kernel.signature import digest
@@ -253,9 +254,10 @@ async def fit_threshold(
     """
     own = cascade.labelled is None
     if own and not own_answers:
-        hint = "Write --cascade alpha=…,labelled=FILE, with answers of the target that people have checked."
+        hint = "Write alpha=A,labelled=FILE, where FILE has checked answers of the target."
         raise UsageError(
-            "The labels of the data are not of the answers that the target will give.", hint=hint
+            "The labels of the data do not belong to the answers that the target will generate.",
+            hint=hint,
         )
     source = dataset if cascade.labelled is None else open_dataset(cascade.labelled, columns=columns)
     rows = _LabelledRows(source.samples(on_reject=on_reject if own else None), cluster)

@@ -67,6 +67,8 @@ class Recording:
         self._before = usage_of(judge)
         self._no_texts = no_texts
         self.run = recorder.run
+        self.done = recorder.done
+        """The first positions of the stored batches; the recorder changes this set."""
         if isinstance(judge, DurableJudge):
             earlier = sum(run_usage(database, self.run).values(), Usage())
             judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
@@ -74,11 +76,6 @@ class Recording:
     @cached_property
     def _record(self) -> RunRecord:
         return find_run(self._database, self.run)
-
-    @property
-    def done(self) -> set[int]:
-        """The first positions of the stored batches."""
-        return self._recorder.done
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
         """The stored batch at row ``start``; texts come from ``read`` if the run stores none."""
@@ -202,7 +199,7 @@ def mismatch_error(record: RunRecord, changed: str) -> RunMismatchError:
     """The error of a run that cannot be resumed, since something changed."""
     return RunMismatchError(
         f"The run {record.label} cannot be resumed: {changed} changed.",
-        hint="Start a new run, without --resume.",
+        hint="Start a new run.",
     )
 
 
@@ -281,6 +278,6 @@ def require_texts(record: RunRecord, purpose: str) -> None:
     """Raise a UsageError if the run stores no texts; ``purpose`` is the subject of the message."""
     if record.no_texts:
         raise UsageError(
-            f"{purpose} needs the texts, and the run {record.label} keeps none.",
-            hint="Score the data in a run without --no-texts.",
+            f"{purpose} needs the texts, but the run {record.label} stores none.",
+            hint="Score the data in a run without `no_texts`.",
         )

@@ -15,7 +15,6 @@ from sgi.engine.open_resources import ResourceOptions, open_reply_cache
 from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
 from sgi.engine.plan import (
     batches,
-    judged_metrics,
     merge_metrics,
     open_spec_dataset,
     plan_run,
@@ -25,6 +24,7 @@ from sgi.engine.progress import RunBegan, silent
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch_error, resume_recording
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import RunMismatchError, SgiError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Status
 from sgi.store.database import open_database
 
@@ -120,7 +120,7 @@ async def resume(
     if spec.cluster != record.cluster:
         raise RunMismatchError(
             f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
-            hint=f"Resume it without --cluster, then use sgi show {record.id} --cluster {spec.cluster}.",
+            hint=f"Resume it without `cluster`, then use sgi show {record.id} --cluster {spec.cluster}.",
         )
     if spec.cascade is not None:
         spec = spec.model_copy(

@@ -10,6 +10,7 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.in_thread import in_thread
+from sgi.engine.plan import batches
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.sample import REFERENCE
 from sgi.kernel.tokens import TokenFrequencies, TokenTable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import TokenEncoder
-    from sgi.kernel.sample import Batch
+    from sgi.kernel.sample import Sample
     from sgi.kernel.tokens import TokenModel
 
 MAX_BYTES = 64 << 20
@@ -120,12 +121,12 @@ def _empty(model: TokenModel) -> TokenTable:
 
 
 async def with_frequencies(
-    batches: Iterable[Batch], metrics: Iterable[AnyMetric], resources: Resources
+    samples: Iterable[Sample], metrics: Iterable[AnyMetric], resources: Resources
 ) -> Resources:
     """Add token frequencies over all references, for the models of metrics that weigh tokens.
 
     Args:
-        batches: the whole data; read only if a metric weighs tokens.
+        samples: the whole data; read only if a metric weighs tokens.
         metrics: the metrics to score.
         resources: hold the encoders.
 
@@ -136,7 +137,7 @@ async def with_frequencies(
     counts = {need.token_model: TokenFrequencies.none() for need in needs if need and need.weighs_tokens}
     if counts.keys() <= resources.frequencies.keys():
         return resources
-    for batch in batches:
+    for batch in batches(samples):
         known = batch.take(np.flatnonzero(batch.present(REFERENCE)))
         texts = [text for text in known.references.values if text.strip()]
         for model, counted in counts.items():

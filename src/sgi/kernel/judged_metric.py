@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -104,3 +104,8 @@ def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     digests = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
     return digest(canonical_json(digests), size=4).hex() if digests else ""
+
+
+def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
+    """The metrics that ask a judge."""
+    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from sgi.engine.open_resources import JudgeWrapper, open_judge
-from sgi.engine.plan import judged_metrics, missing_judge
+from sgi.engine.plan import missing_judge
 from sgi.kernel.errors import BudgetExceededError, JudgeError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.prompts import ReplyModel
 from sgi.service.shared import Shared
 

@@ -29,7 +29,7 @@ def test_values_and_counts_add_up_over_batches():
     np.testing.assert_array_equal(column.values, [1.0, np.nan, 3.0])
     assert (column.low, column.high, column.higher_is_better) == (0.0, np.pi, False)
     assert column.counts() == {Status.OK: 2, Status.UNDEFINED: 1, Status.MISSING: 0, Status.FAILED: 0}
-    assert accumulator.failure_share() == 0.0
+    assert accumulator.failures().share == 0.0
 
 
 def test_the_failure_share_is_that_of_the_worst_metric():
@@ -37,10 +37,10 @@ def test_the_failure_share_is_that_of_the_worst_metric():
     failed = Scores.without_value(Status.FAILED, ["down", "down"])
     samples = [Sample(id="a"), Sample(id="b")]
     accumulator.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}))
-    assert accumulator.failure_share() == 1.0
+    assert accumulator.failures().share == 1.0
     assert accumulator.failures() == Failures(2, 2, reason="down")
     assert accumulator.failures(fewest_asked=9) == Failures(2, 2, reason="down")  # of no judge
-    assert Accumulator().failure_share() == 0.0
+    assert Accumulator().failures().share == 0.0
 
 
 def test_rows_of_one_question_share_a_cluster_and_rows_without_stand_alone():

@@ -169,7 +169,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path, key, value):
     with pytest.raises(UsageError, match="was changed since it was fitted: its digest is") as caught:
         read_calibration(path)
     assert str(caught.value).startswith(str(path))
-    assert "Calibrate anew" in str(caught.value)
+    assert "Fit a new calibration" in str(caught.value)
     assert len(str(caught.value)) < 600
 
 
@@ -181,7 +181,7 @@ def test_a_file_of_another_layout_is_the_same_file(tmp_path):
 
 def test_a_file_without_a_digest_is_refused(tmp_path):
     path = written(tmp_path / "c.json", content())
-    with pytest.raises(UsageError, match=r"c\.json: holds no digest of its content\. Calibrate anew"):
+    with pytest.raises(UsageError, match=r"c\.json: holds no digest of its content\. Fit a new calibration"):
         read_calibration(path)
 
 
@@ -240,7 +240,7 @@ def test_another_encoder_is_refused_and_both_are_named():
         check(made, Resources({"hash": other}))
     assert EMBEDDER.fingerprint in str(caught.value)
     assert other.fingerprint in str(caught.value)
-    assert "Calibrate anew" in str(caught.value)
+    assert "Fit a new calibration" in str(caught.value)
 
 
 def test_the_encoder_that_counts_is_the_one_the_metric_uses():
@@ -305,7 +305,7 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
 
 
 def test_another_version_of_the_metric_is_refused():
-    with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 2\. Calibrate anew"):
+    with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 2\. Fit a new"):
         fitted(version=9).metrics()
 
 
@@ -323,5 +323,5 @@ def test_a_target_is_read(text, value):
     "text", ["", "0.05", "fpr", "fpr=", "fpr=5%", "fpr=0", "fpr=1", "fpr=nan", "recall=0.9"]
 )
 def test_a_target_that_cannot_be_read_says_how_to_write_it(text):
-    with pytest.raises(UsageError, match=r"Write --target fpr=0\.05"):
+    with pytest.raises(UsageError, match=r"Write fpr=0\.05"):
         Target.of(text)

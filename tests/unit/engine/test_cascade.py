@@ -86,7 +86,7 @@ def test_the_detector_is_the_one_that_is_scored_or_a_plain_one():
 
 
 def test_a_cascade_without_a_judged_metric_is_refused():
-    with pytest.raises(UsageError, match="no metric asks one"):
+    with pytest.raises(UsageError, match="no metric needs a judge"):
         require_judged([Stated()])
 
 

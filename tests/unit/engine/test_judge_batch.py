@@ -7,10 +7,10 @@ import pytest
 
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.judge_batch import BatchJudgements, ask_batch
-from sgi.engine.plan import judged_metrics
 from sgi.engine.resources import Resources
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import BudgetExceededError, JudgeError, JudgeMalformedError, UsageError
+from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -80,7 +80,9 @@ def test_every_reply_is_told_also_a_useless_one():
 
 def test_without_a_judge_nothing_is_asked_and_the_metrics_are_named():
     assert ask(None, [metric("theta_rq")]).evidence == {}
-    with pytest.raises(UsageError, match=r"one is needed for politeness, echo\. Name one: --judge"):
+    with pytest.raises(
+        UsageError, match=r"A judge is needed for politeness, echo, and none is named\. Name one with `judge`"
+    ):
         ask(None)
 
 

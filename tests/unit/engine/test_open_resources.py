@@ -87,7 +87,7 @@ def test_a_run_that_was_recorded_is_replayed_without_a_server(server, tmp_path):
 
 
 def test_no_judge_is_one_error_before_any_work():
-    with pytest.raises(UsageError, match="No judge is named, and one is needed for echo"):
+    with pytest.raises(UsageError, match="A judge is needed for echo"):
         ask(None)
 
 

@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sgi.engine.prefetch import prefetch
+from sgi.engine.pipeline import prefetch
 
 
 async def same(item):

@@ -154,13 +154,13 @@ def test_two_metrics_that_ask_the_same_are_one_call():
 
 
 def test_no_judge_is_told():
-    with pytest.raises(UsageError, match="No judge is named"):
+    with pytest.raises(UsageError, match="A judge is needed for"):
         scored([row("a", 0.1)], [Stated(), Politeness()], None)
 
 
 def test_failures_are_a_share_of_the_rows_that_were_asked_about():
     rows = [*LABELLED, *(row(f"s{n}", 0.9) for n in range(91)), row("no reply", 0.1)]
-    with pytest.raises(JudgeError, match=r"10% of the 10 rows asked about failed, more than 9%.*no reply"):
+    with pytest.raises(JudgeError, match=r"10% of the 10 rows sent to the judge failed; the limit.*no reply"):
         cascaded(rows, max_failures=0.09)
     result, _ = cascaded(rows, max_failures=0.1)
     assert result["politeness"].status.tolist().count("failed") == 1
@@ -172,7 +172,7 @@ def test_a_share_of_few_rows_stops_nothing_before_the_end():
     rows = [*LABELLED, *early, *(row(f"s{n}", 0.9) for n in range(300)), *late]
     result, _ = cascaded(rows, max_failures=0.03)  # 1 of 19 in the first batch, 1 of 49 in all
     assert result["politeness"].status.tolist().count("failed") == 1
-    with pytest.raises(JudgeError, match=r"2\.04% of the 49 rows asked about failed"):
+    with pytest.raises(JudgeError, match=r"2\.04% of the 49 rows sent to the judge failed"):
         cascaded(rows, max_failures=0.02)
 
 
@@ -198,7 +198,7 @@ def test_the_share_is_taken_from_counts_and_not_from_every_row_again():
 def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_asked_about():
     rows = [*LABELLED, *(row(f"no reply {n}", 0.1) for n in range(3000))]
     judge = RuleJudge()
-    with pytest.raises(JudgeError, match=r"% of the 256 rows asked about failed"):
+    with pytest.raises(JudgeError, match=r"% of the 256 rows sent to the judge failed"):
         cascaded(rows, judge=judge)
     assert judge.usage.calls < 2000
 
@@ -222,5 +222,5 @@ def test_a_file_of_labelled_rows_by_python(tmp_path):
 
 
 def test_a_cascade_needs_a_metric_that_asks():
-    with pytest.raises(UsageError, match="no metric asks one"):
+    with pytest.raises(UsageError, match="no metric needs a judge"):
         cascaded(LABELLED, metrics=[Stated()])

