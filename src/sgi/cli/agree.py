@@ -6,6 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.console import (
+    one_line,
+    print_json,
+    print_lines,
+    print_tables,
+    readers_may_leave,
+    scaled,
+    span,
+    talk,
+)
 from sgi.cli.option_values import metric_list
 from sgi.cli.options import (
     DatabaseOption,
@@ -15,6 +25,8 @@ from sgi.cli.options import (
     RunClusterOption,
     RunMetricsOption,
 )
+from sgi.kernel.errors import UsageError
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +78,6 @@ def agree(
       sgi agree nightly --label stars --scale 1:5 --json
     """
     from sgi.analysis.agreement import agree as engine
-    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.engine.summarise import class_keys
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -98,8 +109,6 @@ def agree(
 
 
 def _ends(text: str) -> tuple[float, float]:
-    from sgi.kernel.errors import UsageError
-
     low, _, high = text.partition(":")
     try:
         return float(low), float(high)
@@ -108,8 +117,6 @@ def _ends(text: str) -> tuple[float, float]:
 
 
 def _head(report: AgreementReport) -> str:
-    from sgi.cli.console import one_line
-
     return (
         f"{report.labelled:,} of {report.rows:,} rows have a label in {one_line(report.column)} "
         f"({report.kind})"
@@ -133,8 +140,6 @@ def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
 
 
 def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.reporting.table import Table
-
     columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
     rows = []
     for agreement in metrics:
@@ -148,8 +153,6 @@ def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
 
 
 def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
-    from sgi.reporting.table import Table
-
     rows = [
         (agreement.metric, *_agreement(agreement.pearson), *_agreement(agreement.spearman))
         for agreement in metrics
@@ -159,14 +162,10 @@ def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
 
 
 def _agreement(agreement: Agreement) -> tuple[str, str]:
-    from sgi.cli.console import scaled, span
-
     return scaled(agreement.value, percent=False), span(agreement.interval, percent=False)
 
 
 def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.reporting.table import Table
-
     columns = ("sensitivity", "95 % interval", "of yes", "specificity", "95 % interval", "of no", "intervals")
     rows = []
     for agreement in metrics:
@@ -179,8 +178,6 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
 
 
 def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
-    from sgi.reporting.table import Table
-
     interval = "95 % interval"
     columns = (
         "its own",
@@ -204,15 +201,11 @@ def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
 
 
 def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
-    from sgi.cli.console import scaled, span
-
     return scaled(estimate.value, percent=percent), span(estimate.interval, percent=percent)
 
 
 def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
     """The verdicts, and why numbers are missing."""
-    from sgi.cli.console import one_line
-
     for agreement in metrics:
         parts = [f"not compared: {agreement.reason}."] if agreement.reason else [*agreement.verdicts]
         coefficients = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, progress, readers_may_leave, talk
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
 from sgi.cli.options import (
     OUTPUT,
@@ -24,6 +25,9 @@ from sgi.cli.options import (
     NoCacheOption,
     QuietOption,
 )
+from sgi.cli.run_output import print_columns
+from sgi.kernel.clusters import BY_QUESTION
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from sgi.bench.judge_faults import JudgeFault
@@ -104,9 +108,6 @@ def bench_metrics(
       sgi bench-metrics --list
     """
     from sgi.bench.bench import bench
-    from sgi.cli.console import progress
-    from sgi.cli.run_output import print_columns
-    from sgi.kernel.clusters import BY_QUESTION
     from sgi.reporting.charts import check_figure
 
     if listing:
@@ -141,8 +142,6 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
     """The bundled sample, available while the stack is open."""
     from importlib.resources import as_file, files
 
-    from sgi.cli.console import talk
-
     if not quiet:
         talk("Data: the bundled sample of HaluEval QA (MIT licence), short answers, one passage each.")
     return stack.enter_context(as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
@@ -150,8 +149,6 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
 
 def _list(*, as_json: bool) -> None:
     from sgi.bench.catalogue import FAULTS, PERTURBATIONS
-    from sgi.cli.console import print_json, print_tables
-    from sgi.reporting.table import Table
 
     found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
     if as_json:
@@ -163,7 +160,6 @@ def _list(*, as_json: bool) -> None:
 
 def _show(made: Bench, *, as_json: bool) -> None:
     from sgi.bench.page import bench_markdown
-    from sgi.cli.console import print_json, print_lines, readers_may_leave
 
     with readers_may_leave():
         if as_json:
@@ -176,7 +172,6 @@ def _show(made: Bench, *, as_json: bool) -> None:
 
 def _show_tables(made: Bench) -> None:
     from sgi.bench.page import bench_tables, headline, in_words
-    from sgi.cli.console import one_line, print_lines, print_tables
 
     lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
     print_lines([*(one_line(line, longest=_MAX_LINE) for line in lines), ""])
@@ -189,7 +184,6 @@ def _show_tables(made: Bench) -> None:
 def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
     """Write the results as Markdown, JSON and figures."""
     from sgi.bench.page import bench_chart, bench_markdown
-    from sgi.cli.console import talk
     from sgi.reporting.charts import save_figure
 
     (folder / "bench.md").write_text(bench_markdown(made), encoding="utf-8")

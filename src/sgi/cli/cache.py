@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.console import plain, print_json
 from sgi.cli.options import JsonOption
 
 cache = typer.Typer(
@@ -36,7 +37,6 @@ def stats(path: PathOption = None, replies: RepliesOption = False, as_json: Json
 
       sgi cache stats --replies
     """
-    from sgi.cli.console import plain, print_json
     from sgi.store.cache import SqliteCache
 
     with SqliteCache(_cache_path(path, replies=replies)) as opened:
@@ -57,7 +57,6 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
 
       sgi cache clear --replies
     """
-    from sgi.cli.console import plain
     from sgi.store.cache import SqliteCache
 
     with SqliteCache(_cache_path(path, replies=replies)) as opened:

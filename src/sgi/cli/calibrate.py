@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.console import (
+    one_line,
+    print_json,
+    print_lines,
+    print_tables,
+    readers_may_leave,
+    scaled,
+    span,
+    talk,
+)
 from sgi.cli.options import (
     OUTPUT,
     STATISTICS,
@@ -17,6 +27,8 @@ from sgi.cli.options import (
     RunArgument,
     RunClusterOption,
 )
+from sgi.kernel.errors import UsageError
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +89,6 @@ def calibrate(
       sgi run answers.jsonl -m sgi --calibration sgi.calibration.json
     """
     from sgi.analysis import calibrate as fit
-    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.engine.calibration_file import Target
     from sgi.io.write import write_whole
     from sgi.store.database import open_database
@@ -104,7 +115,6 @@ def calibrate(
 def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, ...]:
     """Say which file is replaced, unless it holds the same calibration. Called before writing."""
     from sgi.engine.calibration_file import read_calibration
-    from sgi.kernel.errors import UsageError
 
     if not path.is_file():
         return ()
@@ -119,8 +129,6 @@ def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, .
 
 
 def _head(calibration: CalibrationFile) -> str:
-    from sgi.cli.console import one_line
-
     counts = (
         f"{calibration.positives:,} grounded, {calibration.negatives:,} not, "
         f"{calibration.clusters:,} clusters by {calibration.cluster}"
@@ -136,9 +144,6 @@ def _target(calibration: CalibrationFile) -> str:
 
 
 def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
-    from sgi.cli.console import scaled
-    from sgi.reporting.table import Table
-
     interval = "95 % interval"
     flags = "flags below" if calibration.higher_is_better else "flags above"
     of = "questions"
@@ -154,8 +159,6 @@ def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
 
 
 def _rate(rate: Rate, percent: bool) -> tuple[str, str, str]:
-    from sgi.cli.console import scaled, span
-
     return scaled(rate.value, percent=percent), span(rate.interval, percent=percent), f"{rate.questions:,}"
 
 
@@ -166,9 +169,6 @@ def _range(length_bin: LengthBin) -> str:
 
 
 def _probabilities(calibration: CalibrationFile) -> Table:
-    from sgi.cli.console import scaled
-    from sgi.reporting.table import Table
-
     rows = []
     for name, found in {
         calibration.map.to_dict()["map"]: calibration.quality,

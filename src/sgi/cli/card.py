@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import redirect_stdout
 from functools import partial
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, progress, readers_may_leave, talk
 from sgi.cli.option_values import cache_choice
 from sgi.cli.options import (
     MODELS,
@@ -106,7 +108,6 @@ def card(
     import anyio
 
     from sgi.analysis.card.from_run import card_of_run
-    from sgi.cli.console import progress
     from sgi.reporting.charts import check_figure
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -137,7 +138,6 @@ def card(
 
 
 def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
-    from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave
     from sgi.reporting.card import card_markdown, card_tables
 
     with readers_may_leave():
@@ -154,7 +154,6 @@ def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
 
 
 def _head(detector_card: DetectorCard) -> list[str]:
-    from sgi.cli.console import one_line
     from sgi.reporting.card import headline
 
     lines = [
@@ -172,7 +171,6 @@ def _head(detector_card: DetectorCard) -> list[str]:
 
 
 def _foot(detector_card: DetectorCard) -> list[str]:
-    from sgi.cli.console import one_line
     from sgi.reporting.card import remarks
 
     return [one_line(line, longest=_MAX_LINE) for line in [*remarks(detector_card), detector_card.signature]]
@@ -180,7 +178,6 @@ def _foot(detector_card: DetectorCard) -> list[str]:
 
 def _write(detector_card: DetectorCard, folder: Path, *, quiet: bool) -> None:
     """Write the card as Markdown, JSON and figures."""
-    from sgi.cli.console import talk
     from sgi.reporting.card import card_markdown
     from sgi.reporting.card_figure import card_chart
     from sgi.reporting.charts import save_figure
@@ -195,6 +192,4 @@ def _write(detector_card: DetectorCard, folder: Path, *, quiet: bool) -> None:
 
 
 def _json(value: dict[str, Any]) -> str:
-    import json
-
     return json.dumps(value, indent=2, ensure_ascii=True) + "\n"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.console import print_json, print_lines
 from sgi.cli.option_values import select_embedders, with_entailment
 from sgi.cli.options import (
     BackendOption,
@@ -17,6 +18,8 @@ from sgi.cli.options import (
     QuestionOption,
     ResponseOption,
 )
+from sgi.kernel.sample import Sample
+from sgi.reporting.formatting import calibration_hint
 
 if TYPE_CHECKING:
     from sgi.reporting.views.evidence_map import EvidenceMapView
@@ -58,9 +61,7 @@ def check(
 
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
     """
-    from sgi.cli.console import print_json, print_lines
     from sgi.engine.evaluate import evaluate
-    from sgi.kernel.sample import Sample
     from sgi.reporting.views.evidence_map import evidence_map_view
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
@@ -96,7 +97,6 @@ def _print(value: float, view: EvidenceMapView) -> None:
     from rich.text import Text
 
     from sgi.cli.evidence_map import evidence_map_lines
-    from sgi.reporting.formatting import calibration_hint
     from sgi.reporting.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
 from sgi.cli.option_values import metric_list
 from sgi.cli.options import (
     AllowDifferentOption,
@@ -16,6 +17,7 @@ from sgi.cli.options import (
     RunClusterOption,
     RunMetricsOption,
 )
+from sgi.cli.tables import changed_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +58,6 @@ def compare(
 
       sgi compare monday friday --json
     """
-    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.cli.tables import changed_table
     from sgi.reporting.tables import comparison_tables
     from sgi.reporting.views.comparison import comparison_view
     from sgi.store.database import open_database
@@ -86,8 +86,6 @@ def compare(
 
 
 def _head(comparison: Comparison) -> Iterator[str]:
-    from sgi.cli.console import one_line
-
     base, new = one_line(comparison.base), one_line(comparison.new)
     yield f"base {base}, new {new}: {comparison.pairs:,} pairs of rows"
     for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):

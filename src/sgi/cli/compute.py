@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
+from sgi.cli.console import talk
 from sgi.cli.option_values import select_embedders
 from sgi.cli.options import (
     BackendOption,
@@ -15,6 +17,7 @@ from sgi.cli.options import (
     QuestionOption,
     ResponseOption,
 )
+from sgi.kernel.errors import UsageError
 
 
 def compute(
@@ -56,7 +59,6 @@ def compute(
 
       sgi compute --q "…" --c "…" --r "…" --deployment text-embedding-3-large
     """
-    from sgi.cli.console import talk
     from sgi.core import sgi_with_truncation
     from sgi.geometry.passages import VERBATIM_ANGLE
     from sgi.models.embedder.load import load_embedder
@@ -70,8 +72,6 @@ def compute(
     if result["theta_rc"] < VERBATIM_ANGLE:
         talk("Note: the response copies the context, so the ratio only reflects a tiny angle.")
     if as_json:
-        import json
-
         cut = {text.field: {"tokens": text.tokens, "limit": text.limit} for text in truncated}
         typer.echo(json.dumps(result | ({"truncated": cut} if cut else {}), indent=2))
     else:
@@ -82,8 +82,6 @@ def compute(
 
 def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:
     """Name of the embedder; blank for the bundled model."""
-    from sgi.kernel.errors import UsageError
-
     if deployment and name:
         raise UsageError("Use --deployment or --embedder, not both.")
     if deployment and (backend, precision) != ("auto", "auto"):

@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
-from sgi.io.write import json_line
 from sgi.reporting import formatting
 from sgi.reporting.formatting import STEERING
 from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
@@ -86,6 +85,8 @@ def print_json(value: Any) -> None:
 
 def print_json_line(row: Mapping[str, JsonValue]) -> None:
     """Print a row as one line of JSON on stdout."""
+    from sgi.io.write import json_line
+
     sys.stdout.buffer.write(escaped_json(json_line(row).decode()).encode())
 
 

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, talk
 from sgi.cli.options import DatabaseOption, JsonOption
+from sgi.cli.run_output import database_option
+from sgi.kernel.errors import UsageError
 
 db = typer.Typer(
     name="db",
@@ -52,7 +55,6 @@ def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> Non
 
       sgi db upgrade
     """
-    from sgi.cli.console import print_json, print_lines
     from sgi.store.database import upgrade as bring_up
 
     before, after = bring_up(database)
@@ -72,7 +74,6 @@ def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None
 
       sgi db status --json
     """
-    from sgi.cli.console import print_json, print_lines
     from sgi.store.database import status as look
 
     found = look(database)
@@ -94,7 +95,6 @@ def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOptio
 
       sgi db export runs.jsonl.gz
     """
-    from sgi.cli.console import print_json, talk
     from sgi.store import transfer
     from sgi.store.database import open_database
 
@@ -126,9 +126,7 @@ def import_(
       sgi db import scores --data 'answers/*.jsonl'
     """
     from sgi.analysis.import_runs import import_runs
-    from sgi.cli.console import one_line, print_json, print_lines
     from sgi.distributed.addresses import as_address
-    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.transfer import require_export
 
@@ -155,8 +153,6 @@ def import_(
 def _import_partitions(
     folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
 ) -> None:
-    from sgi.cli.console import print_json, print_lines
-    from sgi.cli.run_output import database_option
     from sgi.distributed.import_run import import_partitions, read_folder
     from sgi.store.database import open_database
 
@@ -181,7 +177,6 @@ def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: Jso
 
       sgi db import-evals old.db
     """
-    from sgi.cli.console import one_line, print_json, print_lines
     from sgi.store import legacy_import
     from sgi.store.database import open_database
 

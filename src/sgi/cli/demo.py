@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.console import talk
 from sgi.cli.options import JsonOption, QuietOption
+from sgi.cli.report import report
+from sgi.cli.run import run
 
 _TITLE = "HaluEval QA, the bundled sample"
 
@@ -37,10 +40,6 @@ def demo(
 
       sgi demo -o /tmp/scores.csv
     """
-    from sgi.cli.console import talk
-    from sgi.cli.report import report
-    from sgi.cli.run import run
-
     database = str(out.with_suffix(".db"))
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         if not quiet:

@@ -10,7 +10,9 @@ from importlib.util import find_spec
 
 import typer
 
+from sgi.cli.console import plain, print_json
 from sgi.cli.options import JsonOption
+from sgi.kernel.errors import ModelCorruptError, SgiError
 from sgi.kernel.install_hint import install_target
 
 _EXTRAS = {
@@ -57,8 +59,6 @@ def doctor(as_json: JsonOption = False) -> None:
 
       sgi doctor --json
     """
-    from sgi.cli.console import plain, print_json
-
     checks = [
         Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *(_library(name) for name in ("numpy", "onnxruntime", "tokenizers")),
@@ -91,8 +91,6 @@ def _extra(name: str, module: str) -> Check:
 
 
 def _attempt(name: str, check: Callable[[], str]) -> Check:
-    from sgi.kernel.errors import SgiError
-
     try:
         return Check(name, True, check())
     except SgiError as error:
@@ -101,7 +99,6 @@ def _attempt(name: str, check: Callable[[], str]) -> Check:
 
 def _processor() -> Check:
     """Precisions that this processor supports."""
-    from sgi.kernel.errors import SgiError
     from sgi.models.embedder.openvino import processor
 
     try:
@@ -118,8 +115,6 @@ def _check_bundled_model() -> str:
     embedder = load_embedder("minilm")
     cat, kitten, law = embedder.embed(["A cat.", "A kitten.", "The law of contracts."])
     if not cat @ kitten > cat @ law:
-        from sgi.kernel.errors import ModelCorruptError
-
         raise ModelCorruptError(
             "The bundled model places 'A cat.' nearer to 'The law of contracts.' than to 'A kitten.'"
         )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import print_json, print_json_line, readers_may_leave, talk
 from sgi.cli.options import DatabaseOption, InputsOption, JsonOption, RunArgument
+from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
@@ -35,10 +37,8 @@ def export(
 
       sgi export last | jq .scores.sgi.value
     """
-    from sgi.cli.console import print_json, readers_may_leave, talk
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
-    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -60,7 +60,6 @@ def export(
 
 
 def _print_rows(database: Database, record: RunRecord, *, inputs: bool) -> None:
-    from sgi.cli.console import print_json_line
     from sgi.engine.export import exported_batches, nested_row
 
     for stored in exported_batches(database, record, inputs=inputs):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +16,6 @@ if TYPE_CHECKING:
 
 def make_run_views(run: str, rows: int, database: str | None) -> None:
     """Store what the dashboard shows of a large run, so that its first view is quick."""
-    from contextlib import suppress
-
-    from sgi.kernel.errors import SgiError
     from sgi.store.database import open_database
     from sgi.store.run_views import MANY_ROWS
 

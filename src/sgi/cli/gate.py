@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
 from sgi.cli.options import (
     OUTPUT,
     STATISTICS,
@@ -16,6 +17,8 @@ from sgi.cli.options import (
     RunArgument,
     RunClusterOption,
 )
+from sgi.cli.tables import gate_table, worst_tables
+from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.checks import On
@@ -118,10 +121,7 @@ def gate(
     """
     from sgi.analysis.gate.rules import read_rules
     from sgi.analysis.gate.stored import gate_stored
-    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.cli.tables import gate_table, worst_tables
     from sgi.engine.spec import share
-    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -156,7 +156,6 @@ def gate(
 
 def _write_junit(report: GateReport, path: Path | None) -> None:
     from sgi.analysis.gate.junit import junit
-    from sgi.kernel.errors import UsageError
 
     if path is None:
         return

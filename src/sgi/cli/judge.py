@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.console import talk
+
 _ARGUMENTS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 judge = typer.Typer(
@@ -45,7 +47,6 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 
 
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
-    from sgi.cli.console import talk
     from sgi.engine.open_resources import Cassette
     from sgi.llm.cassette import incomplete_end
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, talk
 from sgi.cli.options import DatabaseOption, JsonOption, RunArgument, complete_run
+from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +49,6 @@ def rename(
 
       sgi rename nightly --clear
     """
-    from sgi.cli.console import print_json, talk
-    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.manage_runs import rename_run
     from sgi.store.run_queries import find_run
@@ -83,8 +83,6 @@ def tag(
 
       sgi tag last nightly --remove
     """
-    from sgi.cli.console import one_line, print_json, print_lines, talk
-    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.manage_runs import set_tags
     from sgi.store.run_queries import find_run
@@ -106,8 +104,6 @@ def tag(
 
 def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
     """The tags of the run without these; an error for a tag that it does not have."""
-    from sgi.kernel.errors import UnknownNameError
-
     removed = {tag.strip() for tag in tags}
     for unknown in sorted(removed.difference(record.tags)):
         hint = f"It has: {', '.join(record.tags)}." if record.tags else "It has none."
@@ -127,7 +123,6 @@ def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: Jso
 
       sgi delete monday tuesday --yes
     """
-    from sgi.cli.console import print_json, print_lines
     from sgi.store.database import open_database
     from sgi.store.manage_runs import count_scores, delete_run
     from sgi.store.run_queries import find_run
@@ -149,9 +144,6 @@ def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: Jso
 
 def _confirm(records: Sequence[RunRecord]) -> None:
     """Ask for confirmation; exit without it."""
-    from sgi.cli.console import talk
-    from sgi.kernel.errors import UsageError
-
     if not sys.stdin.isatty():
         raise UsageError("Confirmation needs a terminal.", hint="Add --yes to delete without confirmation.")
     for record in records:
@@ -168,7 +160,5 @@ def _confirm(records: Sequence[RunRecord]) -> None:
 
 
 def _deletion_line(facts: dict[str, Any]) -> str:
-    from sgi.cli.console import one_line
-
     name = one_line(facts["name"] or facts["id"])
     return f"Deleted {name}: {facts['rows']:,} rows, {facts['scores']:,} scores."

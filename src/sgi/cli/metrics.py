@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from sgi.cli.console import complain, plain, print_json, print_tables, readers_may_leave
 from sgi.cli.options import JsonOption
+from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
+from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,9 +37,6 @@ def metrics(
 
       sgi metrics sgi
     """
-    from sgi.cli.console import complain, print_json, print_tables, readers_may_leave
-    from sgi.kernel.registry import metric_class, metric_classes
-
     if name is not None:
         kind = metric_class(name)
         if as_json:
@@ -57,8 +57,6 @@ def metrics(
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
     """One table for each set of needed fields: offline metrics, judged ones, then other names of both."""
-    from sgi.reporting.table import Table
-
     groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:
         groups.setdefault(_group(kind), []).append(kind)
@@ -99,8 +97,6 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
 
 
 def _print_page(kind: type[AnyMetric]) -> None:
-    from sgi.cli.console import plain
-
     facts = _facts(kind)
     low, high = ("∞" if bound is None else f"{bound:g}" for bound in facts["range"])
     lines = [

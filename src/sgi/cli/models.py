@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.console import plain, print_json
 from sgi.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def show(as_json: JsonOption = False) -> None:
 
       sgi models list --json
     """
-    from sgi.cli.console import plain, print_json
     from sgi.models.hub import models_folder
     from sgi.models.known_models import MODELS
 
@@ -81,7 +81,6 @@ def verify(name: NameArgument = "minilm") -> None:
 
       sgi models verify minilm
     """
-    from sgi.cli.console import plain
     from sgi.models.embedder.load import load_embedder
 
     typer.echo(plain(load_embedder(name).fingerprint))
@@ -95,7 +94,6 @@ def fetch(name: NameArgument) -> None:
 
       sgi models fetch bge-base-en-v1.5
     """
-    from sgi.cli.console import plain
     from sgi.models.embedder.load import load_embedder
 
     load_embedder(name).embed(["A test sentence."])

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgi.cli.console import talk
 from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,8 +60,6 @@ def select_embedders(
     Raises:
         UsageError: no name is given, and only some of Azure's variables are set.
     """
-    from sgi.cli.console import talk
-    from sgi.kernel.registry import metric
     from sgi.models.embedder.remote_service import Service, default_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
@@ -85,7 +85,6 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     """
     from dataclasses import replace
 
-    from sgi.kernel.registry import metric
     from sgi.metrics.grounding.detector import Grounding
 
     if nli is None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sgi.kernel.errors import SgiError
 from sgi.kernel.registry import metric_names
 
 
@@ -16,7 +17,6 @@ def _complete_metric(incomplete: str) -> list[str]:
 
 def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     """Complete names and ids of runs; names with unprintable characters are left out."""
-    from sgi.kernel.errors import SgiError
     from sgi.store.database import open_database
     from sgi.store.run_queries import list_runs
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from sgi.cli.console import talk
 from sgi.cli.options import (
     OUTPUT,
     AllowDifferentOption,
@@ -113,7 +115,6 @@ def plot(
 
       sgi plot monday --kind comparison --with friday -o change.png --scale 4
     """
-    from sgi.cli.console import talk
     from sgi.io.write import check_place
     from sgi.reporting.charts import check_figure, save_figure
     from sgi.reporting.descriptions import short
@@ -294,8 +295,6 @@ def _metric(request: _Request, metrics: list[str]) -> str:
 
 def _metric_name(request: _Request, text: str, metrics: list[str]) -> str:
     """The metric with this full name, or with this name without parameters."""
-    import difflib
-
     matches = [name for name in metrics if text in {name, metric_name(name)}]
     if text in metrics:
         return text

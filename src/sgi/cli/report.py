@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.console import readers_may_leave, talk
 from sgi.cli.options import (
     OUTPUT,
     AllowDifferentOption,
@@ -89,7 +90,6 @@ def report(
 
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
-    from sgi.cli.console import readers_may_leave, talk
     from sgi.io.write import check_place
     from sgi.reporting.render import ReportOptions, render_report
     from sgi.store.database import open_database

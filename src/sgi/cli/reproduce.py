@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
 from sgi.cli.options import CacheOption, JsonOption, NoCacheOption
 
 if TYPE_CHECKING:
@@ -67,9 +69,6 @@ def reproduce(
 
       sgi reproduce displacement --sample full --json
     """
-    import sys
-
-    from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
     from sgi.paper.reproduce import experiment_names, open_workbench, reproduced
     from sgi.reporting.charts import check_figure
 

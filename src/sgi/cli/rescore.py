@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import print_json, print_summary, progress, talk
 from sgi.cli.option_values import cache_choice, metric_list
 from sgi.cli.options import (
     CacheOption,
@@ -20,6 +21,7 @@ from sgi.cli.options import (
     QuietOption,
     RunArgument,
 )
+from sgi.cli.run_output import database_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +70,6 @@ def rescore(
     import anyio
 
     from sgi.analysis import rescore as engine
-    from sgi.cli.console import print_json, print_summary, progress, talk
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
@@ -91,8 +92,6 @@ def rescore(
 
 
 def _notes(rescored: RescoreResult, db: str | None) -> Iterator[str]:
-    from sgi.cli.run_output import database_option
-
     for metric, source in rescored.sources.items():
         if metric != source:
             yield f"{metric} is computed from the evidence of {source}."

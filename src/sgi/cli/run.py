@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sgi.cli.console import progress, talk
 from sgi.cli.finish_run import fitted_on_same_data, make_run_views
 from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions, with_run_options
 from sgi.cli.run_output import database_option, print_columns, print_plan, print_report, report_notes
 from sgi.cli.run_spec import check_files, code_folder, recorded_settings, run_spec
+from sgi.engine.progress import RunBegan
+from sgi.kernel.errors import SgiError, StoreDamagedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,8 +100,6 @@ def run(context: typer.Context, options: RunOptions) -> None:
 
 def _check_resume_options(options: RunOptions) -> None:
     """Raise if an option needs --resume, or does not go with it."""
-    from sgi.kernel.errors import UsageError
-
     if options.resume is None:
         if options.trust_target:
             raise UsageError("--trust-target needs --resume.", hint="Add --resume RUN.")
@@ -126,7 +127,6 @@ def _start_or_resume(
     """Start a new run, or resume one."""
     import anyio
 
-    from sgi.cli.console import progress
     from sgi.engine.runner import RunContext, resume, start_run
     from sgi.engine.stored_spec import resume_options
 
@@ -176,7 +176,6 @@ def _run_to_resume(options: RunOptions) -> RunRecord:
 
 def _new_tags(options: RunOptions) -> tuple[str, ...]:
     """The tags of a new run."""
-    from sgi.kernel.errors import UsageError
     from sgi.store.run_names import checked_tags
 
     if options.tag and options.no_store:
@@ -196,9 +195,6 @@ def _resumable(
         database: where the run is stored.
         tags: of the run.
     """
-    from sgi.cli.console import talk
-    from sgi.engine.progress import RunBegan
-    from sgi.kernel.errors import SgiError, StoreDamagedError
     from sgi.store.database import open_database
     from sgi.store.manage_runs import set_tags
 

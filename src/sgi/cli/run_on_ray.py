@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from sgi.cli.console import progress, talk
+from sgi.cli.run_output import print_columns, print_report, report_notes
+from sgi.kernel.errors import UsageError
+
 if TYPE_CHECKING:
     from sgi.cli.run_options import RunOptions
     from sgi.engine.open_resources import Cassette
@@ -23,8 +27,6 @@ def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) ->
         UsageError: an option does not go with ``--ray``.
         Exit: rows failed or could not be read (3), or the run was interrupted (130).
     """
-    from sgi.cli.run_output import print_report
-
     _check_options(options, cassette)
     report = _start(spec, options)
     report_spec, notes = _notes(spec, report)
@@ -35,8 +37,6 @@ def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) ->
 
 
 def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
-    from sgi.kernel.errors import UsageError
-
     if options.ray is None:
         raise UsageError("--workers needs --ray.", hint="Write --ray local.")
     if options.dry_run:
@@ -59,8 +59,6 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
 
 
 def _start(spec: RunSpec, options: RunOptions) -> RunReport:
-    from sgi.cli.console import progress, talk
-    from sgi.cli.run_output import print_columns
     from sgi.distributed.driver import ClusterConfig, start_run
 
     try:
@@ -81,7 +79,6 @@ def _start(spec: RunSpec, options: RunOptions) -> RunReport:
 
 def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
     """What a reader of the headline should know, and the spec with the places where things are."""
-    from sgi.cli.run_output import report_notes
     from sgi.distributed.addresses import as_address
     from sgi.distributed.storage import Folder
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sgi.cli.console import plain, print_json, print_lines, print_summary, progress, talk
+from sgi.engine.progress import ColumnsRead
 from sgi.kernel.protocols import Usage
+from sgi.reporting.formatting import calibration_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
 
 def print_columns(listener: Listener) -> Listener:
     """The listener, and before it one that prints which columns were used as soon as it is known."""
-    from sgi.cli.console import talk
-    from sgi.engine.progress import ColumnsRead
 
     def listen(event: Event) -> None:
         if isinstance(event, ColumnsRead) and (line := event.columns.line()):
@@ -35,7 +36,6 @@ def print_columns(listener: Listener) -> Listener:
 
 def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
     """What the run would do, on stdout."""
-    from sgi.cli.console import plain, print_json, progress
     from sgi.engine.plan import plan_run
     from sgi.engine.runner import estimate_judge
 
@@ -95,8 +95,6 @@ def _fact_text(name: str, value: Any) -> str:
 
 def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
     """The headline on stdout, and the notes on stderr."""
-    from sgi.cli.console import print_json, print_lines, print_summary, talk
-
     if as_json:
         files = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
         aside = str(spec.rejects) if report.rejected and spec.rejects else None
@@ -125,8 +123,6 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         report: what came of it.
         words: what a command needs to find the same database.
     """
-    from sgi.reporting.formatting import calibration_hint
-
     summary = report.summary
     notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]
     notes += [

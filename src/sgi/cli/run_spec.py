@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgi.cli.option_values import select_embedders, with_entailment
+from sgi.cli.run_output import database_option
+from sgi.kernel.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -35,9 +39,7 @@ def run_spec(
     Raises:
         UsageError: a value makes no sense, or stored settings name what the user has to name.
     """
-    from sgi.cli.option_values import with_entailment
     from sgi.engine.spec import RunSpec, read_spec
-    from sgi.kernel.errors import UsageError
 
     overrides, file, source = dict(options), dict[str, Any](), "the command line"
     data = options.get("data")
@@ -78,7 +80,6 @@ def _stored_settings(
     record: RunRecord, user_settings: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
     """The stored settings of a run, once nothing in them is used that the user has to name."""
-    from sgi.cli.run_output import database_option
     from sgi.engine.stored_spec import require_named, stored_spec
 
     left_out = _OF_ONE_CALL if record.finished else {"name"}
@@ -101,8 +102,6 @@ def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
 
 def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
     """The spec with the embedders named, so that a run is resumed with the model it began with."""
-    from sgi.cli.option_values import select_embedders
-
     if not new:
         return spec
     metrics: list[str | AnyMetric] | None = None
@@ -135,7 +134,6 @@ def _beside(path: Path) -> Path:
 def check_files(spec: RunSpec) -> None:
     """What is read and what is written are different files, and of kinds that can be written."""
     from sgi.io.write import check_target
-    from sgi.kernel.errors import UsageError
 
     files = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
     places: dict[Path, str] = {}

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
 from sgi.cli.options import DatabaseOption, JsonOption, PercentOption
+from sgi.cli.tables import run_facts, runs_table
 
 if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
@@ -33,9 +35,6 @@ def runs(
 
       sgi runs --tag gpt-4o
     """
-    from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
-    from sgi.cli.tables import run_facts, runs_table
-
     shown, found, total = _list(db, search, tag, limit)
     with readers_may_leave():
         if as_json:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.console import print_json_line, talk
 from sgi.cli.option_values import (
     cache_choice,
     column_map,
@@ -35,6 +36,9 @@ from sgi.cli.options import (
     PrecisionOption,
     QuietOption,
 )
+from sgi.cli.run_output import truncation_notes
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,8 +86,6 @@ def score(
     """
     import anyio
 
-    from sgi.cli.console import talk
-    from sgi.cli.run_output import truncation_notes
     from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import resolve
 
@@ -123,7 +125,6 @@ def _rows(data: Path, reading: dict[str, Any], *, ahead: int, **listeners: Any) 
     """The samples of a file, or of standard input as they arrive."""
     from sgi.io.dataset import open_dataset
     from sgi.io.jsonl import stream_rows
-    from sgi.kernel.errors import UsageError
 
     if str(data) != "-":
         return open_dataset(data, **reading).samples(**listeners)
@@ -147,8 +148,6 @@ class _Columns:
 
     def finish(self) -> None:
         """Print the use of columns, unless it was printed."""
-        from sgi.cli.console import talk
-
         if self._last != self._printed and not self._quiet:
             talk(self._last)
         self._printed = self._last
@@ -167,12 +166,10 @@ async def _score_rows(
     Returns:
         Whether any row failed; the number of rows; and the rows with a truncated text, by field.
     """
-    from sgi.cli.console import print_json_line
     from sgi.engine.export import nested_row
     from sgi.engine.open_resources import open_resources
     from sgi.engine.plan import batches
     from sgi.engine.score import evaluate_batch
-    from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()
     async with open_resources(metrics, options) as resources:

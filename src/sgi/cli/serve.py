@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.console import talk
 from sgi.cli.option_values import select_embedders
 from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption
+from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,7 +108,6 @@ def serve(
     """
     from importlib.util import find_spec
 
-    from sgi.kernel.errors import MissingExtraError
     from sgi.kernel.limits import size_in_bytes
 
     if any(
@@ -140,15 +142,11 @@ def serve(
 
 def _open_or_create(db: str | None) -> Database:
     """Open the database; if it does not exist, create it and say so."""
-    from sgi.cli.console import talk
-    from sgi.kernel.errors import StoreError
     from sgi.store.database import open_database
 
     try:
         return open_database(db, create=False)
     except StoreError as error:
-        from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError
-
         if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
             raise
         database = open_database(db)
@@ -159,9 +157,6 @@ def _open_or_create(db: str | None) -> Database:
 def _open_socket(host: str, port: int) -> socket:
     """Bind a socket to the address before anything else is done."""
     import socket
-    from contextlib import ExitStack
-
-    from sgi.kernel.errors import UsageError
 
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -185,8 +180,6 @@ def _addresses(given: Iterable[str]) -> frozenset[str]:
         UsageError: one is not an IP address.
     """
     from ipaddress import ip_address
-
-    from sgi.kernel.errors import UsageError
 
     try:
         return frozenset(str(ip_address(address)) for address in given)
@@ -222,7 +215,6 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
     """Serve until the process is stopped."""
     import uvicorn
 
-    from sgi.cli.console import talk
     from sgi.web.app import create_app
     from sgi.web.connections import server_options
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave
 from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, RunClusterOption
+from sgi.cli.run_output import usage_line
+from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
+from sgi.kernel.errors import StoreError, UsageError
+from sgi.reporting.formatting import moment, notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,8 +101,6 @@ def show(
 
       sgi show last --spec > again.toml
     """
-    from sgi.cli.console import print_json, print_lines, readers_may_leave
-    from sgi.kernel.errors import UsageError
     from sgi.reporting.views.groups import group_table, sorted_groups
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -132,9 +135,7 @@ def show(
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.formatting import notes
     from sgi.reporting.tables import class_lines, ranking_table, summary_table
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
@@ -156,7 +157,6 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
-    from sgi.cli.console import print_json, print_lines
     from sgi.cli.row_details import sample_facts, sample_lines
     from sgi.store.evaluations import sample_evaluation
 
@@ -169,9 +169,6 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
 
 def _notes(summary: Headline) -> Iterator[str]:
     """Limits of the numbers."""
-    from sgi.cli.console import one_line
-    from sgi.reporting.formatting import notes
-
     lines = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
     yield from [*lines, ""] if lines else ()
 
@@ -179,9 +176,6 @@ def _notes(summary: Headline) -> Iterator[str]:
 def _show_worst(
     database: Database, record: RunRecord, metric: str | None, most: int, *, percent: bool, as_json: bool
 ) -> None:
-    from sgi.cli.console import print_json, print_lines, print_tables
-    from sgi.cli.tables import worst_facts, worst_table
-    from sgi.kernel.errors import UsageError
     from sgi.reporting.views.columns import run_columns
     from sgi.reporting.views.lowest import lowest_ids, lowest_rows
 
@@ -201,8 +195,6 @@ def _show_worst(
 
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
     """The most frequent reasons why rows have no value."""
-    from sgi.cli.console import one_line
-
     for reason in reasons_without_value:
         yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
     if reasons_without_value:
@@ -211,9 +203,6 @@ def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
 
 def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
     """Requests, tokens and cost of each judge."""
-    from sgi.cli.console import one_line
-    from sgi.cli.run_output import usage_line
-
     for judge, used in usage.items():
         yield one_line(judge, longest=_MAX_LINE)
         yield usage_line(used)
@@ -222,7 +211,6 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
 
 
 def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.engine.summary import without_interval
     from sgi.reporting.tables import group_tables
 
@@ -266,16 +254,10 @@ def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str,
 
 
 def _facts(record: RunRecord) -> dict[str, Any]:
-    from sgi.cli.tables import run_facts
-
     return {"run": run_facts(record) | {"spec": record.spec, "versions": record.versions}}
 
 
 def _head(record: RunRecord) -> Iterator[str]:
-    from sgi.cli.console import one_line
-    from sgi.cli.tables import progress_of, state
-    from sgi.reporting.formatting import moment
-
     if record.name:
         yield f"name      {one_line(record.name)}"
     yield f"run       {record.id}"
@@ -296,9 +278,7 @@ def _head(record: RunRecord) -> Iterator[str]:
 
 def _origin(record: RunRecord) -> Iterator[str]:
     """The spec and versions of the run, and how to resume it."""
-    from sgi.cli.console import one_line
     from sgi.engine.stored_spec import resume_options, stored_spec
-    from sgi.kernel.errors import StoreError
 
     yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
     calibration = record.spec.get(_CALIBRATION)

@@ -7,7 +7,6 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.summary import ratio_notes, verbatim_notes
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ def pretty(value: Any) -> str:
 
 def notes(headline: Headline) -> Iterator[str]:
     """Limits of the numbers of a run."""
-    from sgi.engine.summary import reasons_without_interval
+    from sgi.engine.summary import ratio_notes, reasons_without_interval, verbatim_notes
 
     if headline.partial:
         yield headline.partial
