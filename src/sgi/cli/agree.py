@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import (
     one_line,
     print_json,
@@ -17,14 +18,6 @@ from sgi.cli.console import (
     talk,
 )
 from sgi.cli.option_values import metric_list
-from sgi.cli.options import (
-    DatabaseOption,
-    JsonOption,
-    PercentOption,
-    RunArgument,
-    RunClusterOption,
-    RunMetricsOption,
-)
 from sgi.kernel.errors import UsageError
 from sgi.reporting.table import Table
 
@@ -40,9 +33,9 @@ _MAX_NOTE = 400
 
 
 def agree(
-    run: RunArgument,
+    run: options.Run,
     label: Annotated[str, typer.Option(help="Column of the data with the human labels.")] = "label",
-    metric: RunMetricsOption = None,
+    metric: options.RunMetrics = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -57,10 +50,10 @@ def agree(
         Literal["quadratic", "linear"],
         typer.Option(help="Weight of a disagreement between numbers or grades in kappa."),
     ] = "quadratic",
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
 ) -> None:
     """Measure agreement with human labels, and correct the means of a run.
 
@@ -70,11 +63,8 @@ def agree(
     random sample. Intervals are 95 % confidence intervals over clusters of rows, by default questions.
 
     Examples:
-
       sgi agree last
-
       sgi agree nightly --label human -m faithfulness --threshold 0.8
-
       sgi agree nightly --label stars --scale 1:5 --json
     """
     from sgi.analysis.agreement import agree as engine

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables, progress, readers_may_leave, talk
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
-from sgi.cli.options import (
-    OUTPUT,
-    STATISTICS,
-    CacheOption,
-    ClusterOption,
-    EmbedderOption,
-    JsonOption,
-    JudgeOption,
-    JudgeSetOption,
-    MapOption,
-    MaxCostOption,
-    NoCacheOption,
-    QuietOption,
-)
 from sgi.cli.run_output import print_columns
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.reporting.table import Table
@@ -66,26 +53,23 @@ def bench_metrics(
         ),
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the perturbations and exit.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=STATISTICS)] = 0,
-    embedder: EmbedderOption = None,
-    judge: JudgeOption = None,
-    judge_set: JudgeSetOption = None,
-    max_cost: MaxCostOption = None,
-    columns: MapOption = None,
-    cluster: ClusterOption = None,
+    seed: Annotated[int, options.statistics_option(min=0, help="Random seed.")] = 0,
+    embedder: options.Embedders = None,
+    judge: options.Judge = None,
+    judge_set: options.JudgeSet = None,
+    max_cost: options.MaxCost = None,
+    columns: options.ColumnMap = None,
+    cluster: options.Cluster = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="Folder for bench.md, bench.json, bench.png and bench.svg.",
-            rich_help_panel=OUTPUT,
+        options.output_option(
+            "-o", "--out", help="Folder for bench.md, bench.json, bench.png and bench.svg."
         ),
     ] = None,
-    cache: CacheOption = None,
-    no_cache: NoCacheOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Perturb grounded rows, and measure which metrics react.
 
@@ -96,15 +80,10 @@ def bench_metrics(
     score. Prints tables on a terminal, Markdown elsewhere.
 
     Examples:
-
       sgi bench-metrics
-
       sgi bench-metrics -m sgi,rouge_l_precision --data answers.jsonl -n 100 -o bench
-
       sgi bench-metrics -m sgi --perturb number_swap,negation --json | jq '.cells[].verdict'
-
       sgi bench-metrics -m faithfulness --judge openai:gpt-4o-mini -n 20 --max-cost 1
-
       sgi bench-metrics --list
     """
     from sgi.bench.bench import bench

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import plain, print_json
-from sgi.cli.options import JsonOption
 
 cache = typer.Typer(
     name="cache",
@@ -28,13 +28,11 @@ RepliesOption = Annotated[
 
 
 @cache.command()
-def stats(path: PathOption = None, replies: RepliesOption = False, as_json: JsonOption = False) -> None:
+def stats(path: PathOption = None, replies: RepliesOption = False, as_json: options.Json = False) -> None:
     """Print the path, the number of entries and the size of a cache.
 
     Examples:
-
       sgi cache stats --json
-
       sgi cache stats --replies
     """
     from sgi.store.cache import SqliteCache
@@ -52,9 +50,7 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
     """Delete all cached vectors, or all cached replies. Replies cost money to make again.
 
     Examples:
-
       sgi cache clear
-
       sgi cache clear --replies
     """
     from sgi.store.cache import SqliteCache

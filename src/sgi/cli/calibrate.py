@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import (
     one_line,
     print_json,
@@ -16,16 +17,6 @@ from sgi.cli.console import (
     scaled,
     span,
     talk,
-)
-from sgi.cli.options import (
-    OUTPUT,
-    STATISTICS,
-    DatabaseOption,
-    JsonOption,
-    PercentOption,
-    QuietOption,
-    RunArgument,
-    RunClusterOption,
 )
 from sgi.kernel.errors import UsageError
 from sgi.reporting.table import Table
@@ -38,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    run: RunArgument,
+    run: options.Run,
     metric: Annotated[str, typer.Option("-m", "--metric", help="Metric of the run.")],
     target: Annotated[
         str,
@@ -53,25 +44,23 @@ def calibrate(
     ] = "label",
     bins: Annotated[
         int,
-        typer.Option(min=1, help="Largest number of ranges of answer length.", rich_help_panel=STATISTICS),
+        options.statistics_option(min=1, help="Largest number of ranges of answer length."),
     ] = 4,
     kind: Annotated[
         Literal["platt", "isotonic"],
-        typer.Option(
-            "--map",
-            help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows.",
-            rich_help_panel=STATISTICS,
+        options.statistics_option(
+            "--map", help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows."
         ),
     ] = "platt",
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File. Default: METRIC.calibration.json.", rich_help_panel=OUTPUT),
+        options.output_option("-o", "--out", help="File. Default: METRIC.calibration.json."),
     ] = None,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit thresholds and probabilities of a metric on labelled rows.
 
@@ -81,11 +70,8 @@ def calibrate(
     at least 200 labelled rows of 100 questions.
 
     Examples:
-
       sgi calibrate last -m sgi --target fpr=0.05
-
       sgi calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
-
       sgi run answers.jsonl -m sgi --calibration sgi.calibration.json
     """
     from sgi.analysis import calibrate as fit

@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables, progress, readers_may_leave, talk
 from sgi.cli.option_values import cache_choice
-from sgi.cli.options import (
-    MODELS,
-    OUTPUT,
-    STATISTICS,
-    CacheOption,
-    DatabaseOption,
-    JsonOption,
-    NoCacheOption,
-    QuietOption,
-    RunArgument,
-    RunClusterOption,
-)
 
 if TYPE_CHECKING:
     from sgi.analysis.card.card import DetectorCard
@@ -33,7 +22,7 @@ _MAX_LINE = 400
 
 
 def card(
-    run: RunArgument,
+    run: options.Run,
     metric: Annotated[str, typer.Option("-m", "--metric", help="Metric to compare with the labels.")],
     label: Annotated[
         str,
@@ -45,47 +34,34 @@ def card(
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of subgroups; repeatable. Default: all with 2 to 12 distinct values.",
-            rich_help_panel=STATISTICS,
+        options.statistics_option(
+            help="Column of subgroups; repeatable. Default: all with 2 to 12 distinct values."
         ),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option(
-            "-e",
-            "--embedder",
-            help="Embedder for the cosine baselines. Default: as in the run.",
-            rich_help_panel=MODELS,
+        options.model_option(
+            "-e", "--embedder", help="Embedder for the cosine baselines. Default: as in the run."
         ),
     ] = None,
     shuffled: Annotated[
         bool,
-        typer.Option(
-            "--shuffled/--no-shuffled",
-            help="Also score the metric with the contexts of other questions.",
-            rich_help_panel=STATISTICS,
+        options.statistics_option(
+            "--shuffled/--no-shuffled", help="Also score the metric with the contexts of other questions."
         ),
     ] = True,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="Folder for card.md, card.json, card.png and card.svg.",
-            rich_help_panel=OUTPUT,
-        ),
+        options.output_option("-o", "--out", help="Folder for card.md, card.json, card.png and card.svg."),
     ] = None,
-    draws: Annotated[
-        int, typer.Option(min=1, help="Number of bootstrap samples.", rich_help_panel=STATISTICS)
-    ] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=STATISTICS)] = 0,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    cache: CacheOption = None,
-    no_cache: NoCacheOption = False,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    draws: Annotated[int, options.statistics_option(min=1, help="Number of bootstrap samples.")] = 1000,
+    seed: Annotated[int, options.statistics_option(min=0, help="Random seed.")] = 0,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make a detector card: a metric against labels, trivial baselines and controls.
 
@@ -96,13 +72,9 @@ def card(
     elsewhere.
 
     Examples:
-
       sgi card last -m sgi
-
       sgi card nightly -m faithfulness --label human --by model -o card
-
       sgi card nightly -m grounding --beside sgi --beside theta_rc
-
       sgi card nightly -m sgi --json | jq '.notes'
     """
     import anyio

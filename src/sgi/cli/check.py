@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json, print_lines
 from sgi.cli.option_values import select_embedders, with_entailment
-from sgi.cli.options import (
-    BackendOption,
-    ContextsOption,
-    EmbedderOption,
-    JsonOption,
-    NliOption,
-    PrecisionOption,
-    QuestionOption,
-    ResponseOption,
-)
 from sgi.kernel.sample import Sample
 from sgi.reporting.formatting import calibration_hint
 
@@ -29,18 +20,18 @@ _HINT = "Give an answer that states something (--r) and a passage that is not bl
 
 
 def check(
-    c: ContextsOption,
-    r: ResponseOption,
-    q: QuestionOption = "",
+    c: options.Contexts,
+    r: options.Response,
+    q: options.Question = "",
     fail_under: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing."),
     ] = None,
-    nli: NliOption = None,
-    embedder: EmbedderOption = None,
-    backend: BackendOption = "auto",
-    precision: PrecisionOption = "auto",
-    as_json: JsonOption = False,
+    nli: options.Nli = None,
+    embedder: options.Embedders = None,
+    backend: options.Backend = "auto",
+    precision: options.Precision = "auto",
+    as_json: options.Json = False,
 ) -> None:
     """Score how well passages support one answer, and show what they do not support.
 
@@ -54,11 +45,8 @@ def check(
     support no sentence. Positions and passages count from 0.
 
     Examples:
-
       sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."
-
       sgi check --c "$(cat passage.txt)" --c "$(cat other.txt)" --r "$(cat answer.txt)" --fail-under 0.5
-
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
     """
     from sgi.engine.evaluate import evaluate

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
 from sgi.cli.option_values import metric_list
-from sgi.cli.options import (
-    AllowDifferentOption,
-    DatabaseOption,
-    JsonOption,
-    PercentOption,
-    RunArgument,
-    RunClusterOption,
-    RunMetricsOption,
-)
 from sgi.cli.tables import changed_table
 
 if TYPE_CHECKING:
@@ -28,15 +20,15 @@ _MAX_NOTE = 400
 
 
 def compare(
-    base: RunArgument,
-    new: RunArgument,
-    metric: RunMetricsOption = None,
+    base: options.Run,
+    new: options.Run,
+    metric: options.RunMetrics = None,
     changed: Annotated[int, typer.Option(min=0, help="Number of most changed rows to list.")] = 5,
-    allow_different: AllowDifferentOption = False,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
+    allow_different: options.AllowDifferent = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
 ) -> None:
     """Compare two runs over the same questions, with intervals and tests.
 
@@ -51,11 +43,8 @@ def compare(
     80 % power after that correction. The exit code is always 0; to decide on a result, use `sgi gate`.
 
     Examples:
-
       sgi compare last~1 last
-
       sgi compare monday friday -m rouge_l --changed 20
-
       sgi compare monday friday --json
     """
     from sgi.reporting.tables import comparison_tables

@@ -7,23 +7,16 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.cli.option_values import select_embedders
-from sgi.cli.options import (
-    BackendOption,
-    ContextsOption,
-    JsonOption,
-    PrecisionOption,
-    QuestionOption,
-    ResponseOption,
-)
 from sgi.kernel.errors import UsageError
 
 
 def compute(
-    q: QuestionOption,
-    c: ContextsOption,
-    r: ResponseOption,
+    q: options.Question,
+    c: options.Contexts,
+    r: options.Response,
     deployment: Annotated[
         str | None,
         typer.Option(
@@ -34,9 +27,9 @@ def compute(
         str | None,
         typer.Option("-e", "--embedder", help="Embedder, see `sgi models`. Default: the bundled model."),
     ] = None,
-    backend: BackendOption = "auto",
-    precision: PrecisionOption = "auto",
-    as_json: JsonOption = False,
+    backend: options.Backend = "auto",
+    precision: options.Precision = "auto",
+    as_json: options.Json = False,
 ) -> None:
     """Compute the SGI of one question, context and response.
 
@@ -50,13 +43,9 @@ def compute(
     A note on stderr, and `truncated` in the JSON, name the texts that exceed the limit of the model.
 
     Examples:
-
       sgi compute --q "Who wrote Emma?" --c "Emma is a novel by Jane Austen." --r "Jane Austen."
-
       sgi compute --question "…" --context "…" --context "…" --response "…" --json
-
       sgi compute --q "…" --c "…" --r "…" --backend openvino
-
       sgi compute --q "…" --c "…" --r "…" --deployment text-embedding-3-large
     """
     from sgi.core import sgi_with_truncation

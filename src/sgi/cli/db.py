@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, talk
-from sgi.cli.options import DatabaseOption, JsonOption
 from sgi.cli.run_output import database_option
 from sgi.kernel.errors import UsageError
 
@@ -48,11 +48,10 @@ OldDatabase = Annotated[
 
 
 @db.command()
-def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def upgrade(database: options.Database = None, as_json: options.Json = False) -> None:
     """Upgrade the database to the schema of this version, in one transaction.
 
     Example:
-
       sgi db upgrade
     """
     from sgi.store.database import upgrade as bring_up
@@ -67,11 +66,10 @@ def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> Non
 
 
 @db.command()
-def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def status(database: options.Database = None, as_json: options.Json = False) -> None:
     """Print the location of the database, its schema and the number of rows of its tables.
 
     Example:
-
       sgi db status --json
     """
     from sgi.store.database import status as look
@@ -88,11 +86,10 @@ def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None
 
 
 @db.command()
-def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def export(file: ExportFile, database: options.Database = None, as_json: options.Json = False) -> None:
     """Write the whole database to a file that `sgi db import` reads.
 
     Example:
-
       sgi db export runs.jsonl.gz
     """
     from sgi.store import transfer
@@ -111,8 +108,8 @@ def import_(
     file: ImportPlace,
     data: ImportData = None,
     incomplete: Incomplete = False,
-    database: DatabaseOption = None,
-    as_json: JsonOption = False,
+    database: options.Database = None,
+    as_json: options.Json = False,
 ) -> None:
     """Import the runs of an exported file; runs that the database already has are skipped.
 
@@ -120,9 +117,7 @@ def import_(
     rows are read from the data given with --data. Files and addresses named inside the folder are not opened.
 
     Examples:
-
       sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
-
       sgi db import scores --data 'answers/*.jsonl'
     """
     from sgi.analysis.import_runs import import_runs
@@ -168,13 +163,12 @@ def _import_partitions(
 
 
 @db.command("import-evals")
-def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def import_evals(old: OldDatabase, database: options.Database = None, as_json: options.Json = False) -> None:
     """Import the results of an application's table `evals`; the old file is not changed.
 
     Each test_run_id becomes a run of that name. Rows that were imported before are skipped.
 
     Example:
-
       sgi db import-evals old.db
     """
     from sgi.store import legacy_import

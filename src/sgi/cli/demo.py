@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import talk
-from sgi.cli.options import JsonOption, QuietOption
 from sgi.cli.report import report
 from sgi.cli.run import run
 
@@ -26,8 +26,8 @@ def demo(
             help="File for the scores; the run (.db) and its report (.html) are written beside it.",
         ),
     ] = Path("sgi-demo.jsonl"),
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score the bundled sample, offline, and write a report.
 
@@ -35,9 +35,7 @@ def demo(
     need no network, no key and no account.
 
     Examples:
-
       sgi demo
-
       sgi demo -o /tmp/scores.csv
     """
     database = str(out.with_suffix(".db"))

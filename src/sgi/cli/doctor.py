@@ -10,8 +10,8 @@ from importlib.util import find_spec
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import plain, print_json
-from sgi.cli.options import JsonOption
 from sgi.kernel.errors import ModelCorruptError, SgiError
 from sgi.kernel.install_hint import install_target
 
@@ -48,15 +48,13 @@ class Check:
     required: bool = True
 
 
-def doctor(as_json: JsonOption = False) -> None:
+def doctor(as_json: options.Json = False) -> None:
     """Check Python, the libraries, the bundled model, the cache and the extras.
 
     Needs no network. Exits with 2 if something required does not work.
 
     Examples:
-
       sgi doctor
-
       sgi doctor --json
     """
     checks = [

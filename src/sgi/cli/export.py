@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json, print_json_line, readers_may_leave, talk
-from sgi.cli.options import DatabaseOption, InputsOption, JsonOption, RunArgument
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,23 +18,20 @@ if TYPE_CHECKING:
 
 
 def export(
-    run: RunArgument,
+    run: options.Run,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; an existing file is replaced."),
     ] = None,
-    inputs: InputsOption = False,
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
+    inputs: options.Inputs = False,
+    db: options.Database = None,
+    as_json: options.Json = False,
 ) -> None:
     """Write the scored rows of a run to a file, or as JSON lines to standard output.
 
     Examples:
-
       sgi export last -o scores.csv
-
       sgi export nightly -o scores.parquet --inputs
-
       sgi export last | jq .scores.sgi.value
     """
     from sgi.engine.export import export as write_rows

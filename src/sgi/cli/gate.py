@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-from sgi.cli.options import (
-    OUTPUT,
-    STATISTICS,
-    AllowDifferentOption,
-    DatabaseOption,
-    JsonOption,
-    RunArgument,
-    RunClusterOption,
-)
 from sgi.cli.tables import gate_table, worst_tables
 from sgi.kernel.errors import UsageError
 
@@ -25,7 +17,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import GateReport, Options
 
 _NOT_MET = 4
-_BASELINE = "Baseline run"
+_baseline_option = options.option_group("Baseline run")
 _MAX_NOTE = 400
 
 
@@ -37,15 +29,12 @@ Rules = Annotated[
         show_default=False,
     ),
 ]
-Against = Annotated[
-    str | None, typer.Option(help="Baseline run, for rules on drops.", rich_help_panel=_BASELINE)
-]
+Against = Annotated[str | None, _baseline_option(help="Baseline run, for rules on drops.")]
 MaxDrop = Annotated[
     float | None,
-    typer.Option(
+    _baseline_option(
         help="Largest drop allowed for each metric of the rules, or without rules for each metric of the "
-        "baseline run, in the unit of the metric; needs --against.",
-        rich_help_panel=_BASELINE,
+        "baseline run, in the unit of the metric; needs --against."
     ),
 ]
 Coverage = Annotated[
@@ -57,37 +46,35 @@ Coverage = Annotated[
 ]
 DecideOn = Annotated[
     str,
-    typer.Option(
+    options.statistics_option(
         "--on",
         help="interval: the end of the 95 % interval must meet the rule. mean: the mean must; this ignores "
         "chance.",
-        rich_help_panel=STATISTICS,
     ),
 ]
 Looks = Annotated[
     int | None,
-    typer.Option(
+    options.statistics_option(
         min=1,
         help="Number of runs over the same questions that you plan to gate. The level of each interval is "
         "then 1 − 0.05 / LOOKS, and every further run fails.",
-        rich_help_panel=STATISTICS,
     ),
 ]
 Worst = Annotated[
     int,
-    typer.Option(min=0, help="Number of rows to list for each failed rule.", rich_help_panel=OUTPUT),
+    options.output_option(min=0, help="Number of rows to list for each failed rule."),
 ]
 AllowUnfinished = Annotated[
     bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--junit", help="Also write the checks as JUnit XML, for CI.", rich_help_panel=OUTPUT),
+    options.output_option("--junit", help="Also write the checks as JUnit XML, for CI."),
 ]
 
 
 def gate(
-    run: RunArgument,
+    run: options.Run,
     rules: Rules = None,
     against: Against = None,
     max_drop: MaxDrop = None,
@@ -96,11 +83,11 @@ def gate(
     looks: Looks = None,
     worst: Worst = 5,
     allow_unfinished: AllowUnfinished = False,
-    allow_different: AllowDifferentOption = False,
+    allow_different: options.AllowDifferent = False,
     report_file: ReportFile = None,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    as_json: options.Json = False,
 ) -> None:
     """Decide whether a run is good enough; exit 4 if not.
 
@@ -112,11 +99,8 @@ def gate(
     that were gated on them; --looks corrects for them.
 
     Examples:
-
       sgi gate last "grounding>=0.6" "semantic_similarity>=0.7"
-
       sgi gate last rules.toml --junit gate.xml --looks 20
-
       sgi gate last --against main --max-drop 0.02
     """
     from sgi.analysis.gate.rules import read_rules
@@ -127,7 +111,7 @@ def gate(
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")
-    options: Options = {
+    settings: Options = {
         "coverage": share(coverage),
         "max_drop": max_drop,
         "allow_unfinished": allow_unfinished,
@@ -140,7 +124,7 @@ def gate(
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
         base = None if against is None else find_run(database, against).clustered(cluster)
-        report, notes = gate_stored(database, record, parsed, base, **options)
+        report, notes = gate_stored(database, record, parsed, base, **settings)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):
         talk(one_line(line, longest=_MAX_NOTE))

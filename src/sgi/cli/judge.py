@@ -26,7 +26,6 @@ def record(context: typer.Context, file: FileArgument) -> None:
     """Run, and record every call of the judge in FILE. After FILE come the arguments of `sgi run`.
 
     Example:
-
       sgi judge record calls.jsonl answers.csv -m faithfulness --judge openai:gpt-4o-mini
     """
     _run(context, file, replaying=False)
@@ -40,7 +39,6 @@ def replay(context: typer.Context, file: FileArgument) -> None:
     fails; no request is sent.
 
     Example:
-
       sgi judge replay calls.jsonl answers.csv -m faithfulness
     """
     _run(context, file, replaying=True)

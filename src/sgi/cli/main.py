@@ -30,6 +30,7 @@ from sgi.cli.judge import judge
 from sgi.cli.manage import delete, rename, tag
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
+from sgi.cli.options import option_group
 from sgi.cli.plot import plot
 from sgi.cli.report import report
 from sgi.cli.reproduce import reproduce
@@ -69,7 +70,7 @@ for panel, commands in _COMMANDS.items():
         else:
             app.command(rich_help_panel=panel)(command)
 
-_LIMITS = "Input limits"
+_limit_option = option_group("Input limits")
 
 
 def _print_version(requested: bool) -> None:
@@ -86,21 +87,17 @@ def _options(
     ] = False,
     max_cell: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Largest value in a row. Default: 4MB.", rich_help_panel=_LIMITS),
+        _limit_option(metavar="SIZE", help="Largest value in a row. Default: 4MB."),
     ] = None,
-    max_row: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Largest row. Default: 8MB.", rich_help_panel=_LIMITS)
-    ] = None,
+    max_row: Annotated[str | None, _limit_option(metavar="SIZE", help="Largest row. Default: 8MB.")] = None,
     max_columns: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Largest number of columns. Default: 10000.", rich_help_panel=_LIMITS),
+        _limit_option(metavar="N", help="Largest number of columns. Default: 10000."),
     ] = None,
     max_file: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Largest file that is read at once, such as a calibration. Default: 64MB.",
-            rich_help_panel=_LIMITS,
+        _limit_option(
+            metavar="SIZE", help="Largest file that is read at once, such as a calibration. Default: 64MB."
         ),
     ] = None,
 ) -> None:

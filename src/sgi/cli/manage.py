@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, talk
-from sgi.cli.options import DatabaseOption, JsonOption, RunArgument, complete_run
 from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Runs = Annotated[
     typer.Argument(
         metavar="RUN...",
         help="Runs: id or the beginning of an id, name, last, or last~1 for the one before last.",
-        autocompletion=complete_run,
+        autocompletion=options.complete_run,
         show_default=False,
     ),
 ]
@@ -35,18 +35,16 @@ Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmat
 
 
 def rename(
-    run: RunArgument,
+    run: options.Run,
     name: Name = None,
     clear: Clear = False,
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
+    db: options.Database = None,
+    as_json: options.Json = False,
 ) -> None:
     """Rename a run, or clear its name.
 
     Examples:
-
       sgi rename last nightly
-
       sgi rename nightly --clear
     """
     from sgi.store.database import open_database
@@ -67,20 +65,17 @@ def rename(
 
 
 def tag(
-    run: RunArgument,
+    run: options.Run,
     tags: Tags = None,
     remove: Remove = False,
-    db: DatabaseOption = None,
-    as_json: JsonOption = False,
+    db: options.Database = None,
+    as_json: options.Json = False,
 ) -> None:
     """Add tags to a run, remove or print them. Find tagged runs with sgi runs --tag TAG.
 
     Examples:
-
       sgi tag last nightly gpt-4o
-
       sgi tag last
-
       sgi tag last nightly --remove
     """
     from sgi.store.database import open_database
@@ -111,16 +106,14 @@ def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
     return [tag for tag in record.tags if tag not in removed]
 
 
-def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def delete(runs: Runs, yes: Yes = False, db: options.Database = None, as_json: options.Json = False) -> None:
     """Delete runs and their scores, and data that no other run uses.
 
     You are asked for confirmation; without a terminal, --yes is required. A run that is still being written
     is stopped.
 
     Examples:
-
       sgi delete last
-
       sgi delete monday tuesday --yes
     """
     from sgi.store.database import open_database

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables, readers_may_leave
-from sgi.cli.options import JsonOption
 from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
 from sgi.reporting.table import Table
@@ -27,14 +27,12 @@ _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
 
 def metrics(
     name: Annotated[str | None, typer.Argument(help="Show the full page of this metric.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the metrics by what they need, or show one metric.
 
     Examples:
-
       sgi metrics
-
       sgi metrics sgi
     """
     if name is not None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import plain, print_json
-from sgi.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from sgi.models.known_models import ModelRecord
@@ -37,11 +37,10 @@ def _models(context: typer.Context) -> None:
 
 
 @models.command("list")
-def show(as_json: JsonOption = False) -> None:
+def show(as_json: options.Json = False) -> None:
     """List the known models, and where their files are.
 
     Example:
-
       sgi models list --json
     """
     from sgi.models.hub import models_folder
@@ -78,7 +77,6 @@ def verify(name: NameArgument = "minilm") -> None:
     """Verify the checksums of a model's files, and print its fingerprint.
 
     Example:
-
       sgi models verify minilm
     """
     from sgi.models.embedder.load import load_embedder
@@ -91,7 +89,6 @@ def fetch(name: NameArgument) -> None:
     """Download a model's files from the hub, so that later runs need no network.
 
     Example:
-
       sgi models fetch bge-base-en-v1.5
     """
     from sgi.models.embedder.load import load_embedder

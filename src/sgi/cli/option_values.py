@@ -179,7 +179,7 @@ def judge_settings(
     >>> judge_settings("openai:gpt-4o-mini", ["seed=7"], rpm=500)
     {'model': 'openai:gpt-4o-mini', 'rpm': 500, 'seed': '7'}
     """
-    options = {
+    settings_by_name = {
         "model": model,
         "concurrency": concurrency,
         "rpm": rpm,
@@ -187,7 +187,7 @@ def judge_settings(
         "timeout": timeout,
         "max_cost": max_cost,
     }
-    values: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in settings_by_name.items() if value is not None}
     for text in settings or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals):

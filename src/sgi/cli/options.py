@@ -1,9 +1,10 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,13 +30,17 @@ def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-DATA = "Data"
-MODELS = "Models"
-JUDGE = "Judge"
-OUTPUT = "Output"
-STATISTICS = "Statistics"
-STORAGE = "Storage"
-"""Titles of the groups of options in the help of a command."""
+def option_group(title: str) -> partial[Any]:
+    """`typer.Option` for the options that the help of a command lists under a title."""
+    return partial(typer.Option, rich_help_panel=title)
+
+
+data_option = option_group("Data")
+model_option = option_group("Models")
+judge_option = option_group("Judge")
+output_option = option_group("Output")
+statistics_option = option_group("Statistics")
+storage_option = option_group("Storage")
 
 _METRICS = "A metric, or several separated by commas; repeatable."
 _BACKEND = "Runtime of a known model or a folder: auto (onnx if possible), onnx, openvino or torch."
@@ -50,7 +55,7 @@ _CLUSTER = (
 )
 _CLUSTER_VALUES = "COLUMN|question|contexts|row"
 
-MetricOption = Annotated[
+Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "-m",
@@ -60,83 +65,69 @@ MetricOption = Annotated[
         autocompletion=_complete_metric,
     ),
 ]
-RunMetricsOption = Annotated[
+RunMetrics = Annotated[
     list[str] | None,
     typer.Option("-m", "--metric", help=f"{_METRICS} Default: all metrics of the run."),
 ]
-EmbedderOption = Annotated[
+Embedders = Annotated[
     list[str] | None,
-    typer.Option(
+    model_option(
         "-e",
         "--embedder",
         help="minilm (bundled), another name from `sgi models`, a folder, torch:NAME, openai:MODEL, "
         "openai:MODEL@URL or azure:DEPLOYMENT; repeatable, the first is the primary one. Default: Azure "
         "OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, otherwise minilm.",
-        rich_help_panel=MODELS,
     ),
 ]
-BackendOption = Annotated[str, typer.Option(help=_BACKEND, rich_help_panel=MODELS)]
-PrecisionOption = Annotated[str, typer.Option(help=_PRECISION, rich_help_panel=MODELS)]
-GivenBackendOption = Annotated[str | None, typer.Option("--backend", help=_BACKEND, rich_help_panel=MODELS)]
-GivenPrecisionOption = Annotated[
-    str | None, typer.Option("--precision", help=_PRECISION, rich_help_panel=MODELS)
-]
-MapOption = Annotated[
+Backend = Annotated[str, model_option(help=_BACKEND)]
+Precision = Annotated[str, model_option(help=_PRECISION)]
+OptionalBackend = Annotated[str | None, model_option("--backend", help=_BACKEND)]
+OptionalPrecision = Annotated[str | None, model_option("--precision", help=_PRECISION)]
+ColumnMap = Annotated[
     list[str] | None,
-    typer.Option(
+    data_option(
         "--map",
         help="field=column, for a column that SGI does not recognise; repeatable. A path selects a value "
         "inside a column (response=outputs.answer, contexts=docs.*.text), commas join columns "
         "(contexts=ctx_1,ctx_2), and an empty column ignores the field (label=).",
-        rich_help_panel=DATA,
     ),
 ]
-QuestionOption = Annotated[str, typer.Option("--question", "--q", help="The question.")]
-ContextsOption = Annotated[
-    list[str], typer.Option("--context", "--c", help="A retrieved passage; repeatable.")
-]
-ResponseOption = Annotated[str, typer.Option("--response", "--r", help="The response.")]
-EncodingOption = Annotated[
+Question = Annotated[str, typer.Option("--question", "--q", help="The question.")]
+Contexts = Annotated[list[str], typer.Option("--context", "--c", help="A retrieved passage; repeatable.")]
+Response = Annotated[str, typer.Option("--response", "--r", help="The response.")]
+Encoding = Annotated[
     str | None,
-    typer.Option(
-        help="Encoding of a text file, such as cp1252. Default: UTF-8, or as its byte order mark says.",
-        rich_help_panel=DATA,
+    data_option(
+        help="Encoding of a text file, such as cp1252. Default: UTF-8, or as its byte order mark says."
     ),
 ]
-OnErrorOption = Annotated[
+OnError = Annotated[
     str,
-    typer.Option(
-        help="If a row cannot be read: stop (exit code 2), or skip it, write it to --rejects and exit 3.",
-        rich_help_panel=DATA,
+    data_option(
+        help="If a row cannot be read: stop (exit code 2), or skip it, write it to --rejects and exit 3."
     ),
 ]
-CacheOption = Annotated[
-    Path | None, typer.Option("--cache", help="File of the vector cache.", rich_help_panel=STORAGE)
-]
-NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Do not cache vectors on disk.", rich_help_panel=STORAGE)
-]
-DatabaseOption = Annotated[
+Cache = Annotated[Path | None, storage_option("--cache", help="File of the vector cache.")]
+NoCache = Annotated[bool, storage_option("--no-cache", help="Do not cache vectors on disk.")]
+Database = Annotated[
     str | None,
-    typer.Option(
+    storage_option(
         "--db",
         envvar="SGI_DATABASE_URL",
         show_envvar=False,
         help="Database of runs: a SQLite file or postgresql://… Default: SGI_DATABASE_URL, otherwise sgi.db "
         "in this folder.",
-        rich_help_panel=STORAGE,
     ),
 ]
-AllowDifferentOption = Annotated[
+AllowDifferent = Annotated[
     bool,
-    typer.Option(
+    statistics_option(
         "--allow-different",
         help="Compare runs that differ in more than their responses: embedder, judge, prompts, metric "
         "version, references, rows that only one run has, or missing values.",
-        rich_help_panel=STATISTICS,
     ),
 ]
-RunArgument = Annotated[
+Run = Annotated[
     str,
     typer.Argument(
         help="A run: its id or the beginning of its id, its name, last, or last~1 for the one before last.",
@@ -144,110 +135,80 @@ RunArgument = Annotated[
         show_default=False,
     ),
 ]
-JudgeOption = Annotated[
+Judge = Annotated[
     str | None,
-    typer.Option(
+    judge_option(
         "--judge",
         help="LLM for judged metrics: openai:NAME, azure:NAME, anthropic:NAME, google:NAME, ollama:NAME, or "
         "openai:NAME@http://host:port/v1 for a compatible server.",
-        rich_help_panel=JUDGE,
     ),
 ]
-JudgeSetOption = Annotated[
+JudgeSet = Annotated[
     list[str] | None,
-    typer.Option(
+    judge_option(
         "--judge-set",
         help="setting=value of the judge: temperature, seed, max_tokens, budget, retries, input_price or "
         "output_price; repeatable.",
-        rich_help_panel=JUDGE,
     ),
 ]
-JudgeConcurrencyOption = Annotated[
+JudgeConcurrency = Annotated[
     int | None,
-    typer.Option(
-        "--judge-concurrency",
-        min=1,
-        help="Largest number of concurrent requests. Default: 16.",
-        rich_help_panel=JUDGE,
-    ),
+    judge_option("--judge-concurrency", min=1, help="Largest number of concurrent requests. Default: 16."),
 ]
-RpmOption = Annotated[
+Rpm = Annotated[
     int | None,
-    typer.Option("--rpm", min=1, help="Largest number of requests per minute.", rich_help_panel=JUDGE),
+    judge_option("--rpm", min=1, help="Largest number of requests per minute."),
 ]
-TpmOption = Annotated[
+Tpm = Annotated[
     int | None,
-    typer.Option("--tpm", min=1, help="Largest number of tokens per minute.", rich_help_panel=JUDGE),
+    judge_option("--tpm", min=1, help="Largest number of tokens per minute."),
 ]
-JudgeTimeoutOption = Annotated[
+JudgeTimeout = Annotated[
     float | None,
-    typer.Option(
-        "--judge-timeout", help="Seconds for one request, with its retries and waits.", rich_help_panel=JUDGE
-    ),
+    judge_option("--judge-timeout", help="Seconds for one request, with its retries and waits."),
 ]
-MaxCostOption = Annotated[
+MaxCost = Annotated[
     float | None,
-    typer.Option(
+    judge_option(
         "--max-cost",
         min=0,
         help="Budget for the judge in US dollars, over all attempts. The run stops before it is exceeded.",
-        rich_help_panel=JUDGE,
     ),
 ]
-CalibrationOption = Annotated[
+Calibration = Annotated[
     Path | None,
-    typer.Option(
+    model_option(
         "--calibration",
         help="File from `sgi calibrate`. Adds its metric, the probability that the answer is grounded, and a "
         "verdict.",
-        rich_help_panel=MODELS,
     ),
 ]
-NliOption = Annotated[
+Nli = Annotated[
     str | None,
-    typer.Option(
+    model_option(
         "--nli",
         help="Entailment model that `grounding` also uses for each sentence: a folder or owner/model of the "
         "hub, each with or without torch: before it.",
-        rich_help_panel=MODELS,
     ),
 ]
-ClusterOption = Annotated[
+Cluster = Annotated[
     str | None,
-    typer.Option(
-        "--cluster",
-        metavar=_CLUSTER_VALUES,
-        help=f"{_CLUSTER} Default: question.",
-        rich_help_panel=STATISTICS,
-    ),
+    statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: question."),
 ]
-RunClusterOption = Annotated[
+RunCluster = Annotated[
     str | None,
-    typer.Option(
-        "--cluster",
-        metavar=_CLUSTER_VALUES,
-        help=f"{_CLUSTER} Default: as in the run.",
-        rich_help_panel=STATISTICS,
-    ),
+    statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: as in the run."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
-InputsOption = Annotated[
-    bool, typer.Option("--inputs", help="Write the texts beside the scores.", rich_help_panel=OUTPUT)
-]
-OutOption = Annotated[
+Json = Annotated[bool, output_option("--json", help="Print JSON.")]
+Inputs = Annotated[bool, output_option("--inputs", help="Write the texts beside the scores.")]
+Out = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--out", help="File for the scores: .jsonl, .csv or .parquet.", rich_help_panel=OUTPUT
-    ),
+    output_option("-o", "--out", help="File for the scores: .jsonl, .csv or .parquet."),
 ]
-RejectsOption = Annotated[
+Rejects = Annotated[
     Path | None,
-    typer.Option(help="File for rejected rows. Default: beside the scores.", rich_help_panel=OUTPUT),
+    output_option(help="File for rejected rows. Default: beside the scores."),
 ]
-PercentOption = Annotated[bool, typer.Option(help="Print shares as percent.", rich_help_panel=OUTPUT)]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.", rich_help_panel=OUTPUT)
-]
-QuietOption = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Print no progress and no notes.", rich_help_panel=OUTPUT)
-]
+Percent = Annotated[bool, output_option(help="Print shares as percent.")]
+DryRun = Annotated[bool, output_option("--dry-run", help="Print what would be done, and do nothing.")]
+Quiet = Annotated[bool, output_option("-q", "--quiet", help="Print no progress and no notes.")]

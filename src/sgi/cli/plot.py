@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import talk
-from sgi.cli.options import (
-    OUTPUT,
-    AllowDifferentOption,
-    DatabaseOption,
-    QuietOption,
-    RunArgument,
-    RunClusterOption,
-    complete_run,
-)
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 
@@ -60,7 +52,7 @@ class _Request(NamedTuple):
 
 
 def plot(
-    run: RunArgument,
+    run: options.Run,
     kind: Annotated[Kind, typer.Option("-k", "--kind", help="Kind of figure.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)],
     metric: Annotated[
@@ -81,24 +73,24 @@ def plot(
     ] = None,
     with_: Annotated[
         str | None,
-        typer.Option("--with", help="The newer run of comparison.", autocompletion=complete_run),
+        typer.Option("--with", help="The newer run of comparison.", autocompletion=options.complete_run),
     ] = None,
     width: Annotated[
         int | None,
-        typer.Option(min=50, max=5000, help="Width of the axes in points.", rich_help_panel=OUTPUT),
+        options.output_option(min=50, max=5000, help="Width of the axes in points."),
     ] = None,
     height: Annotated[
         int | None,
-        typer.Option(min=50, max=5000, help="Height of the axes in points.", rich_help_panel=OUTPUT),
+        options.output_option(min=50, max=5000, help="Height of the axes in points."),
     ] = None,
     scale: Annotated[
         float,
-        typer.Option(min=0.1, max=10, help="Pixels per point in a PNG.", rich_help_panel=OUTPUT),
+        options.output_option(min=0.1, max=10, help="Pixels per point in a PNG."),
     ] = 2.0,
-    allow_different: AllowDifferentOption = False,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    quiet: QuietOption = False,
+    allow_different: options.AllowDifferent = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write one figure of a run to a file.
 
@@ -108,11 +100,8 @@ def plot(
     comparison: differences to another run. Equal runs give equal PNG and SVG files.
 
     Examples:
-
       sgi plot last --kind plane -o plane.pdf
-
       sgi plot nightly --kind groups -m sgi --by method -o groups.svg --width 300
-
       sgi plot monday --kind comparison --with friday -o change.png --scale 4
     """
     from sgi.io.write import check_place
@@ -135,7 +124,7 @@ def plot(
         talk(f"{out} shows {kind.value} of {short(record.label)}. {chart['description']}")
 
 
-def _check_options(kind: Kind, **options: str | None) -> None:
+def _check_options(kind: Kind, **values: str | None) -> None:
     """Refuse options that do not apply to this kind of figure."""
     kinds_of = {
         "metric": (Kind.DISTRIBUTION, Kind.GROUPS, Kind.SCATTER),
@@ -143,13 +132,13 @@ def _check_options(kind: Kind, **options: str | None) -> None:
         "by": (Kind.GROUPS,),
         "with_": (Kind.COMPARISON,),
     }
-    for name, value in options.items():
+    for name, value in values.items():
         if value is not None and kind not in kinds_of[name]:
             kinds = ", ".join(kind_name.value for kind_name in kinds_of[name])
             raise UsageError(
                 f"--{name.strip('_')} does not apply to {kind.value}.", hint=f"It applies to {kinds}."
             )
-    if kind is Kind.COMPARISON and options["with_"] is None:
+    if kind is Kind.COMPARISON and values["with_"] is None:
         raise UsageError("A comparison needs a second run.", hint="Add the newer one: --with last.")
 
 

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import readers_may_leave, talk
-from sgi.cli.options import (
-    OUTPUT,
-    AllowDifferentOption,
-    DatabaseOption,
-    QuietOption,
-    RunArgument,
-    RunClusterOption,
-    complete_run,
-)
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,30 +20,27 @@ _MEGABYTE = 1_000_000
 
 
 def report(
-    run: RunArgument,
+    run: options.Run,
     new: Annotated[
         str | None,
         typer.Argument(
             metavar="[RUN2]",
             help="A second, newer run: report what changed.",
-            autocompletion=complete_run,
+            autocompletion=options.complete_run,
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
+        options.output_option(
             "-o",
             "--out",
             help="File; an existing one is replaced. Default: report.html, or stdout for md and json.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
     format_: Annotated[
         Literal["html", "md", "json"] | None,
-        typer.Option(
-            "--format", help="Format. Default: from the suffix of -o, otherwise html.", rich_help_panel=OUTPUT
-        ),
+        options.output_option("--format", help="Format. Default: from the suffix of -o, otherwise html."),
     ] = None,
     rows: Annotated[
         int,
@@ -67,14 +56,12 @@ def report(
             min=0, max=1000, help="Number of worst (or most changed) rows to show in full for each metric."
         ),
     ] = 10,
-    title: Annotated[str | None, typer.Option(help="Title of the page.", rich_help_panel=OUTPUT)] = None,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Open the file in a browser.", rich_help_panel=OUTPUT)
-    ] = False,
-    allow_different: AllowDifferentOption = False,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    quiet: QuietOption = False,
+    title: Annotated[str | None, options.output_option(help="Title of the page.")] = None,
+    open_: Annotated[bool, options.output_option("--open", help="Open the file in a browser.")] = False,
+    allow_different: options.AllowDifferent = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    quiet: options.Quiet = False,
 ) -> None:
     """Write a report about a run, or about the differences between two runs.
 
@@ -83,11 +70,8 @@ def report(
     and calibration. Markdown and JSON are printed unless you give -o.
 
     Examples:
-
       sgi report last
-
       sgi report monday friday -o friday.html --open
-
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
     from sgi.io.write import check_place
@@ -100,10 +84,10 @@ def report(
     _check_options(kind, title=title, open_=open_)
     if target is not None:
         check_place(target)  # fails before the work if the file cannot be written
-    options = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
+    settings = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
     with open_database(db, create=False) as database:
         records = [find_run(database, name).clustered(cluster) for name in (run, new) if name is not None]
-        text, beside = render_report(database, records, kind, options, target)
+        text, beside = render_report(database, records, kind, settings, target)
     if target is None:
         with readers_may_leave():
             sys.stdout.buffer.write(text.encode(errors="replace"))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
-from sgi.cli.options import CacheOption, JsonOption, NoCacheOption
 
 if TYPE_CHECKING:
     from sgi.paper.findings import Finding
@@ -52,9 +52,9 @@ def reproduce(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder for tables and figures.")] = Path(
         "results"
     ),
-    cache: CacheOption = None,
-    no_cache: NoCacheOption = False,
-    as_json: JsonOption = False,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.Json = False,
 ) -> None:
     """Reproduce the tables and figures of the SGI paper, with controls.
 
@@ -62,11 +62,8 @@ def reproduce(
     -o. Vectors are cached, so that a second run takes seconds.
 
     Examples:
-
       sgi reproduce table1 --data halueval_qa.jsonl
-
       sgi reproduce all --models minilm,mpnet --data data/ -o results
-
       sgi reproduce displacement --sample full --json
     """
     from sgi.paper.reproduce import experiment_names, open_workbench, reproduced

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json, print_summary, progress, talk
 from sgi.cli.option_values import cache_choice, metric_list
-from sgi.cli.options import (
-    CacheOption,
-    DatabaseOption,
-    JsonOption,
-    NoCacheOption,
-    PercentOption,
-    QuietOption,
-    RunArgument,
-)
 from sgi.cli.run_output import database_option
 
 if TYPE_CHECKING:
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rescore(
-    run: RunArgument,
+    run: options.Run,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -47,12 +39,12 @@ def rescore(
         list[str] | None,
         typer.Option("-e", "--embedder", help="The embedder; repeatable. Default: the run's own."),
     ] = None,
-    db: DatabaseOption = None,
-    cache: CacheOption = None,
-    no_cache: NoCacheOption = False,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    db: options.Database = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compute judged metrics anew from the evidence that a run keeps, as a new run. No judge is asked.
 
@@ -60,11 +52,8 @@ def rescore(
     without evidence keep their status and reason. The exit code is 3 if rows failed or were rejected.
 
     Examples:
-
       sgi rescore last
-
       sgi rescore nightly -m "ragas_score(weights=[0.4,0.2,0.2,0.2])" --name weighted
-
       sgi rescore nightly -m "faithfulness(empty=full)" --json
     """
     import anyio

@@ -38,37 +38,21 @@ def run(context: typer.Context, options: RunOptions) -> None:
     Finished batches are never scored twice: after a crash or Ctrl-C, resume it with --resume last.
 
     Examples:
-
       sgi run answers.csv
-
       sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly --tag gpt-4o
-
       sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
-
       sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --cascade alpha=0.05
-
       sgi run answers.jsonl --calibration sgi.calibration.json
-
       sgi run answers.jsonl -m grounding --nli models/nli
-
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
-
       sgi run answers.jsonl -m sgi --backend openvino --precision int8
-
       sgi run summaries.jsonl -m sgi --cluster contexts
-
       sgi run patients.csv --no-texts
-
       sgi run nightly.toml
-
       sgi run --resume last
-
       sgi run --resume nightly --target app:answer
-
       sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
-
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
-
       sgi run answers.jsonl -m sgi --dry-run
     """
     given = options.spec_values()

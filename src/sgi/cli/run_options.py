@@ -10,46 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
-from sgi.cli.options import (
-    DATA,
-    JUDGE,
-    STORAGE,
-    CacheOption,
-    CalibrationOption,
-    ClusterOption,
-    DatabaseOption,
-    DryRunOption,
-    EmbedderOption,
-    EncodingOption,
-    GivenBackendOption,
-    GivenPrecisionOption,
-    InputsOption,
-    JsonOption,
-    JudgeConcurrencyOption,
-    JudgeOption,
-    JudgeSetOption,
-    JudgeTimeoutOption,
-    MapOption,
-    MaxCostOption,
-    MetricOption,
-    NliOption,
-    NoCacheOption,
-    OutOption,
-    PercentOption,
-    QuietOption,
-    RejectsOption,
-    RpmOption,
-    TpmOption,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TARGET = "RAG system under test"
-RESUME = "Resume a run"
-DISTRIBUTED = "Ray cluster"
-"""Titles of the groups of options that only `sgi run` has."""
+_target_option = options.option_group("RAG system under test")
+_resume_option = options.option_group("Resume a run")
+_ray_option = options.option_group("Ray cluster")
 
 Data = Annotated[
     Path | None,
@@ -59,9 +28,8 @@ Data = Annotated[
 ]
 OnError = Annotated[
     str | None,
-    typer.Option(
-        help="If a row cannot be read: stop (exit code 2; the default), or skip it and exit 3.",
-        rich_help_panel=DATA,
+    options.data_option(
+        help="If a row cannot be read: stop (exit code 2; the default), or skip it and exit 3."
     ),
 ]
 Failures = Annotated[
@@ -70,103 +38,86 @@ Failures = Annotated[
 ]
 Name = Annotated[
     str | None,
-    typer.Option("--name", help="Name of the run; unique in the database.", rich_help_panel=STORAGE),
+    options.storage_option("--name", help="Name of the run; unique in the database."),
 ]
 Tags = Annotated[
     list[str] | None,
-    typer.Option("--tag", help="Tag of the run, to find it again; repeatable.", rich_help_panel=STORAGE),
+    options.storage_option("--tag", help="Tag of the run, to find it again; repeatable."),
 ]
 Resume = Annotated[
     str | None,
-    typer.Option(
-        "--resume", help="Resume a run: its id or its beginning, its name, or last.", rich_help_panel=RESUME
-    ),
+    _resume_option("--resume", help="Resume a run: its id or its beginning, its name, or last."),
 ]
 TakeOver = Annotated[
     bool,
-    typer.Option(
+    _resume_option(
         "--take-over",
         help="With --resume: take the run over from another process that writes it; that one stops with an "
         "error.",
-        rich_help_panel=RESUME,
     ),
 ]
 RetryFailed = Annotated[
     bool,
-    typer.Option(
+    _resume_option(
         "--retry-failed",
         help="With --resume: score failed rows again; the target is called for those rows only. Cached bad "
         "replies of a judge are requested again, also in a new run.",
-        rich_help_panel=RESUME,
     ),
 ]
 TrustTarget = Annotated[
     bool,
-    typer.Option(
+    _resume_option(
         "--trust-target",
         help="With --resume: use the target, the judge, the models and the output files named in the stored "
         "run. Otherwise you must give each again, because someone else may have written the stored run.",
-        rich_help_panel=RESUME,
     ),
 ]
-NoStore = Annotated[
-    bool, typer.Option("--no-store", help="Do not store the run in a database.", rich_help_panel=STORAGE)
-]
+NoStore = Annotated[bool, options.storage_option("--no-store", help="Do not store the run in a database.")]
 NoTexts = Annotated[
     bool,
-    typer.Option(
-        "--no-texts",
-        help="For private data: store digests instead of texts, and nothing that a judge wrote.",
-        rich_help_panel=STORAGE,
+    options.storage_option(
+        "--no-texts", help="For private data: store digests instead of texts, and nothing that a judge wrote."
     ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option(
-        "--target",
-        help="System that answers the questions: module:function, or a URL.",
-        rich_help_panel=TARGET,
-    ),
+    _target_option("--target", help="System that answers the questions: module:function, or a URL."),
 ]
 CascadeOption = Annotated[
     str | None,
-    typer.Option(
+    options.judge_option(
         "--cascade",
         metavar="alpha=A[,labelled=FILE]",
         help="Call the judge only for rows that the metric grounding does not clear. At most the share A of "
         "the unsupported rows is cleared by mistake. The threshold is fitted on rows with a label (0 is "
         "unsupported), from FILE or from the data; they must be like the scored rows: same kind of "
         "questions, same system.",
-        rich_help_panel=JUDGE,
     ),
 ]
 TargetSet = Annotated[
     list[str] | None,
-    typer.Option(
+    _target_option(
         "--target-set",
         help="setting=value of the target: concurrency, timeout, retries, rate, question_field, "
         "answer_field, contexts_field, headers.NAME or body.NAME; repeatable.",
-        rich_help_panel=TARGET,
     ),
 ]
 RayOption = Annotated[
     str | None,
-    typer.Option(
+    _ray_option(
         "--ray",
         metavar="local|auto|HOST:PORT",
         help="Score on a Ray cluster, into the folder given with -o: a new one on this machine, the one that "
         "runs here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
-        rich_help_panel=DISTRIBUTED,
     ),
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(
+    _ray_option(
         "--workers",
         min=1,
         help="With --ray: number of workers. Default: one per core. Each has its share of --max-cost; a "
         "worker that dies is replaced, and its share starts again.",
-        rich_help_panel=DISTRIBUTED,
     ),
 ]
 
@@ -176,20 +127,20 @@ class RunOptions:
     """What the user wrote on the command line of ``sgi run``: one field for each option."""
 
     data: Data = None
-    metric: MetricOption = None
-    out: OutOption = None
-    embedder: EmbedderOption = None
-    judge: JudgeOption = None
-    judge_set: JudgeSetOption = None
-    judge_concurrency: JudgeConcurrencyOption = None
-    rpm: RpmOption = None
-    tpm: TpmOption = None
-    judge_timeout: JudgeTimeoutOption = None
-    max_cost: MaxCostOption = None
-    calibration: CalibrationOption = None
-    nli: NliOption = None
+    metric: options.Metrics = None
+    out: options.Out = None
+    embedder: options.Embedders = None
+    judge: options.Judge = None
+    judge_set: options.JudgeSet = None
+    judge_concurrency: options.JudgeConcurrency = None
+    rpm: options.Rpm = None
+    tpm: options.Tpm = None
+    judge_timeout: options.JudgeTimeout = None
+    max_cost: options.MaxCost = None
+    calibration: options.Calibration = None
+    nli: options.Nli = None
     cascade: CascadeOption = None
-    cluster: ClusterOption = None
+    cluster: options.Cluster = None
     target: Target = None
     target_set: TargetSet = None
     name: Name = None
@@ -198,25 +149,25 @@ class RunOptions:
     retry_failed: RetryFailed = False
     trust_target: TrustTarget = False
     take_over: TakeOver = False
-    db: DatabaseOption = None
+    db: options.Database = None
     no_store: NoStore = False
     no_texts: NoTexts = False
-    backend: GivenBackendOption = None
-    precision: GivenPrecisionOption = None
-    columns: MapOption = None
-    encoding: EncodingOption = None
+    backend: options.OptionalBackend = None
+    precision: options.OptionalPrecision = None
+    columns: options.ColumnMap = None
+    encoding: options.Encoding = None
     on_error: OnError = None
-    rejects: RejectsOption = None
+    rejects: options.Rejects = None
     max_failures: Failures = None
-    cache: CacheOption = None
-    no_cache: NoCacheOption = False
+    cache: options.Cache = None
+    no_cache: options.NoCache = False
     ray: RayOption = None
     workers: WorkersOption = None
-    inputs: InputsOption = False
-    percent: PercentOption = True
-    dry_run: DryRunOption = False
-    as_json: JsonOption = False
-    quiet: QuietOption = False
+    inputs: options.Inputs = False
+    percent: options.Percent = True
+    dry_run: options.DryRun = False
+    as_json: options.Json = False
+    quiet: options.Quiet = False
 
     @property
     def vector_cache(self) -> bool | Path:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption
 from sgi.cli.tables import run_facts, runs_table
 
 if TYPE_CHECKING:
@@ -21,18 +21,15 @@ def runs(
         str, typer.Option(help="Only runs with this text in their id, name, data or tags; case is ignored.")
     ] = "",
     tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
-    db: DatabaseOption = None,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
 ) -> None:
     """List the stored runs, newest first.
 
     Examples:
-
       sgi runs
-
       sgi runs --search nightly --limit 5 --json
-
       sgi runs --tag gpt-4o
     """
     shown, found, total = _list(db, search, tag, limit)

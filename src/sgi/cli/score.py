@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import print_json_line, talk
 from sgi.cli.option_values import (
     cache_choice,
@@ -20,21 +21,6 @@ from sgi.cli.option_values import (
     select_embedders,
     skips_errors,
     with_entailment,
-)
-from sgi.cli.options import (
-    BackendOption,
-    CacheOption,
-    EmbedderOption,
-    EncodingOption,
-    InputsOption,
-    JudgeOption,
-    JudgeSetOption,
-    MapOption,
-    NliOption,
-    NoCacheOption,
-    OnErrorOption,
-    PrecisionOption,
-    QuietOption,
 )
 from sgi.cli.run_output import truncation_notes
 from sgi.kernel.errors import UsageError
@@ -55,33 +41,29 @@ def score(
         list[str], typer.Option("-m", "--metric", help="A metric, or several with commas; repeatable.")
     ],
     data: Annotated[Path, typer.Argument(help="A file, or - for standard input.")] = Path("-"),
-    embedder: EmbedderOption = None,
-    judge: JudgeOption = None,
-    judge_set: JudgeSetOption = None,
-    nli: NliOption = None,
-    backend: BackendOption = "auto",
-    precision: PrecisionOption = "auto",
-    columns: MapOption = None,
-    encoding: EncodingOption = None,
-    on_error: OnErrorOption = "stop",
-    cache: CacheOption = None,
-    no_cache: NoCacheOption = False,
-    inputs: InputsOption = False,
+    embedder: options.Embedders = None,
+    judge: options.Judge = None,
+    judge_set: options.JudgeSet = None,
+    nli: options.Nli = None,
+    backend: options.Backend = "auto",
+    precision: options.Precision = "auto",
+    columns: options.ColumnMap = None,
+    encoding: options.Encoding = None,
+    on_error: options.OnError = "stop",
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    inputs: options.Inputs = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows scored together; 1 answers at once.")] = 256,
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score rows as they come, one JSON line out for each line in. Row order is kept.
 
     A reader that has had enough, such as head, ends it quietly.
 
     Examples:
-
       cat answers.jsonl | sgi score -m sgi
-
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
-
       sgi score answers.jsonl -m sgi --backend openvino --precision int8 --no-cache
-
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
     import anyio
@@ -101,14 +83,14 @@ def score(
     column_lines = _Columns(quiet=quiet)
     reading = {"columns": column_map(columns), "encoding": encoding}
     rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=column_lines.add)
-    options = ResourceOptions(
+    settings = ResourceOptions(
         embedders=select_embedders(embedder, metrics, backend=backend, precision=precision),
         judge=judge_settings(judge, judge_set),
         backend=backend,
         precision=precision,
         cache=cache_choice(cache, no_cache=no_cache),
     )
-    pour = partial(_score_rows, rows, metrics, options, batch_size=batch_size, inputs=inputs)
+    pour = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
     try:
         failed, scored, truncated = anyio.run(pour)
     except BrokenPipeError:
@@ -156,7 +138,7 @@ class _Columns:
 async def _score_rows(
     rows: Iterable[Sample],
     metrics: tuple[AnyMetric, ...],
-    options: ResourceOptions,
+    settings: ResourceOptions,
     *,
     batch_size: int,
     inputs: bool,
@@ -172,7 +154,7 @@ async def _score_rows(
     from sgi.engine.score import evaluate_batch
 
     failed, scored, truncated = False, 0, Counter[str]()
-    async with open_resources(metrics, options) as resources:
+    async with open_resources(metrics, settings) as resources:
         for batch in batches(rows, batch_size):
             batch_scores = await evaluate_batch(batch, metrics, resources)
             failed |= any((scores.status == Status.FAILED).any() for scores in batch_scores.scores.values())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.cli.option_values import select_embedders
-from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _BACKLOG = 512
-_SECURITY = "Security"
-_LIMITS = "Limits"
+_security_option = options.option_group("Security")
+_limit_option = options.option_group("Limits")
 
 
 def serve(
@@ -32,60 +32,45 @@ def serve(
         str, typer.Option(help="Address to listen on; any address but loopback needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
-    db: DatabaseOption = None,
-    embedder: EmbedderOption = None,
-    backend: BackendOption = "auto",
-    precision: PrecisionOption = "auto",
+    db: options.Database = None,
+    embedder: options.Embedders = None,
+    backend: options.Backend = "auto",
+    precision: options.Precision = "auto",
     token: Annotated[
         str | None,
-        typer.Option(
+        _security_option(
             envvar="SGI_SERVE_TOKEN",
             show_envvar=False,
             help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
             "other users can see a command line.",
-            rich_help_panel=_SECURITY,
         ),
     ] = None,
-    upload_limit: Annotated[
-        str, typer.Option(help="Largest file that can be uploaded.", rich_help_panel=_LIMITS)
-    ] = "100MB",
+    upload_limit: Annotated[str, _limit_option(help="Largest file that can be uploaded.")] = "100MB",
     public_host: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Host name of a reverse proxy, such as sgi.example.org; repeatable.",
-            rich_help_panel=_SECURITY,
-        ),
+        _security_option(help="Host name of a reverse proxy, such as sgi.example.org; repeatable."),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(
+        _security_option(
             help="Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto headers are used; "
-            "repeatable. Without it they are ignored.",
-            rich_help_panel=_SECURITY,
+            "repeatable. Without it they are ignored."
         ),
     ] = None,
-    max_connections: Annotated[
-        int, typer.Option(min=16, help="Largest number of open connections.", rich_help_panel=_LIMITS)
-    ] = 512,
+    max_connections: Annotated[int, _limit_option(min=16, help="Largest number of open connections.")] = 512,
     max_connections_per_address: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help="Largest number of open connections from one address; trusted proxies are exempt.",
-            rich_help_panel=_LIMITS,
+        _limit_option(
+            min=1, help="Largest number of open connections from one address; trusted proxies are exempt."
         ),
     ] = 64,
     header_timeout: Annotated[
         float,
-        typer.Option(min=1.0, help="Seconds to receive all headers of a request.", rich_help_panel=_LIMITS),
+        _limit_option(min=1.0, help="Seconds to receive all headers of a request."),
     ] = 10.0,
     min_body_rate: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help="Smallest rate of a request body, bytes per second over 10 s.",
-            rich_help_panel=_LIMITS,
-        ),
+        _limit_option(min=1, help="Smallest rate of a request body, bytes per second over 10 s."),
     ] = 1_000,
     open_page: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
 ) -> None:
@@ -95,15 +80,10 @@ def serve(
     are scored so far are kept.
 
     Examples:
-
       sgi serve
-
       sgi serve --port 9000 --db nightly.db --open
-
       sgi serve --backend openvino --precision int8
-
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
-
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
     """
     from importlib.util import find_spec

@@ -8,10 +8,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, RunClusterOption
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
 from sgi.kernel.errors import StoreError, UsageError
@@ -30,57 +28,42 @@ if TYPE_CHECKING:
 
 
 _MAX_LINE = 400
-_VIEWS = "What to show"
+_view_option = options.option_group("What to show")
 _CALIBRATION = "calibration"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def show(
-    run: RunArgument,
+    run: options.Run,
     by: Annotated[
         str | None,
-        typer.Option(
-            help="Show means for each value of this column of the data, or of label.", rich_help_panel=_VIEWS
-        ),
+        _view_option(help="Show means for each value of this column of the data, or of label."),
     ] = None,
     spec: Annotated[
         bool,
-        typer.Option(
-            "--spec", help="Print only the spec, as TOML that `sgi run` reads.", rich_help_panel=_VIEWS
-        ),
+        _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads."),
     ] = False,
     sort: Annotated[
         str | None,
-        typer.Option(
-            help="With --by: sort the groups by the mean of this metric, worst first.", rich_help_panel=_VIEWS
-        ),
+        _view_option(help="With --by: sort the groups by the mean of this metric, worst first."),
     ] = None,
     sample: Annotated[
         str | None,
-        typer.Option(
-            help="Show one row by its id: texts, and the details of each score.", rich_help_panel=_VIEWS
-        ),
+        _view_option(help="Show one row by its id: texts, and the details of each score."),
     ] = None,
     worst: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=1000, help="Show the N rows with the worst values of a metric.", rich_help_panel=_VIEWS
-        ),
+        _view_option(min=1, max=1000, help="Show the N rows with the worst values of a metric."),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            help="Metric for --worst. Default: the first metric with values.",
-            rich_help_panel=_VIEWS,
-        ),
+        _view_option("-m", "--metric", help="Metric for --worst. Default: the first metric with values."),
     ] = None,
-    cluster: RunClusterOption = None,
-    db: DatabaseOption = None,
-    percent: PercentOption = True,
-    as_json: JsonOption = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    percent: options.Percent = True,
+    as_json: options.Json = False,
 ) -> None:
     """Show a run: summary, settings, and how to resume it.
 
@@ -88,17 +71,11 @@ def show(
     stored of a row, including the reply of the judge that caused a failure.
 
     Examples:
-
       sgi show last
-
       sgi show nightly --by question_type
-
       sgi show last --by method --sort faithfulness
-
       sgi show last --worst 10 -m faithfulness
-
       sgi show last --sample q17
-
       sgi show last --spec > again.toml
     """
     from sgi.reporting.views.groups import group_table, sorted_groups
@@ -111,11 +88,11 @@ def show(
         "--sample": sample is not None,
         "--worst": worst is not None,
     }
-    options = [name for name, there in views.items() if there]
-    if len(options) > 1:
-        raise UsageError(f"{' and '.join(options)} cannot be combined.", hint="Use one of them.")
+    names = [name for name, is_set in views.items() if is_set]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
     for name, needed, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
-        if value is not None and options != [needed]:
+        if value is not None and names != [needed]:
             raise UsageError(f"{name} needs {needed}.", hint=f"Add {needed}.")
     with open_database(db, create=False) as database, readers_may_leave():
         record = find_run(database, run).clustered(cluster)
