@@ -18,7 +18,7 @@ from sgi.engine.token_features import token_parts
 from sgi.kernel.judged_metric import Judged
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, Field
-from sgi.kernel.vectors import short
+from sgi.kernel.short_text import shorten
 from sgi.kernel.work_counter import current_work
 from sgi.metrics.complete_rows import SEPARATOR
 
@@ -233,7 +233,7 @@ def _rows_without_features(
         needs = FeatureRequest.of(alone.metric, alone.prepared, ())
         bad = next((text for text in (*needs.texts, *alone.token_texts()) if text in unusable), None)
         if bad is not None:
-            shown = f"the text {short(bad)!r} ({len(bad):,} characters)"
+            shown = f"the text {shorten(bad)!r} ({len(bad):,} characters)"
             reasons[row] = f"{unusable[bad]} gave no usable vector for {shown}"
         elif reason := next(
             (refused[hypothesis] for _, hypothesis in needs.pairs if hypothesis in refused), ""

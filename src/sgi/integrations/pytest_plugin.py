@@ -53,7 +53,7 @@ class AssertGate(Protocol):
 
 @pytest.fixture(scope="session")
 def sgi_score() -> Score:
-    """Score rows as sgi.evaluate does; it gives a Result."""
+    """Score rows like `sgi.evaluate`."""
     from sgi.engine.evaluate import evaluate
 
     def score(

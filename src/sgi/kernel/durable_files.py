@@ -1,4 +1,4 @@
-"""Files that outlive a power loss: their content and their folder's entry are on disk."""
+"""Writes files so that they survive a power loss: content and folder entry are on the disk."""
 
 from __future__ import annotations
 

@@ -51,10 +51,9 @@ class Service:
 
     @classmethod
     def openai(cls, url: str = "") -> Self:
-        """OpenAI, or the server at ``url``, with the key OPENAI_API_KEY, which only OpenAI itself requires.
+        """OpenAI, or the server at ``url``, with OPENAI_API_KEY, which only OpenAI itself requires.
 
-        Raises:
-            UsageError: the key is missing or unusable, the URL is invalid, or only the URL is in ``.env``.
+        Raises a UsageError if the key or the URL is missing or unusable, or only the URL is in ``.env``.
         """
         if not url:
             check_same_source(_OPENAI_KEY, _OPENAI_ADDRESS)
@@ -66,8 +65,7 @@ class Service:
     def azure(cls, *, key: str = "", endpoint: str = "", api_version: str = "") -> Self:
         """Azure OpenAI; the defaults are the variables AZURE_OPENAI_….
 
-        Raises:
-            UsageError: key or endpoint is missing or unusable, or only the endpoint is in ``.env``.
+        Raises a UsageError if key or endpoint is missing or unusable, or only the endpoint is in ``.env``.
         """
         if not key and not endpoint:
             check_same_source(AZURE_KEY, AZURE_ADDRESS)
@@ -87,11 +85,7 @@ def openai_url(url: str = "") -> str:
 
 
 def azure_url(url: str = "") -> str:
-    """The argument, else AZURE_OPENAI_ENDPOINT.
-
-    Raises:
-        UsageError: both are empty.
-    """
+    """The argument, else AZURE_OPENAI_ENDPOINT; UsageError if both are empty."""
     where = url or setting(AZURE_ADDRESS)
     if not where:
         raise UsageError(f"{AZURE_ADDRESS} is not set.", hint=_how_to_set(AZURE_ADDRESS))
@@ -132,12 +126,9 @@ def setting(name: str) -> str:
 
 
 def check_same_source(key: str, address: str) -> None:
-    """Raise if ``.env`` alone sets the address to which a key of the environment would be sent.
+    """Raise a UsageError if only ``.env`` has the address for a key that only the environment has.
 
     Otherwise a ``.env`` in a downloaded folder could redirect the key.
-
-    Raises:
-        UsageError: the variable ``address`` is only in ``.env``, and ``key`` is in the environment.
     """
     if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
         message = f"{address} is set in .env, but {key} in the environment."
@@ -145,14 +136,9 @@ def check_same_source(key: str, address: str) -> None:
 
 
 def checked_key(key: str, name: str) -> str:
-    """Return a key that can be sent in a header.
+    """Return a key that can be sent in a header; UsageError if it is empty or contains impossible characters.
 
-    Args:
-        key: never displayed.
-        name: the variable with the key.
-
-    Raises:
-        UsageError: the key is empty, or has characters that no key has.
+    ``name`` is the variable with the key. Errors do not show the key.
     """
     if not key:
         raise UsageError(f"{name} is not set.", hint=_how_to_set(name))
@@ -164,17 +150,10 @@ def checked_key(key: str, name: str) -> str:
 
 
 def checked_url(url: str, what: str) -> str:
-    """Return the URL without a slash at its end. Errors do not show the URL, which may contain a password.
+    """Return an http(s) URL without a slash at its end; ``what`` is its name in messages.
 
-    Args:
-        url: http or https, without query and fragment.
-        what: its name in messages.
-
-    Raises:
-        UsageError: it is not such a URL, or contains a user or a password.
-
-    >>> checked_url("http://localhost:8080/v1/", "The URL")
-    'http://localhost:8080/v1'
+    Raises a UsageError if it is no such URL, or has a query, a fragment, a user or a password. Errors do not
+    show the URL, which may contain a password.
     """
     try:
         parts = urlsplit(url)
@@ -194,7 +173,6 @@ def checked_url(url: str, what: str) -> str:
 
 
 def _dotenv_text() -> str:
-    """The content of ``.env`` in the working folder; empty if there is none."""
     try:
         return Path(".env").read_text(encoding="utf-8-sig")
     except (FileNotFoundError, IsADirectoryError):

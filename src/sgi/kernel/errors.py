@@ -112,7 +112,7 @@ class ModelCorruptError(EmbedderError):
 
 
 class NonFiniteVectorError(EmbedderError):
-    """An embedder returned NaN, infinity or the zero vector; ``texts`` are those it did so for."""
+    """An embedder returned NaN, infinity or the zero vector for ``texts``."""
 
     def __init__(self, message: str, *, texts: tuple[str, ...] = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)

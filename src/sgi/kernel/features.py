@@ -32,13 +32,7 @@ class Features:
 
     @classmethod
     def of(cls, *tables: VectorTable) -> Self:
-        """Build features of vectors alone.
-
-        >>> import numpy as np
-        >>> features = Features.of(VectorTable.of("demo", ["a"], np.eye(1, dtype=np.float32)))
-        >>> features.vectors.rows(["a"]).tolist()
-        [[1.0]]
-        """
+        """Build features of vectors alone."""
         return cls({table.model: table for table in tables})
 
     @property

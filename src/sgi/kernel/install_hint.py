@@ -39,7 +39,7 @@ def install_target(*extras: str) -> str:
 
 @cache
 def _direct_url() -> dict[str, Any]:
-    """What the installer content of the source; empty where it came from an index."""
+    """The installer's record of the source; empty for a package from an index."""
     try:
         content = distribution(DISTRIBUTION).read_text("direct_url.json")
     except PackageNotFoundError:

@@ -21,21 +21,12 @@ _MAX_INDEX_DIGITS = 9
 class PathAbsentError(LookupError):
     """The path ends early at a null, at an object without the key, or past the end of a list.
 
-    Where a step after ``*`` fails, a plain LookupError is raised instead: some items have a value and one has
-    none, and leaving that one out would lose it.
+    If a step after ``*`` fails, a plain LookupError is raised: only some items have a value.
     """
 
 
 def check_path(path: str, *, every: bool) -> str:
-    """Return the path if its syntax is valid.
-
-    Args:
-        path: as written.
-        every: whether ``*`` is allowed.
-
-    Raises:
-        ValueError: the syntax is invalid.
-    """
+    """Return the path; ValueError if its syntax is invalid. ``every`` says whether ``*`` is allowed."""
     steps = path.split(".")
     if not path.isprintable():
         raise ValueError("a path holds no control characters")
@@ -51,9 +42,7 @@ def check_path(path: str, *, every: bool) -> str:
 def set_path(body: dict[str, JsonValue], path: str, value: str) -> dict[str, JsonValue]:
     """Return a copy of the body with the value at the path; missing objects are created.
 
-    Raises:
-        ValueError: the path crosses a value that is neither an object nor a list, passes the end of a list,
-            or ends where there is a value already.
+    Raises a ValueError if the path crosses a text or a number, passes the end of a list, or ends at a value.
 
     >>> set_path({"messages": [{"role": "user"}]}, "messages.0.content", "Who?")
     {'messages': [{'role': 'user', 'content': 'Who?'}]}
@@ -83,8 +72,7 @@ def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
         root: what messages call the document.
 
     Raises:
-        PathAbsentError: there is no value, and no ``*`` comes before the step that fails.
-        LookupError: there is no value. The message says how far the path leads and what is there.
+        LookupError: there is no value; a PathAbsentError if no ``*`` precedes the step that fails.
 
     >>> get_path({"sources": [{"text": "a"}, {"text": "b"}]}, "sources.*.text")
     ['a', 'b']
@@ -109,7 +97,7 @@ def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
 
 
 def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
-    """The values that one step leads to, with their names; None where it leads nowhere."""
+    """The names and values that one step leads to; None if it leads nowhere."""
     if isinstance(place, dict) and step in place:
         return [(step, place[step])]
     if isinstance(place, list) and step == EVERY:
@@ -118,7 +106,7 @@ def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
 
 
 def _may_be_absent(place: Any, step: str) -> bool:
-    """Whether a value of this kind can hold what the step asks for, though this one does not."""
+    """Whether other values of this kind can have this step."""
     return place is None or (isinstance(place, dict) and step != EVERY) or _is_index(place, step)
 
 
@@ -128,12 +116,11 @@ def _is_index(place: Any, step: str) -> bool:
 
 
 def _is_item(place: Any, step: str) -> bool:
-    """Whether the place is a list with such an item."""
     return _is_index(place, step) and int(step) < len(place)
 
 
 def kind_of(value: Any) -> str:
-    """What kind of JSON value it is. Contents are not shown, except some keys of an object.
+    """Describe a JSON value without its contents, except some keys of an object.
 
     >>> kind_of(None), kind_of(3), kind_of(["a"]), kind_of({"text": "a"})
     ('null', 'a number', 'a list of 1', "an object with 'text'")

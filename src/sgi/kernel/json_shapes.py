@@ -1,7 +1,7 @@
-"""Types for JSON that comes from elsewhere: what pydantic checks values read with `json.loads` against.
+"""Types of JSON from other programs: pydantic checks the values of `json.loads` against them.
 
-A text may hold lone surrogates, which pydantic's own ``str`` refuses and data may contain. Whole numbers are
-no booleans, and fit into a column of a database.
+A text may contain lone surrogates, which pydantic's ``str`` rejects. Integers are not booleans, and fit into
+a database column.
 """
 
 from __future__ import annotations
@@ -33,15 +33,7 @@ def _finite(value: object) -> float:
 
 
 def check_depth(value: Any, deepest: int = MAX_DEPTH) -> Any:
-    """The JSON value, unless lists and objects lie deeper in it than that.
-
-    Raises:
-        ValueError: they do.
-
-    >>> check_depth([1], 0)
-    Traceback (most recent call last):
-    ValueError: lists or objects lie too deep in each other
-    """
+    """Return a JSON value; ValueError if it is nested deeper than ``deepest`` levels."""
     level: list[Any] = [value]
     for _ in range(deepest + 1):
         items = [item for item in level if isinstance(item, (dict, list))]
@@ -60,14 +52,7 @@ JsonObject = Annotated[dict[AnyText, Any], AfterValidator(check_depth)]
 
 
 def validate(kind: Any, value: object) -> Any:
-    """A value of JSON as this type.
-
-    Raises:
-        ValidationError: it does not have the shape.
-
-    >>> validate(list[Rows], [1, 2])
-    [1, 2]
-    """
+    """Convert a JSON value to a type; ValidationError if it does not fit."""
     return _adapter(kind).validate_python(value)
 
 
@@ -77,11 +62,10 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def first_problem(errors: ValidationError) -> str:
-    """The first thing pydantic found, as ``place: what is wrong``; no value is shown.
+    """The first validation error as ``path: reason``, without the value.
 
-    >>> from pydantic import TypeAdapter
     >>> try:
-    ...     TypeAdapter(dict[str, Rows]).validate_python({"rows": -1})
+    ...     validate(dict[str, Rows], {"rows": -1})
     ... except ValidationError as errors:
     ...     first_problem(errors)
     'rows: input should be greater than or equal to 0'

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.metric import AnyMetric
+from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
@@ -35,13 +36,7 @@ E = TypeVar("E", bound=BaseModel)
 
 
 class UnusableReply(BaseModel):
-    """The last reply about a failed row, shortened.
-
-    ``cached`` says that all replies about the row came from the cache, so that a new request may help.
-
-    >>> UnusableReply(text="Well, …", cached=True).details()
-    {'judge_reply': 'Well, …', 'reply_from_cache': True}
-    """
+    """The last reply about a failed row, shortened; ``cached`` if all its replies came from the cache."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,8 +46,7 @@ class UnusableReply(BaseModel):
     @classmethod
     def of(cls, error: JudgeError) -> UnusableReply:
         """The reply that an error carries."""
-        text = error.text if len(error.text) <= MAX_REPLY else f"{error.text[: MAX_REPLY - 1]}…"
-        return cls(text=text, cached=error.cached)
+        return cls(text=shorten(error.text, MAX_REPLY), cached=error.cached)
 
     def details(self) -> dict[str, JsonValue]:
         """The reply as the details of a score."""
@@ -86,8 +80,7 @@ class JudgedMetric(AnyMetric, Generic[E]):
     async def ask(self, sample: Sample, judge: Judge, /) -> E:
         """Ask the judge about a sample that has all the fields the metric needs.
 
-        Raises:
-            JudgeError: there is no usable reply; the row becomes ``failed``.
+        Raises a JudgeError if there is no usable reply; the row becomes ``failed``.
         """
 
     @abstractmethod
@@ -96,11 +89,7 @@ class JudgedMetric(AnyMetric, Generic[E]):
 
 
 def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
-    """Hash of the prompts of these metrics; empty without judged metrics.
-
-    >>> prompts_digest([])
-    ''
-    """
+    """Hash of the prompts of these metrics; empty without judged metrics."""
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     digests = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
     return digest(canonical_json(digests), size=4).hex() if digests else ""

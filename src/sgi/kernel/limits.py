@@ -45,20 +45,12 @@ def _limits(texts: tuple[str | None, ...]) -> InputLimits:
 
 
 def variable(name: str) -> str:
-    """The variable of the environment that sets a limit.
-
-    >>> variable("row")
-    'SGI_MAX_ROW'
-    """
+    """The variable of the environment that sets a limit."""
     return f"{_PREFIX}{name.upper()}"
 
 
 def how_to_raise(name: str) -> str:
-    """The hint of an error about a limit.
-
-    >>> how_to_raise("row")
-    'If the data is right, raise the limit with sgi --max-row SIZE, or with the variable SGI_MAX_ROW.'
-    """
+    """The hint of an error about a limit."""
     ways = f"sgi --max-{name} SIZE, or with the variable {variable(name)}"
     return f"If the data is right, raise the limit with {ways}."
 

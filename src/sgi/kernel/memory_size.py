@@ -10,11 +10,9 @@ _ITEM = 32
 
 
 def size_of(value: Any, most: int) -> int:
-    """About how many bytes JSON values take: the characters of texts, and 32 for each value.
+    """The approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
 
-    Args:
-        value: the value; a list may hold itself.
-        most: where counting stops.
+    The count stops at ``most``, so that a list may contain itself.
 
     >>> size_of("abc", 100), size_of(["abc", 1], 100)
     (35, 99)

@@ -287,11 +287,7 @@ def _default(field: DataclassField[Any]) -> Any:
 
 
 def _literal(value: Any) -> str:
-    """Write a parameter's value as JSON.
-
-    >>> [_literal(value) for value in (True, None, 0.5, "max", ("a", "b"))]
-    ['true', 'null', '0.5', '"max"', '["a", "b"]']
-    """
+    """Write a parameter's value as JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False)

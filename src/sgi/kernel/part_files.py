@@ -1,4 +1,4 @@
-"""Temporary files that take the place of another when they are whole."""
+"""Temporary files that replace another file when they are complete."""
 
 from __future__ import annotations
 
@@ -23,14 +23,6 @@ def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
     """Create a temporary file ``.sgi-….part`` in an existing folder; it is locked while it is open.
 
     Removes temporary files of killed processes.
-
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path, file = open_part(Path(folder))
-    ...     file.close()
-    ...     path.suffix
-    '.part'
     """
     remove_abandoned(folder)
     path = folder / f".sgi-{secrets.token_hex(8)}.part"
@@ -72,7 +64,7 @@ def replacing_file(
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files in a folder that no process writes any more."""
+    """Remove the temporary files of processes that have ended."""
     for path in folder.glob(".sgi-*.part"):
         with suppress(OSError):
             if path.stat().st_mtime < time.time() - _MIN_AGE and not _is_locked(path):
@@ -80,11 +72,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Lock a file until it is closed. On Windows an open file cannot be removed, which does as well.
-
-    Raises:
-        BlockingIOError: a process has it locked.
-    """
+    """Lock a file until it is closed (Windows locks open files itself); BlockingIOError if it is locked."""
     if sys.platform != "win32":
         import fcntl
 

@@ -196,7 +196,6 @@ def _texts_of(section: Section) -> tuple[str, ...]:
 
 
 def _tag(texts: Sequence[str]) -> str:
-    """A deterministic code that no text contains."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     salt = 0
     while any((tag := digest(*parts, salt.to_bytes(8, "little"), size=4).hex()) in text for text in texts):

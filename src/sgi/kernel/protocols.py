@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
+from operator import add, sub
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -53,10 +54,10 @@ class TokenCounter(Protocol):
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a text that the model reads, special ones included; None without a limit."""
+        """The most tokens of a text, special tokens included; None without a limit."""
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
-        """The tokens of each whole text, special ones included."""
+        """The number of tokens of each whole text, special tokens included."""
 
 
 @runtime_checkable
@@ -75,7 +76,7 @@ class TokenEncoder(Protocol):
         """The tokens of these texts, repeats once, with their unit rows; raises EmbedderError."""
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """What ``encode_tokens`` takes for the tokens of each text, without computing vectors."""
+        """The token ids of each text, as in ``encode_tokens``, without computing vectors."""
 
 
 ENTAILMENT = "entailment:"
@@ -103,7 +104,7 @@ class EntailmentModel(Protocol):
         """Everything that can change a probability: ``entailment:name@revision,limit,outputs,precision``."""
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """Which hypotheses are short enough to be read beside any premise, shape (n,)."""
+        """Which hypotheses leave enough of the model's window for a premise, shape (n,)."""
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
         """The probabilities for (premise, hypothesis) pairs, in the order given; raises EmbedderError."""
@@ -165,33 +166,18 @@ class Usage:
     unanswered: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        unknown = self.cost is None or other.cost is None
-        return Usage(
-            self.calls + other.calls,
-            self.cached + other.cached,
-            self.retries + other.retries,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
-            self.unanswered + other.unanswered,
-        )
+        return self._combine(other, add)
 
     def since(self, earlier: Usage) -> Usage:
-        """The difference to an earlier count.
+        """The difference to an earlier count."""
+        return self._combine(earlier, sub)
 
-        >>> Usage(calls=3, cost=0.03).since(Usage(calls=1, cost=0.01)).calls
-        2
-        """
-        unknown = self.cost is None or earlier.cost is None
-        return Usage(
-            self.calls - earlier.calls,
-            self.cached - earlier.cached,
-            self.retries - earlier.retries,
-            self.input_tokens - earlier.input_tokens,
-            self.output_tokens - earlier.output_tokens,
-            None if unknown else (self.cost or 0.0) - (earlier.cost or 0.0),
-            self.unanswered - earlier.unanswered,
-        )
+    def _combine(self, other: Usage, operation: Callable[[Any, Any], Any]) -> Usage:
+        pairs = {name: (value, getattr(other, name)) for name, value in vars(self).items()}
+        values: dict[str, Any] = {
+            name: None if None in pair else operation(*pair) for name, pair in pairs.items()
+        }
+        return Usage(**values)
 
 
 @runtime_checkable

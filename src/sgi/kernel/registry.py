@@ -1,4 +1,4 @@
-"""From a name to the thing: built-in metrics and those of installed plugins, by one door."""
+"""Finds metrics by name: built-in metrics, and those of installed plugins."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ BUILT_IN: dict[str, str] = {
 
 @cache
 def metric_names() -> dict[str, str]:
-    """Every metric's name and where it lives, built-in ones first, then those of plugins."""
+    """The location of each metric, by name: built-in metrics first, then those of plugins."""
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 
 
 def metric_class(name: str) -> type[AnyMetric]:
-    """The class of the metric called ``name``.
+    """The class of a metric.
 
     Raises:
-        UnknownNameError: no metric has the name; says which come near.
-        UsageError: a plugin's entry cannot be loaded.
+        UnknownNameError: no metric has this name; the error suggests similar names.
+        UsageError: a plugin's metric cannot be loaded.
     """
     names = metric_names()
     if name not in names:
@@ -102,7 +102,7 @@ def metric_class(name: str) -> type[AnyMetric]:
 
 
 def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]:
-    """The classes of all metrics, by name, and why those of broken plugins cannot be loaded."""
+    """The classes of all metrics by name, and the errors of plugins that cannot be loaded."""
     classes: dict[str, type[AnyMetric]] = {}
     broken: dict[str, UsageError] = {}
     for name in metric_names():
@@ -114,14 +114,14 @@ def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]
 
 
 def metric(text: str | AnyMetric) -> AnyMetric:
-    """The metric that a canonical string names; a metric stays as it is.
+    """The metric of a canonical string; a metric is returned unchanged.
+
+    Raises:
+        UnknownNameError: there is no such metric, or no such parameter.
+        UsageError: the string cannot be parsed, or a value is out of range.
 
     >>> metric("rouge_l(beta=1.2)").canonical
     'rouge_l(beta=1.2)'
-
-    Raises:
-        UnknownNameError: no such metric, or no such parameter.
-        UsageError: the string does not parse, or a value is out of range.
     """
     if isinstance(text, AnyMetric):
         return text
@@ -144,16 +144,12 @@ def metric(text: str | AnyMetric) -> AnyMetric:
 
 
 def metric_name(canonical: str) -> str:
-    """The metric's name in a canonical string, without parameters.
-
-    >>> metric_name("rouge_l(beta=1.2)")
-    'rouge_l'
-    """
+    """The metric's name in a canonical string, without parameters."""
     return canonical.partition("(")[0].strip()
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name(key=value, …)``; values are literals, with JSON's true, false and null also known."""
+    """Split ``name(key=value, …)``; values are Python literals, or JSON's true, false and null."""
     if "(" not in text:
         return text.strip(), {}
     try:
@@ -168,7 +164,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal's value; lists become tuples, since metrics are frozen; a bare word stands for itself."""
+    """The value of a literal. Lists become tuples, since metrics are frozen; a bare word is a text."""
     if isinstance(node, ast.Name):
         return {"true": True, "false": False, "null": None}.get(node.id, node.id)
     if isinstance(node, (ast.List, ast.Tuple)):

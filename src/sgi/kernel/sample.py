@@ -50,8 +50,8 @@ _LISTS = ("contexts", "alternatives")
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
     """Whether ids are the row numbers that rows without an id get: rising, from 1.
 
-    A row with two answers gets ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``, where ``stem`` is the
-    name of the data without its suffix.
+    A row with two answers has the ids ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``; ``stem`` is the
+    file name of the data without its suffix.
 
     >>> are_numbers(["1", "2", "4"]), are_numbers(["q1", "q2"]), are_numbers(["2", "1"])
     (True, False, False)
@@ -134,22 +134,14 @@ class Sample(BaseModel):
         return type(self)(**values)
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:
-        """Apply a function to every text; metadata stays the same.
-
-        >>> Sample(id="1", question="who?", contexts=("a",)).with_texts(str.upper)
-        Sample(id='1', question='WHO?', contexts=('A',))
-        """
+        """Apply a function to every text; metadata stays the same."""
         fields = self.model_fields_set
         changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
         changed |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
         return self.model_copy(update=changed)
 
     def with_placeholders(self) -> Sample:
-        """Replace every text by its placeholder; see `sgi.kernel.placeholders`.
-
-        >>> Sample(id="1", response=" ", label=True, metadata={"year": 1999}).with_placeholders()
-        Sample(id='1', response=' ', label=True, metadata={'year': 1999})
-        """
+        """Replace every text by its placeholder; see `sgi.kernel.placeholders`."""
         sample = self.with_texts(placeholder)
         if not self.metadata:
             return sample
@@ -164,21 +156,13 @@ class Sample(BaseModel):
         """The number of the row's cluster, a signed 64-bit integer; see `sgi.kernel.clusters` for the rules.
 
         Rows of one cluster are not independent; statistics resample them together.
-
-        >>> one, two = (Sample(id=name, question="Who?", contexts=(name,)) for name in "ab")
-        >>> one.cluster(0) == two.cluster(1), Sample(id="c").cluster(2) == Sample(id="d").cluster(3)
-        (True, False)
         """
         return cluster_number(
             by, position, question=self.question, contexts=self.contexts, metadata=self.metadata
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """The reason of the status ``missing``: which of these fields are absent.
-
-        >>> Sample(id="1", question="Who?").missing_reason(QUESTION | RESPONSE | REFERENCE)
-        'the sample has no reference and no response'
-        """
+        """The reason of the status ``missing``: the absent ones of these fields."""
         return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
 
 
@@ -242,12 +226,7 @@ class Batch:
         return {}
 
     def shared(self, compute: Callable[Concatenate[Batch, A], T], *arguments: A.args, **named: A.kwargs) -> T:
-        """Call ``compute(batch, …)`` once for each set of arguments; metrics of a batch share the result.
-
-        >>> batch = Batch.of([Sample(id="1", response="r")])
-        >>> batch.shared(Batch.take, (0,)) is batch.shared(Batch.take, (0,))
-        True
-        """
+        """Call ``compute(batch, …)`` once for each set of arguments; metrics of a batch share the result."""
         key = (compute, arguments, *named.items())
         if key not in self._shared:
             self._shared[key] = compute(self, *arguments, **named)
@@ -260,5 +239,5 @@ class Batch:
         return np.fromiter((all(map(s.has, names)) for s in self.samples), dtype=np.bool_, count=len(self))
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
-        """The batch of these rows, in this order."""
+        """Select rows, in this order."""
         return type(self)(tuple(self.samples[row] for row in rows))

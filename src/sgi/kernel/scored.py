@@ -76,18 +76,12 @@ class MetricColumn:
 
     @property
     def is_share(self) -> bool:
-        """Whether the metric lies in [0, 1] and can be read as percent; a score in [0, 1] cannot.
-
-        >>> from sgi.kernel.metric import SCORE
-        >>> column = MetricColumn("rouge_l", np.ones(1), np.zeros(1, dtype=np.int8), low=0.0, high=1.0)
-        >>> column.is_share, replace(column, unit=SCORE).is_share
-        (True, False)
-        """
+        """Whether the metric lies in [0, 1] and can be read as percent; a score in [0, 1] cannot."""
         return self.in_unit_range and self.unit != SCORE
 
     @property
     def is_percentage(self) -> bool:
-        """Whether the metric is a share given in percent, from 0 to 100."""
+        """Whether the metric is a share in percent, from 0 to 100."""
         return self.unit == PERCENT
 
     @property
@@ -96,12 +90,7 @@ class MetricColumn:
         return self.unit == RATIO
 
     def counts(self) -> dict[Status, int]:
-        """How many rows have each status.
-
-        >>> column = MetricColumn("sgi", np.array([1.2, np.nan]), np.array([0, 3], dtype=np.int8))
-        >>> column.counts()[Status.FAILED]
-        1
-        """
+        """How many rows have each status."""
         totals = np.bincount(self.codes, minlength=len(STATUSES))
         return dict(zip(STATUSES, totals.tolist(), strict=True))
 
@@ -139,8 +128,7 @@ class ScoredRun:
     def metric(self, name: str) -> MetricColumn:
         """A metric by its canonical string, or by its bare name if only one metric has it.
 
-        Raises:
-            UnknownNameError: the run has no such metric, or several of that name.
+        Raises an UnknownNameError if the run has no such metric, or several with that name.
         """
         if name in self.metrics:
             return self.metrics[name]

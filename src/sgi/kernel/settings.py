@@ -1,41 +1,46 @@
-"""What is wrong with settings, in words for those who wrote them."""
+"""The base class of settings, with errors for the users who wrote them."""
 
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from pydantic import ValidationError
+from sgi.kernel.json_shapes import first_problem
 
 
-def refusal(errors: ValidationError, what: str, fields: Collection[str]) -> UsageError:
-    """The first thing that pydantic found wrong, as an error of ours that shows no value: it may be secret.
+class Settings(BaseModel):
+    """Frozen settings; invalid values raise a UsageError without the value, which may be secret."""
 
-    Args:
-        errors: what it found.
-        what: whose settings they are: ``judge``.
-        fields: the settings there are.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    Returns:
-        An `UnknownNameError` for a setting there isn't, with those that come near.
+    owner: ClassVar[str]
+    """Whose settings they are, for messages: ``judge``."""
 
-    >>> from pydantic import TypeAdapter, ValidationError
-    >>> try:
-    ...     TypeAdapter(dict[str, int]).validate_python({"size": "big"})
-    ... except ValidationError as errors:
-    ...     print(refusal(errors, "box", ("size",)))
-    The box's size: input should be a valid integer, unable to parse string as an integer.
-    """
+    def check_combination(self) -> None:
+        """Raise a UsageError if valid settings contradict each other."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _convert_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            settings = handler(values)
+        except ValidationError as errors:
+            error = _usage_error(errors, cls)
+        else:
+            settings.check_combination()
+            return settings
+        raise error
+
+
+def _usage_error(errors: ValidationError, settings: type[Settings]) -> UsageError:
+    owner, fields = settings.owner, settings.model_fields
     first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        near = tuple(difflib.get_close_matches(place, fields, n=2))
-        return UnknownNameError(f"setting of a {what}", place, near, hint=f"It has: {', '.join(fields)}.")
-    problem = first["msg"].removeprefix("Value error, ")
-    where = f"The {what}'s {place}" if place else f"The {what}"
-    return UsageError(f"{where}: {problem[:1].lower()}{problem[1:]}.")
+        name = ".".join(map(str, first["loc"]))
+        near = tuple(difflib.get_close_matches(name, fields, n=2))
+        return UnknownNameError(f"setting of a {owner}", name, near, hint=f"It has: {', '.join(fields)}.")
+    link = "'s " if first["loc"] else ": "
+    return UsageError(f"The {owner}{link}{first_problem(errors)}.")

@@ -1,4 +1,4 @@
-"""The repr of objects that hold many rows: sizes instead of contents."""
+"""The repr of objects with many rows: it shows sizes instead of contents."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from sgi.kernel.short_text import shorten
+
 MAX_REPR = 1000
 """No repr is longer, in characters."""
 
-_MAX_TEXT = 60
 _MAX_ITEMS = 3
 _MAX_NESTED = 120
 
 
 def short_repr(self: Any) -> str:
-    """The ``__repr__`` of a dataclass or model that holds much; assign it in the body of the class.
+    """The ``__repr__`` of a large dataclass or model; assign it in the body of the class.
 
-    Texts are cut, arrays are named by type and shape, and of long collections the first items and the number
-    of all are shown. Fields with ``repr=False``, and those of a model that were not given, are left out.
+    Texts are truncated, arrays become type and shape, and long collections their first items and size. Fields
+    with ``repr=False`` and fields of a model that were not set are left out.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -37,18 +38,14 @@ def short_repr(self: Any) -> str:
     else:
         names = [name for name in type(self).model_fields if name in self.model_fields_set]
     parts = (f"{name}={short(getattr(self, name))}" for name in names)
-    return _shorten(f"{type(self).__name__}({', '.join(parts)})", MAX_REPR)
+    return shorten(f"{type(self).__name__}({', '.join(parts)})", MAX_REPR)
 
 
 def short(value: Any) -> str:
-    """Any value in few characters.
-
-    >>> short({"sgi": 1.5}), short("a" * 100)[-5:]
-    ("{'sgi': 1.5}", "aaa…'")
-    """
+    """Any value in few characters."""
     match value:
         case str():
-            return repr(value if len(value) <= _MAX_TEXT else f"{value[: _MAX_TEXT - 1]}…")
+            return repr(shorten(value))
         case np.ndarray():
             return f"<{value.dtype} array {value.shape}>"
         case Mapping() if _is_plain(value):
@@ -59,11 +56,11 @@ def short(value: Any) -> str:
                 return f"({', '.join(parts)},)" if len(value) == 1 else _items(parts, len(value), "()")
             return _items(parts, len(value), "[]" if isinstance(value, list) else "{}")
         case _:
-            return _shorten(repr(value), _MAX_NESTED)
+            return shorten(repr(value), _MAX_NESTED)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a collection has no repr of its own worth showing."""
+    """Whether a collection has no ``__repr__`` of its own."""
     return "__repr__" not in vars(type(value)) or type(value).__module__ == "builtins"
 
 
@@ -74,7 +71,3 @@ def _first(values: Any) -> list[Any]:
 def _items(parts: list[str], total: int, brackets: str) -> str:
     rest = [f"… {total:,} items"] if total > len(parts) else []
     return f"{brackets[0]}{', '.join([*parts, *rest])}{brackets[1]}"
-
-
-def _shorten(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -34,11 +34,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def digest(*parts: bytes, size: int = 16) -> bytes:
-    """blake2b over the parts, each preceded by its length, so that parts cannot run into one another.
-
-    >>> digest(b"ab", b"c") == digest(b"a", b"bc")
-    False
-    """
+    """blake2b over the parts, each after its length: moving a byte between parts changes the digest."""
     state = hashlib.blake2b(digest_size=size)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -47,7 +43,7 @@ def digest(*parts: bytes, size: int = 16) -> bytes:
 
 
 def run_signature(embedders: Iterable[str], *, n: int, judge: str = "-") -> str:
-    """The line under every table: what made the numbers.
+    """The line under every table, which names the origin of its numbers.
 
     >>> run_signature(["minilm@3f2a,mean,256tok,fp32"], n=512).rpartition("|v:")[0]
     'sgi:1|emb:minilm@3f2a,mean,256tok,fp32|judge:-|n:512'

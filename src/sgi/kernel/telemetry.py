@@ -1,7 +1,7 @@
-"""Turns off the usage reports of the libraries that SGI runs on.
+"""Turns off the usage reports of the libraries that SGI uses.
 
-`sgi/__init__.py` imports this module before anything else, so that it comes before those libraries in every
-process: the command line, an application, a pytest plugin, a worker of a cluster. See decision 0032.
+`sgi/__init__.py` imports this module first, so it runs before those libraries are imported, in every process:
+command line, application, pytest plugin or cluster worker. See decision 0032.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ VARIABLES = {
 
 
 def disable() -> None:
-    """Set `VARIABLES` in this process, which its child processes inherit.
+    """Set `VARIABLES` in this process and its child processes.
 
-    Warns:
-        RuntimeWarning: onnxruntime was imported before, and its telemetry was not off.
+    Warns (RuntimeWarning) if onnxruntime was imported before with its telemetry on.
 
     >>> disable()
     >>> os.environ["ORT_DISABLE_TELEMETRY"]

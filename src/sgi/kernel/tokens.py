@@ -9,6 +9,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +20,6 @@ TOKENS = "tokens:"
 """Prefix of the fingerprint of a token encoder."""
 
 _UNIT_TOLERANCE = 1e-3
-_SHOWN = 60
 
 
 @dataclass(frozen=True, order=True)
@@ -39,11 +39,7 @@ class TokenModel:
 
     @property
     def label(self) -> str:
-        """The part of the encoder's fingerprint before the ``@``.
-
-        >>> TokenModel("minilm").label, TokenModel("minilm", 4).label
-        ('tokens:minilm[last]', 'tokens:minilm[4]')
-        """
+        """The part of the encoder's fingerprint before the ``@``."""
         return f"{TOKENS}{self.name}[{'last' if self.layer is None else self.layer}]"
 
     def __str__(self) -> str:
@@ -161,8 +157,7 @@ class TokenTable:
             special: ids of special tokens.
             windows: number of windows of each text; None for one each.
 
-        Raises:
-            EmbedderError: the numbers of rows and tokens differ, or a row is not of unit length.
+        Raises an EmbedderError if the numbers of rows and tokens differ, or a row is not of unit length.
         """
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
@@ -192,9 +187,8 @@ def _check_unit(
     if bad.size:
         places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
         bad_texts = tuple(texts[place] for place in places.tolist())
-        first = bad_texts[0] if len(bad_texts[0]) <= _SHOWN else bad_texts[0][: _SHOWN - 1] + "…"
         raise NonFiniteVectorError(
             f"{model} returned token vectors without direction for {len(bad_texts)} of {len(texts)} texts, "
-            f"the first: {first!r}.",
+            f"the first: {shorten(bad_texts[0])!r}.",
             texts=bad_texts,
         )

@@ -10,6 +10,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.short_repr import short_repr
+from sgi.kernel.short_text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNIT_TOLERANCE = 1e-6
-_SHOWN = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class VectorTable:
     def of(
         cls, model: str, texts: Sequence[str], rows: NDArray[np.float32], *, truncated: Iterable[str] = ()
     ) -> Self:
-        """Build the table of one model; the rows are brought to unit length.
+        """Build the table of one model; the rows are scaled to unit length.
 
         Raises:
             EmbedderError: the number of rows differs from the number of texts.
@@ -63,13 +63,7 @@ class VectorTable:
 
 @dataclass(frozen=True, eq=False)
 class EntailmentTable:
-    """Entailment scores of distinct (premise, hypothesis) pairs; ``index`` maps a pair to its row.
-
-    >>> made = EntailmentScores(np.array([0.9, 0.2]), np.array([0.0, 0.7]), np.array([1, 1]))
-    >>> table = EntailmentTable.of("demo", [("It's red.", "It's red."), ("It's red.", "It's blue.")], made)
-    >>> table.pairs([("It's red.", "It's blue.")]).contradiction.tolist()
-    [0.7]
-    """
+    """Entailment scores of distinct (premise, hypothesis) pairs; ``index`` maps a pair to its row."""
 
     model: str
     index: Mapping[tuple[str, str], int]
@@ -99,7 +93,7 @@ class EntailmentTable:
             bad = [pairs[place][1] for place in np.flatnonzero(~sound).tolist()]
             message = (
                 f"{model} returned no probability for {len(bad)} of {len(pairs)} pairs, "
-                f"the first hypothesis: {short(bad[0])!r}."
+                f"the first hypothesis: {shorten(bad[0])!r}."
             )
             raise NonFiniteVectorError(message, texts=tuple(dict.fromkeys(bad)))
         return cls(model, index, scores)
@@ -119,17 +113,13 @@ def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale rows to float32 rows of unit length; rows of unit length (to 1e-6) stay bit for bit the same.
-
-    >>> unit_rows("demo", ["a"], np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
-    """
+    """Scale rows to float32 rows of unit length; rows of unit length (to 1e-6) stay bit for bit the same."""
     bad = np.flatnonzero(unusable_rows(model, texts, rows))
     if bad.size:
         text = texts[bad[0]]
         raise NonFiniteVectorError(
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
-            f"the first: {short(text)!r}.",
+            f"the first: {shorten(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),
         )
     array = np.asarray(rows)
@@ -141,11 +131,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
 
 
 def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of rows that are zero, NaN or infinite, shape (n,); raises EmbedderError for a wrong shape.
-
-    >>> unusable_rows("demo", ["a", "b"], np.array([[1.0], [np.nan]])).tolist()
-    [False, True]
-    """
+    """Mask of rows that are zero, NaN or infinite, shape (n,); raises EmbedderError for a wrong shape."""
     array = np.asarray(rows)
     if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
@@ -156,8 +142,3 @@ def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -
 
 def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
-
-
-def short(text: str) -> str:
-    """The beginning of a text, at most 60 characters, for messages."""
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

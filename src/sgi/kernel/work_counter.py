@@ -1,4 +1,4 @@
-"""Counts the work inside one batch, so that a long batch shows progress before it ends."""
+"""Counts the work in one batch, so that a long batch shows progress before it ends."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ if TYPE_CHECKING:
 
 
 class WorkCount:
-    """Texts embedded and pairs read so far, of those that are known to be needed; threads may share it.
+    """The numbers of texts and pairs that are done, and that are needed; threads may share it.
 
-    Args:
-        listener: is given ``done`` and ``total`` by ``report``.
-
-    >>> work = WorkCount()
-    >>> work.expect(10)
-    >>> work.add(4)
-    >>> work.done, work.total
-    (4, 10)
+    ``report`` passes both to the listener.
     """
 
     def __init__(self, listener: Callable[[int, int], None] | None = None) -> None:
@@ -32,32 +25,32 @@ class WorkCount:
 
     @property
     def done(self) -> int:
-        """The units that are done, at most ``total``."""
+        """The finished units, at most ``total``."""
         return min(self._done, self._total)
 
     @property
     def total(self) -> int:
-        """The units that are known to be needed."""
+        """The units that are needed."""
         return self._total
 
     @property
     def report(self) -> Callable[[], None] | None:
-        """Tells the listener how far the work is; None where nobody listens."""
+        """A function that calls the listener; None without a listener."""
         listener = self._listener
         return None if listener is None else lambda: listener(self.done, self.total)
 
     def expect(self, units: int) -> None:
-        """Add units that are still to be done."""
+        """Increase ``total``."""
         with self._lock:
             self._total += units
 
     def add(self, units: int) -> None:
-        """Add units that are done."""
+        """Increase ``done``."""
         with self._lock:
             self._done += units
 
     def reach(self, done: int) -> None:
-        """Set the units that are done, where they are fewer: for work that was not counted as it was done."""
+        """Set ``done`` unless it is greater: for work that does not count itself."""
         with self._lock:
             self._done = max(self._done, done)
 
@@ -66,13 +59,13 @@ _CURRENT: ContextVar[WorkCount | None] = ContextVar("sgi_work", default=None)
 
 
 def current_work() -> WorkCount:
-    """The count of this context; one that nobody reads where nothing is counted."""
+    """The count of this context; without one, a new count that nothing reads."""
     return _CURRENT.get() or WorkCount()
 
 
 @contextmanager
 def counting_work(listener: Callable[[int, int], None] | None = None) -> Iterator[WorkCount]:
-    """Count the work of this context, of the tasks awaited in it and of the threads they wait for.
+    """Count the work of this context, including tasks awaited in it and threads they wait for.
 
     >>> with counting_work() as work:
     ...     current_work().expect(3)

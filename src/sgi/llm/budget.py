@@ -29,11 +29,8 @@ class BudgetedChat:
         chat: the model.
         counter: the usage counter.
         price: the price of its tokens; None if unknown, which makes the cost unknown.
-        max_cost: US dollars; None for no limit.
+        max_cost: US dollars; None for no limit. A limit without a price raises a UsageError.
         max_tokens: the most tokens of a reply.
-
-    Raises:
-        UsageError: there is a limit but no price.
     """
 
     def __init__(
@@ -46,21 +43,15 @@ class BudgetedChat:
         max_tokens: int,
     ) -> None:
         if max_cost is not None and price is None:
-            message = "max_cost is set, but the price of this judge is unknown."
-            raise UsageError(
-                message, hint="Give input_price and output_price, in US dollars per million tokens."
-            )
+            hint = "Give input_price and output_price, in US dollars per million tokens."
+            raise UsageError("max_cost is set, but the price of this judge is unknown.", hint=hint)
+        self.fingerprint = chat.fingerprint
         self._chat = chat
         self._counter = counter
         self._price = price
         self._budget = (
             _Budget(price, max_cost, max_tokens, counter) if price and max_cost is not None else None
         )
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the wrapped model."""
-        return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the model's reply, and count it.
@@ -83,12 +74,11 @@ class BudgetedChat:
 
 
 class _Budget:
-    """Reserves money for calls before they are sent.
+    """Reserves the maximum cost of each call before it is sent, so calls in flight stay within the limit.
 
-    For each call in flight its maximum cost is reserved, so together they stay within the limit. A call that
-    does not fit waits until the others have ended; alone it is sent if its expected cost fits. So at most one
-    call exceeds the limit, and all calls in flight finish before the error. The first call runs alone, since
-    the service's token counts are unknown before it.
+    A call that does not fit waits until the others have ended; alone it is sent if its expected cost fits. So
+    at most one call exceeds the limit, and all calls in flight finish before the error. The first call runs
+    alone, since the service's token counts are unknown before it.
     """
 
     def __init__(self, price: Price, limit: float, max_tokens: int, counter: UsageCounter) -> None:
@@ -109,7 +99,6 @@ class _Budget:
         self._exhausted = False
 
     async def reserve(self, call: Call) -> float:
-        """Reserve the maximum cost of a call as soon as it fits, and return it."""
         async with self._order:
             while self._calls_in_flight and not self._fits(call):
                 self._ended.clear()
@@ -123,7 +112,6 @@ class _Budget:
 
     @contextmanager
     def in_flight(self, reserved: float) -> Iterator[None]:
-        """Keep the reservation while the call is in flight."""
         try:
             yield
         finally:
@@ -133,7 +121,6 @@ class _Budget:
             self._ended.set()
 
     def pay(self, call: Call, completion: Completion) -> None:
-        """Count the tokens of a completed call."""
         self._answered += 1
         self._estimated += call.tokens
         self._sent += completion.input_tokens
@@ -155,7 +142,6 @@ class _Budget:
         )
 
     def _fits(self, call: Call) -> bool:
-        """Whether the maximum cost of the call fits beside the reservations."""
         return self._any_ended and self._paid + self._reserved + self._max_cost(call) <= self._limit
 
     def _max_cost(self, call: Call) -> float:

@@ -56,9 +56,8 @@ class CassetteRecorder:
     An outcome is a reply, or the kind and message of an error. A line is on the disk before its reply is
     used, and survives a power loss. An existing cassette of the same model is continued, after an incomplete
     end (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
-    digests of the calls, not their texts, and no secret; replies may quote the judged texts.
-
-    ``judge`` has its settings for the replay, without secrets.
+    digests of the calls, not their texts, and no secret; replies may quote the judged texts. ``judge`` has
+    the judge's settings for the replay, without secrets.
 
     Raises:
         DataError: the file is not a cassette, or a line cannot be read.
@@ -66,6 +65,7 @@ class CassetteRecorder:
     """
 
     def __init__(self, chat: Chat, path: Path, judge: Mapping[str, JsonValue]) -> None:
+        self.fingerprint = chat.fingerprint
         self._chat = chat
         self._path = path
         self._unwritten: list[dict[str, Any]] = []
@@ -82,11 +82,6 @@ class CassetteRecorder:
         except BaseException:
             self._file.close()
             raise
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the wrapped model."""
-        return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the model's reply, or raise its JudgeError, after writing it."""
@@ -138,28 +133,20 @@ class CassetteRecorder:
 class CassettePlayer:
     """Replays a cassette of `CassetteRecorder`; replies count as cached.
 
-    Raises:
-        DataError: the file or a line cannot be read, or the file is not a cassette.
+    Raises a DataError if the file is not a cassette, or a line cannot be read.
     """
 
     def __init__(self, path: Path, counter: UsageCounter) -> None:
         self._path = path
         self._counter = counter
-        self._fingerprint, self._outcomes = _read(path)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the recorded model."""
-        return self._fingerprint
+        self.fingerprint, self._outcomes = _read(path)
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the recorded reply; raise the recorded JudgeError, or one if the call is not recorded."""
-        outcome = self._outcomes.get(call.key(self._fingerprint))
+        outcome = self._outcomes.get(call.key(self.fingerprint))
         if outcome is None:
-            message = (
-                f"The cassette {self._path} does not contain this call: data, prompts or settings changed."
-            )
-            raise JudgeError(message, hint="Record it again.")
+            hint = "Data, prompts or settings changed; record it again."
+            raise JudgeError(f"The cassette {self._path} does not contain this call.", hint=hint)
         if isinstance(outcome, JudgeError):
             raise type(outcome)(outcome.message, hint=outcome.hint)
         self._counter.add(Usage(cached=1))
@@ -167,11 +154,10 @@ class CassettePlayer:
 
     def contains(self, call: Call) -> bool:
         """Whether the call is recorded."""
-        return call.key(self._fingerprint) in self._outcomes
+        return call.key(self.fingerprint) in self._outcomes
 
 
 def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
-    """The outcome of a call as fields of a line."""
     if not isinstance(outcome, JudgeError):
         return {"reply": json.loads(encode_completion(outcome))}
     kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
@@ -183,7 +169,6 @@ def _checksum(entry: dict[str, Any]) -> bytes:
 
 
 def _recorded_calls(chat: Chat, path: Path) -> dict[bytes, bytes]:
-    """The calls in an existing file, each with a checksum of its outcome."""
     content = read_whole(path) if path.exists() else b""
     if content.startswith(_BEGINNING[: len(content)]) and not _complete_length(content):
         return {}  # empty, or truncated in the first line
@@ -203,7 +188,6 @@ def _open(path: Path) -> FileIO:
 
 
 def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
-    """The fingerprint, and the outcome of each call."""
     content = read_whole(path)
     header, *lines = content[: _complete_length(content)].removesuffix(b"\n").split(b"\n")
     fingerprint = _fingerprint(path, header)
@@ -213,7 +197,7 @@ def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
 def incomplete_end(path: Path) -> str:
     """Describe the incomplete end of a cassette after a full disk or a power loss; empty if it is complete.
 
-    Its lines are not used, and their replies were not used when they were recorded.
+    Neither its lines nor, during the recording, their replies are used.
     """
     content = read_whole(path)
     dropped = content[_complete_length(content) :]
@@ -264,7 +248,6 @@ def _decode_entry(path: Path, number: int, line: bytes) -> tuple[bytes, Outcome]
 
 
 def _decode_outcome(entry: dict[str, Any]) -> Outcome:
-    """The outcome of a call; a reply counts as cached."""
     if "error" not in entry:
         return replace(decode_completion(json.dumps(entry["reply"]).encode()), cached=True)
     kind, message, hint = (entry["error"][name] for name in ("kind", "message", "hint"))

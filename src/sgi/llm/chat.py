@@ -26,8 +26,8 @@ from pydantic_ai.tools import ToolDefinition
 
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
+from sgi.kernel.short_text import quote
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import quote
 from sgi.llm.service_errors import is_schema_error, judge_error, redact
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 class ModelChat:
     """A chat model of a service.
 
-    The service enforces the schema if it can; otherwise a tool call or instructions describe it.
-    A service that rejects a schema gets instructions from then on.
+    The service enforces the schema if it can; otherwise a tool call or instructions describe it. A service
+    that rejects a schema gets instructions from then on.
 
     Args:
         preparing: the model of pydantic-ai that converts a schema to one that the service accepts.
@@ -62,13 +62,8 @@ class ModelChat:
         self._service = service
         self._name = f"{service.kind}:{spec.named.name}"
         self._settings = _settings(spec, service)
-        self._fingerprint = spec.fingerprint(service.address)
+        self.fingerprint = spec.fingerprint(service.address)
         self._mode = _mode(model)
-
-    @property
-    def fingerprint(self) -> str:
-        """Name, address unless it is the default, and sampling settings."""
-        return self._fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """The model's reply.
@@ -88,14 +83,8 @@ class ModelChat:
             if mode != "native" or not is_schema_error(error):
                 raise judge_error(error, self._name, self._service) from None
             self._mode = "prompted"
-            response = await self._prompted(call)
+            return await self.complete(call)
         return _completion(response, call)
-
-    async def _prompted(self, call: Call) -> ModelResponse:
-        try:
-            return await self._request(call, "prompted")
-        except AgentRunError as error:
-            raise judge_error(error, self._name, self._service) from None
 
     async def _request(self, call: Call, mode: str) -> ModelResponse:
         try:
@@ -116,7 +105,6 @@ class ModelChat:
 
 
 def _mode(model: Model) -> str:
-    """How the model's replies are made to fit a schema."""
     profile = model.profile
     if profile.get("supports_json_schema_output", False):
         return "native"
@@ -167,7 +155,6 @@ def _messages(messages: tuple[Message, ...]) -> list[ModelMessage]:
 
 
 def _completion(response: ModelResponse, call: Call) -> Completion:
-    """The completion, with estimated tokens if the service does not count them."""
     text = "".join(_part_text(part) for part in response.parts)
     refusal = str((response.provider_details or {}).get("refusal") or "")
     finish = _FINISHES.get(response.finish_reason or "", Finish.STOP)

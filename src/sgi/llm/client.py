@@ -87,7 +87,6 @@ class Completions:
         return _completion(orjson.loads(content))
 
     async def _send(self, content: bytes, headers: dict[str, str]) -> tuple[ClientResponse, bytes]:
-        """The response and its body. Errors do not quote the client, which may name an address."""
         data = content if len(content) <= _MAX_BYTES_BODY else BytesIO(content)
         try:
             # Redirects aren't followed, so the key stays where it was sent.
@@ -119,7 +118,6 @@ def _is_success(response: ClientResponse) -> bool:
 
 
 async def _read_all(response: ClientResponse) -> bytes:
-    """The whole decompressed body, up to a limit."""
     read = bytearray()
     while part := await response.content.readany():
         read += part
@@ -187,17 +185,11 @@ def _address(service: Service, model: str) -> str:
 
 
 def proxy_of(url: URL) -> URL | None:
-    """The proxy in the environment for a URL, by the rules of httpx.
+    """The proxy in the environment for a URL, by the rules of httpx; UsageError if it is not an HTTP proxy.
 
     ``HTTP_PROXY`` or ``HTTPS_PROXY`` by the scheme, else ``ALL_PROXY``; none if ``NO_PROXY`` matches: ``*``,
     a host with its subdomains, ``.host`` for subdomains only, an IP address or a network such as
     ``10.0.0.0/8``, each host also with a port.
-
-    Raises:
-        UsageError: the proxy is not an HTTP proxy.
-
-    >>> proxy_of(URL("http://127.0.0.1:8080/v1")) is None
-    True
     """
     proxies = getproxies()
     proxy = proxies.get(url.scheme) or proxies.get("all")
@@ -216,7 +208,6 @@ def proxy_of(url: URL) -> URL | None:
 
 
 def _matches(entry: str, url: URL) -> bool:
-    """Whether an entry of ``NO_PROXY`` matches a URL."""
     scheme, _, place = entry.lower().rpartition("://")
     if not place or scheme not in ("", "all", url.scheme):
         return False

@@ -35,9 +35,6 @@ class EstimatingJudge:
         cache: the cache of replies; None to use no cache.
         cached_model: the fingerprint of the model whose replies are cached.
         again: request a new reply if all cached replies of an inquiry are invalid.
-
-    >>> EstimatingJudge().usage
-    Usage(calls=0, cached=0, retries=0, input_tokens=0, output_tokens=0, cost=None, unanswered=0)
     """
 
     fingerprint = "estimate"
@@ -51,6 +48,7 @@ class EstimatingJudge:
         cached_model: str = fingerprint,
         again: bool = False,
     ) -> None:
+        self.budget = budget
         self._price = price
         self._counter = UsageCounter()
         self._counted: set[bytes] = set()
@@ -72,13 +70,8 @@ class EstimatingJudge:
         )
 
     @property
-    def budget(self) -> int:
-        """The most tokens of passages in one inquiry."""
-        return self._judge.budget
-
-    @property
     def usage(self) -> Usage:
-        """The estimated usage so far; ``cached`` counts cached and repeated requests."""
+        """The estimate so far; ``cached`` counts cached and repeated requests."""
         return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
@@ -119,16 +112,12 @@ def _with_unique_texts(reply: T, key: bytes) -> T:
 
 
 class _UnknownCallError(Exception):
-    """A call without a cached reply."""
-
     def __init__(self, call: Call) -> None:
         super().__init__("this call has no cached reply")
         self.call = call
 
 
 class _SilentChat:
-    """A chat model that never replies."""
-
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
 

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 class GroupCommit:
     """Runs a blocking write once for all callers of one iteration of the event loop.
 
-    Callers that arrive during a write share the next one, so a slow disk makes the groups larger.
-
-    Args:
-        write: runs also if all callers are cancelled.
+    Callers that arrive during a write share the next one, so a slow disk makes the groups larger. ``write``
+    runs even if all callers are cancelled.
 
     >>> writes = []
     >>> async def ask():

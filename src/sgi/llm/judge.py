@@ -45,20 +45,11 @@ class ChatJudge:
         again: bool | Callable[[Call], bool] = False,
         counter: UsageCounter | None = None,
     ) -> None:
+        self.fingerprint = chat.fingerprint
+        self.budget = budget
         self._chat = chat
-        self._budget = budget
         self._again = again if callable(again) else lambda _: again
         self._counter = counter or UsageCounter()
-
-    @property
-    def fingerprint(self) -> str:
-        """Everything except prompts that can change a reply."""
-        return self._chat.fingerprint
-
-    @property
-    def budget(self) -> int:
-        """The most tokens of passages in one inquiry."""
-        return self._budget
 
     @property
     def usage(self) -> Usage:
@@ -100,7 +91,6 @@ class ChatJudge:
     async def _converse(
         self, first: Call, schema: type[T], context: Mapping[str, Any], replies: list[Completion]
     ) -> T:
-        """The valid reply of at most two requests; completions are appended to ``replies``."""
         replies.append(await self._chat.complete(first))
         try:
             return parse_reply(replies[-1], schema, context)
@@ -132,7 +122,6 @@ def _repair(reply: str, problem: str) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=1024)
 def _shape(schema: type[ReplyModel], items: int | None) -> Shape:
-    """The schema as JSON, with one verdict per item."""
     document = schema.model_json_schema()
     verdicts = document.get("properties", {}).get("verdicts")
     if items is not None and verdicts is not None:

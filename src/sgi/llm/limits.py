@@ -53,14 +53,9 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int, *, retry: bool = False) -> AsyncIterator[None]:
-        """Wait for a slot and hold it.
+        """Wait for a slot and hold it; JudgeRejectedError if the service rejects all requests.
 
-        Args:
-            tokens: the estimated tokens of the request.
-            retry: whether the request precedes new ones.
-
-        Raises:
-            JudgeRejectedError: the service rejects all requests.
+        ``tokens`` is an estimate for the request. A ``retry`` precedes new requests.
         """
         await self._wait_for_slot(tokens, self._retries if retry else self._waiting)
         began = asyncio.get_running_loop().time()
@@ -106,7 +101,6 @@ class Limiter:
             raise JudgeRejectedError(error.message, hint=error.hint)
 
     def _admit(self) -> None:
-        """Give all available slots, and schedule the next."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         while (queue := self._retries or self._waiting) and self._running < int(self.allowed):

@@ -78,10 +78,7 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounte
     """Wrap a chat model with cache, budget, retries and limits.
 
     The cache is outermost, so cached calls pass no limit and cost nothing. The budget counts each paid call
-    once. Every attempt passes the limits.
-
-    Raises:
-        UsageError: ``max_cost`` without a known price.
+    once. Every attempt passes the limits. ``max_cost`` without a known price raises a UsageError.
     """
     limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
     retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
@@ -115,7 +112,6 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
 
 
 def _require_same_judge(path: Path, spec: JudgeSpec) -> None:
-    """Raise UsageError if the cassette is from a judge with other settings."""
     recorded = cassette_judge(path)
     if recorded != spec.identity():
         changed = sorted(name for name, value in spec.identity().items() if recorded.get(name) != value)
@@ -140,7 +136,6 @@ def _importable(module: str) -> bool:
 
 
 def _other_model(service: Service, name: str) -> Model:
-    """A model of a service with its own API."""
     if service.kind == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider

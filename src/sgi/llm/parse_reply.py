@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel
+from sgi.kernel.short_text import quote
 from sgi.llm.calls import Finish
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=ReplyModel)
 
-_MAX_QUOTED = 200
 _WITHOUT_SEPARATORS = str.maketrans("", "", " -_")
 _MAX_VALUE = 60
 _MAX_PROBLEMS = 3
@@ -75,18 +75,7 @@ def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, A
     )
 
 
-def quote(text: str, limit: int = _MAX_QUOTED) -> str:
-    r"""The first part of a text, on one line, without control characters.
-
-    >>> quote("one\n\x1b[31mtwo")
-    'one [31mtwo'
-    """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
-    return line if len(line) <= limit else f"{line[:limit]}…"
-
-
 def _require_complete(completion: Completion) -> None:
-    """Raise if the request is refused or the reply is truncated."""
     if completion.refusal:
         raise JudgeRefusedError(f"The judge declined: {quote(completion.refusal)}", text=completion.refusal)
     if completion.finish == Finish.FILTER:

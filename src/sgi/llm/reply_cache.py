@@ -24,26 +24,17 @@ class CachedChat:
     The usage of a reply is stored before the reply, and the reply before it is returned: if the process is
     killed, every cached reply is counted and every used reply is cached. Equal calls in flight are joined: a
     later one waits for the first, and takes over if the first is cancelled. Invalid cached values are
-    requested again and replaced.
-
-    Args:
-        chat: the model.
-        cache: stores replies by digests of the model's fingerprint and the call.
-        counter: counts the cached calls.
+    requested again and replaced. Keys are digests of the model's fingerprint and the call.
     """
 
     def __init__(self, chat: Chat, cache: Cache, counter: UsageCounter) -> None:
+        self.fingerprint = chat.fingerprint
         self._chat = chat
         self._cache = cache
         self._counter = counter
         self._flights: dict[bytes, asyncio.Future[Completion | SgiError | None]] = {}
         self._unwritten: dict[bytes, bytes] = {}
         self._group = GroupCommit(self._write)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the wrapped model."""
-        return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """The cached reply, else the model's.
@@ -91,7 +82,6 @@ class CachedChat:
             flight.set_result(outcome)
 
     async def _store(self, key: bytes, completion: Completion) -> None:
-        """Write the reply together with others of the same iteration of the event loop."""
         self._unwritten[key] = encode_completion(completion)
         await self._group.commit()
 

@@ -46,6 +46,7 @@ class RetryingChat:
     def __init__(
         self, chat: Chat, limiter: Limiter, counter: UsageCounter, *, retries: int, timeout: float
     ) -> None:
+        self.fingerprint = chat.fingerprint
         self._chat = chat
         self._limiter = limiter
         self._counter = counter
@@ -55,11 +56,6 @@ class RetryingChat:
         self._next_probe = 0.0
         self._answered = False
         self._rejections = 0
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the wrapped model."""
-        return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """The model's reply.
@@ -131,7 +127,6 @@ class RetryingChat:
         return completion
 
     def _reject_all(self, error: JudgeRejectedError) -> None:
-        """Let calls fail for a while."""
         self._rejected = error
         self._limiter.reject_waiting(error)
         self._next_probe = asyncio.get_running_loop().time() + _PROBE_INTERVAL
@@ -145,7 +140,6 @@ def _wait(error: JudgeUnavailableError, tries: int) -> float:
 
 
 def _final_error(error: JudgeUnavailableError, tries: int) -> JudgeUnavailableError:
-    """The last error, with the number of attempts."""
     again = f"{error.message.rstrip('.')} (after {tries} tries)." if tries > 1 else error.message
     return JudgeUnavailableError(
         again, retry_after=error.retry_after, throttled=error.throttled, hint=error.hint

@@ -38,8 +38,7 @@ class Service(environment.Service):
     def of(cls, name: ModelName) -> Self:
         """The service of a judge's name, with settings from the environment or ``.env``.
 
-        Raises:
-            UsageError: a key or an address is missing or unusable, or only the address is in ``.env``.
+        Raises a UsageError if a key or an address is missing or unusable, or only the address is in ``.env``.
         """
         if name.kind == "openai":
             return cls.openai(name.url)
@@ -61,17 +60,15 @@ class Service(environment.Service):
 
 
 def fingerprint_of(spec: JudgeSpec) -> str:
-    """The fingerprint the opened model will have; no key and no client is needed for it.
+    """The fingerprint of the opened model, without its key and client.
 
-    Raises:
-        UsageError: the environment names no address where one is needed, or an unusable one.
+    Raises a UsageError if the address is missing or unusable.
     """
     url = _url(spec.named)
     return spec.fingerprint(address_label(checked_url(url, "The judge's address")) if url else "")
 
 
 def _url(name: ModelName) -> str:
-    """The address, unchecked; blank where the service has only one."""
     if name.kind == "openai":
         return openai_url(name.url)
     if name.kind == "ollama":

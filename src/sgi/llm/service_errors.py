@@ -24,7 +24,7 @@ from sgi.kernel.errors import (
     JudgeRejectedError,
     JudgeUnavailableError,
 )
-from sgi.llm.parse_reply import quote
+from sgi.kernel.short_text import quote
 
 if TYPE_CHECKING:
     from sgi.llm.service import Service
@@ -45,13 +45,7 @@ def is_schema_error(error: AgentRunError) -> bool:
 
 
 def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError:
-    """The judge error for an error of the model layer; it does not contain the key.
-
-    Args:
-        error: the error of the model layer.
-        name: the name of the judge, for the message.
-        service: the service, whose key is removed from messages.
-    """
+    """Convert an error of the model layer. The message names the judge by ``name``, without the key."""
     if isinstance(error, ModelHTTPError):
         converted = _by_status(error, name, service)
         converted.answered = True
@@ -100,7 +94,6 @@ def _transient(error: ModelHTTPError, name: str) -> JudgeUnavailableError:
 
 
 def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeError:
-    """An error that a retry would repeat."""
     message = _service_message(error)
     if any(word in message.lower() for word in _FILTERS):
         return JudgeRefusedError("A content filter of the judge's service refused the request.")
@@ -112,7 +105,6 @@ def _request_error(error: ModelHTTPError, name: str, service: Service) -> JudgeE
 
 
 def _service_message(error: ModelAPIError) -> str:
-    """The message of the service, else its whole reply."""
     body = error.body
     if isinstance(body, dict):
         inner = body.get("error", body)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, field_validator
 
 from sgi.kernel.environment import checked_url
 from sgi.kernel.errors import UsageError
-from sgi.kernel.settings import refusal
+from sgi.kernel.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +62,7 @@ class ModelName(NamedTuple):
         return cls(kind, match[1], checked_url(url, "The judge's model: its address") if url else "")
 
 
-class JudgeSpec(BaseModel):
+class JudgeSpec(Settings):
     """The settings of a judge.
 
     Attributes:
@@ -100,7 +92,7 @@ class JudgeSpec(BaseModel):
     sgi.kernel.errors.UsageError: The judge's concurrency: input should be greater than or equal to 1.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    owner: ClassVar[str] = "judge"
 
     model: str
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
@@ -129,8 +121,7 @@ class JudgeSpec(BaseModel):
     def fingerprint(self, address: str) -> str:
         """Everything that can change a reply: name, address and sampling settings; no secret.
 
-        Args:
-            address: the label of the address; empty for the default.
+        ``address`` is the label of the address; empty for the default.
 
         >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
         'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
@@ -139,26 +130,13 @@ class JudgeSpec(BaseModel):
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:
-        """The settings that can change a score.
-
-        >>> JudgeSpec.of({"model": "openai:m", "concurrency": 4}).identity()["budget"]
-        16000
-        """
+        """The settings that can change a score."""
         return self.model_dump(mode="json", include=set(_IDENTITY))
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _convert_errors(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Convert validation errors to a UsageError without values, which may be secret."""
-        try:
-            spec = handler(values)
-        except ValidationError as errors:
-            refused = refusal(errors, "judge", cls.model_fields)
-        else:
-            if (spec.input_price is None) != (spec.output_price is None):
-                raise UsageError("The judge has one price without the other; give both prices or none.")
-            return spec
-        raise refused
+    def check_combination(self) -> None:
+        """Raise a UsageError if one price is missing."""
+        if (self.input_price is None) != (self.output_price is None):
+            raise UsageError("The judge has one price without the other; give both prices or none.")
 
     @field_validator("model")
     @classmethod

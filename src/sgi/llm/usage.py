@@ -19,12 +19,6 @@ class UsageCounter:
     Attributes:
         usage: the total.
         earlier: the usage of earlier attempts at the same run; not included in the total.
-
-    >>> counter = UsageCounter()
-    >>> counter.add(Usage(calls=1, cost=0.5))
-    >>> counter.add(Usage(cached=1))
-    >>> counter.usage
-    Usage(calls=1, cached=1, retries=0, input_tokens=0, output_tokens=0, cost=0.5, unanswered=0)
     """
 
     def __init__(self) -> None:

@@ -17,12 +17,7 @@ TOKENS_PER_BATCH = 512
 
 
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct texts in order of appearance, and for each text its position among them.
-
-    >>> unique, positions = distinct(["b", "a", "b"])
-    >>> unique, positions.tolist()
-    (['b', 'a'], [0, 1, 0])
-    """
+    """The distinct texts in order of appearance, and for each text its position among them."""
     index: dict[str, int] = {}
     positions = [index.setdefault(text, len(index)) for text in texts]
     return list(index), np.asarray(positions, dtype=np.int64)
@@ -38,8 +33,7 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
         lengths: tokens of each text.
         budget: the most tokens in a batch; a longer text is a batch of its own.
 
-    Returns:
-        The positions of the texts in each batch; each position occurs once.
+    Returns the positions of the texts in each batch.
 
     >>> [batch.tolist() for batch in equal_length_batches([2, 5, 2, 2, 9], budget=4)]
     [[4], [1], [0, 2], [3]]
@@ -57,13 +51,7 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
 def run_batches(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], None], threads: int
 ) -> None:
-    """Compute batches in parallel, and raise the first error.
-
-    >>> done = []
-    >>> run_batches([np.array([0]), np.array([1])], lambda batch: done.extend(batch.tolist()), threads=1)
-    >>> done
-    [0, 1]
-    """
+    """Compute batches in parallel, and raise the first error."""
     with ThreadPoolExecutor(max(1, min(threads, len(batches)))) as pool:
         for _ in pool.map(compute, batches):
             pass  # reading a result raises its error

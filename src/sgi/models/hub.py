@@ -9,11 +9,7 @@ from sgi.kernel.errors import MissingExtraError, ModelMissingError
 
 
 def models_folder() -> Path:
-    """The user's folder of models: ``SGI_MODELS_DIR``, else ``sgi/models`` in the user's data folder.
-
-    >>> models_folder().name in ("models", Path(os.environ.get("SGI_MODELS_DIR", "models")).name)
-    True
-    """
+    """The user's folder of models: ``SGI_MODELS_DIR``, else ``sgi/models`` in the user's data folder."""
     from platformdirs import user_data_path
 
     folder = os.environ.get("SGI_MODELS_DIR")
@@ -65,14 +61,13 @@ def download_if_present(repository: str, file: str, *, name: str) -> bool:
             return False
         reason = type(missing.__cause__).__name__
         message = (
-            f"It is not known whether the model {repository} has {file}: the hub cannot be asked ({reason})."
+            f"It is not known whether the model {repository} has {file}: the hub is unreachable ({reason})."
         )
         raise ModelMissingError(message, hint=missing.hint) from missing.__cause__
     return True
 
 
 def _is_absent(repository: str, file: str, error: BaseException | None) -> bool:
-    """Whether the hub replies, or replied earlier, that the file does not exist."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 

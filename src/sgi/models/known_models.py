@@ -81,9 +81,5 @@ ALIASES: dict[str, ModelRecord] = {record.alias: record for record in MODELS.val
 
 
 def known_model(name: str) -> ModelRecord | None:
-    """The model with this name or short name, or None.
-
-    >>> known_model("mpnet").name
-    'all-mpnet-base-v2'
-    """
+    """The model with this name or short name, or None."""
     return MODELS.get(name) or ALIASES.get(name)

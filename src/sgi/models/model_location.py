@@ -80,8 +80,7 @@ class ModelLocation:
     def has_graph(self) -> bool:
         """Whether there is an ONNX graph; a graph on the hub is downloaded.
 
-        Raises:
-            ModelMissingError: the hub is unreachable, so this is unknown.
+        Raises a ModelMissingError if the hub is unreachable, so this is unknown.
         """
         if self.folder is not None and not self.hub:
             return graph_path(self.folder) is not None
@@ -187,12 +186,10 @@ def _user_folder(name: str) -> Path | None:
 
 
 def _has_weights(folder: Path | None) -> bool:
-    """Whether torch can find weights in the folder."""
     return folder is not None and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
 
 
 def _hub_settings(repository: str) -> Path:
-    """Download the settings of a model; return their folder."""
     folder = download(repository, _CONFIGURATION, name=repository).parent
     for name in _OPTIONAL_SETTINGS:
         download_if_present(repository, name, name=repository)

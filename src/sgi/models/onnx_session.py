@@ -35,14 +35,9 @@ def graph_inputs(names: Iterable[str], ids: NDArray[np.int64]) -> dict[str, NDAr
 
 
 def open_session(files: ModelFiles, threads: int) -> Any:
-    """Open a graph with ONNX Runtime on the CPU.
+    """Open a graph with ONNX Runtime on the CPU; ModelCorruptError if it cannot be loaded.
 
-    Args:
-        files: the model.
-        threads: for each operation.
-
-    Raises:
-        ModelCorruptError: the graph cannot be loaded.
+    ``threads`` compute each operation.
     """
     import onnxruntime
 

@@ -32,14 +32,10 @@ class Tokens(NamedTuple):
 
 
 def open_tokenizer(path: Path, limit: int) -> Tokenizer:
-    """Open a tokenizer that truncates at ``limit`` tokens and does not pad.
+    """Open a tokenizer that truncates at ``limit`` tokens (special ones included) and does not pad.
 
-    Args:
-        path: ``tokenizer.json``, or a vocabulary with one word piece per line (``.txt``).
-        limit: the most tokens of a text, special tokens included.
-
-    Raises:
-        ModelCorruptError: the file is not a tokenizer.
+    ``path`` is a ``tokenizer.json``, or a vocabulary with one word piece per line (``.txt``). Raises a
+    ModelCorruptError if it is not a tokenizer.
     """
     from tokenizers import Tokenizer
 
@@ -81,10 +77,8 @@ def bert_tokenizer(vocabulary: Path) -> Tokenizer:
 def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     """The token ids of every text, truncated at the tokenizer's limit.
 
-    Of a very long text only the needed part is tokenized.
-
-    Raises:
-        EmbedderError: a text has a lone surrogate, or is not a text.
+    Of a very long text only the needed part is tokenized. Raises an EmbedderError if a text has a lone
+    surrogate, or is not a text.
     """
     ids: list[NDArray[np.int64]] = []
     truncated = []
@@ -96,13 +90,7 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
 
 
 def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
-    """The number of tokens of each whole text, special tokens included, regardless of the limit.
-
-    >>> from importlib.resources import files
-    >>> tokenizer = open_tokenizer(files("sgi") / "data" / "bert_vocab.txt", limit=4)
-    >>> token_counts(tokenizer, ["a b c d e"])
-    [7]
-    """
+    """The number of tokens of each whole text, special tokens included, regardless of the limit."""
     special = tokenizer.num_special_tokens_to_add(is_pair=False)
     whole = [(encoding, *encoding.overflowing) for encoding in tokenizer.encode_batch(list(texts))]
     return [special + sum(len(part.ids) - special for part in parts) for parts in whole]

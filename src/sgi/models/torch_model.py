@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 UNTRUSTED: dict[str, Any] = {
     "trust_remote_code": False,
@@ -33,13 +34,9 @@ _IGNORED_SETTINGS = ("_name_or_path", "transformers_version")
 class TorchModel(ABC):
     """A model in a folder or on the Hugging Face hub, loaded at first use and shared by threads.
 
-    Args:
-        source: a folder with weights, configuration and tokenizer, or a repository on the hub.
-
-    Raises:
-        MissingExtraError: at first use: the extra ``torch`` is not installed.
-        ModelMissingError: at first use: the model is not on this machine and cannot be downloaded.
-        ModelCorruptError: at first use: the files are not a model.
+    ``source`` is a folder with weights, configuration and tokenizer, or a repository on the hub. At first use
+    there is a MissingExtraError if the extra ``torch`` is not installed, a ModelMissingError if the model is
+    not on this machine and cannot be downloaded, and a ModelCorruptError if the files are not a model.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -59,18 +56,17 @@ class TorchModel(ABC):
 
     @property
     def _local_only(self) -> bool:
-        """Whether downloads are forbidden, also of files that the model's files name."""
         return self._folder is not None
 
     @property
     def _model(self) -> Any:
         with self._lock:  # load only once if two threads come first
-            return self._loaded
+            return self._loaded_model
 
     @property
     @abstractmethod
-    def _loaded(self) -> Any:
-        """The loaded model; a subclass caches it."""
+    def _loaded_model(self) -> Any:
+        """What a subclass loads, and caches."""
 
     @contextmanager
     def _load_errors(self) -> Iterator[str]:
@@ -88,12 +84,20 @@ class TorchModel(ABC):
             raise ModelCorruptError(message, hint="Download them again.") from error
 
 
-def digest(parts: Iterable[bytes]) -> str:
-    """The first twelve digits of the sha256 of length-prefixed parts.
+def model_digest(model: Any, settings: Sequence[bytes], tokenizer: Any, *, without: str | None = None) -> str:
+    """A digest of everything that can change a result: modules, settings, tokenizer and weights.
 
-    >>> digest([b"ab", b"c"]) == digest([b"a", b"bc"])
-    False
+    Weights whose names start with ``without`` are left out.
     """
+    weights = model.state_dict().items()
+    if without is not None:
+        weights = ((name, tensor) for name, tensor in weights if not name.startswith(without))
+    head = [repr(model).encode(), *settings, tokenizer_bytes(tokenizer)]
+    return digest(chain(head, weights_bytes(weights)))
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """The first twelve digits of the sha256 of length-prefixed parts."""
     state = sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))

@@ -23,12 +23,7 @@ class SpecialTokens(NamedTuple):
     def of(cls, ids: Sequence[int], mask: Sequence[int]) -> SpecialTokens:
         """The special tokens of a tokenized text that has at least one token of its own.
 
-        Args:
-            ids: the tokens of the text.
-            mask: 1 for a special token, else 0.
-
-        >>> SpecialTokens.of([101, 7, 102], [1, 0, 1])
-        SpecialTokens(before=1, after=1, ids=(101, 102))
+        ``mask`` is 1 for a special token, else 0.
         """
         own = [position for position, special in enumerate(mask) if not special]
         known = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
@@ -38,9 +33,7 @@ class SpecialTokens(NamedTuple):
 def window_starts(length: int, width: int) -> list[int]:
     """The starts of windows over a text: neighbours overlap by at least half, the last window ends the text.
 
-    Args:
-        length: tokens of the text, more than ``width``.
-        width: tokens of a window.
+    ``length`` is the number of tokens of the text, more than the ``width`` of a window.
 
     >>> window_starts(11, 4)
     [0, 2, 4, 6, 7]

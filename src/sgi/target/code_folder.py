@@ -1,8 +1,7 @@
 """Checks that a Python target is defined by a module in a folder that the user trusts.
 
-A settings file may name ``module:function``. The name alone can reach any function of any installed package,
-``os:system`` among them. So its module must be a source file below the working folder, and so must the code
-of the function, however the module came by it.
+A settings file may name ``module:function``, which reaches any function of any installed package, such as
+``os:system``. So the module must be a source file below the working folder, and the code of the function too.
 """
 
 from __future__ import annotations
@@ -21,14 +20,10 @@ if TYPE_CHECKING:
 
 
 def require_module_in(folder: Path, where: str) -> None:
-    """Raise unless importing the module of a target runs code of a folder alone.
+    """Raise a UsageError if importing the module of a target may run code outside of a folder.
 
-    Nothing is imported: the file of the module, and of each package around it, is looked up by its name.
-
-    Nothing is imported: the files of the module and its packages are found by name.
-
-    Raises:
-        UsageError: the module is not a source file in the folder, or is already loaded from elsewhere.
+    The module and its packages must be source files in the folder, and not loaded from elsewhere. Nothing is
+    imported: their files are found by name.
     """
     name = where.partition(":")[0]
     file = source_file(folder, name)
@@ -78,19 +73,18 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def _unload(folder: Path, name: str) -> ModuleSpec | None:
-    """What an import would find, without running it."""
     return PathFinder.find_spec(name, [str(folder), *sys.path])
 
 
 def _places(found: Any) -> list[Path]:
-    """The file of a module or of its spec; the folders of a package without a file; none of a builtin."""
+    """The file of a module or its spec; the folders of a package without a file; none for a builtin."""
     file = getattr(found, "origin", None) or getattr(found, "__file__", None)
     folders = getattr(found, "submodule_search_locations", None) or getattr(found, "__path__", None)
     return [Path(place) for place in ([file] if file else folders or [])]
 
 
 def _python_function(found: Any) -> FunctionType | None:
-    """The Python function that runs when ``found`` is called; None where there is none."""
+    """The Python function that a call of ``value`` runs; None if there is none."""
     for _ in range(sys.getrecursionlimit()):
         if isinstance(found, functools.partial):
             found = found.func

@@ -54,11 +54,7 @@ def names_a_secret(name: str) -> bool:
 
 
 def names_a_count(name: str) -> bool:
-    """Whether a field of this name contains a count, even if the name also contains a word for secrets.
-
-    >>> [names_a_count(name) for name in ("max_tokens", "sessionTimeout", "api_key")]
-    [True, True, False]
-    """
+    """Whether a field of this name contains a count, even if the name also contains a word for secrets."""
     return not _OF_A_COUNT.isdisjoint(_words(name))
 
 
@@ -68,11 +64,7 @@ def has_variable(text: str) -> bool:
 
 
 def variables(value: JsonValue) -> set[str]:
-    """The names of the variables in a JSON value.
-
-    >>> sorted(variables([{"X-Key": "Bearer ${KEY}"}, {"a": ["${ID}", 1]}]))
-    ['ID', 'KEY']
-    """
+    """The names of the variables in a JSON value."""
     if isinstance(value, str):
         return set(_VARIABLE.findall(value))
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -93,13 +85,7 @@ def _words(name: str) -> set[str]:
 
 
 class Environment:
-    """Expands variables, and remembers their values as secrets.
-
-    >>> os.environ["MY_TOKEN"] = "abc"
-    >>> environment = Environment()
-    >>> environment.expand("Bearer ${MY_TOKEN}"), environment.secrets
-    ('Bearer abc', {'abc'})
-    """
+    """Expands variables, and remembers their values as secrets."""
 
     def __init__(self) -> None:
         self.secrets: set[str] = set()

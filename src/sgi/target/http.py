@@ -1,4 +1,4 @@
-"""A service as target: questions are posted to a URL as JSON, answers read from its JSON."""
+"""A service as target: questions are sent by POST as JSON, and answers are read from JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from math import isfinite
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote as percent_encode
+from urllib.parse import urljoin, urlsplit
 
 from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
+from sgi.kernel.short_text import quote
 from sgi.target.environment import Environment
-from sgi.target.errors import TransientError, shown
+from sgi.target.errors import TransientError
 from sgi.target.reply import encodable
 
 if TYPE_CHECKING:
@@ -48,11 +50,11 @@ class HttpTarget:
     """A service that answers questions.
 
     Args:
-        spec: where question, answer and passages stand.
-        client: sends the requests; it holds the headers.
-        url: where they go, with its secrets.
-        body: the constant part of each, with its secrets.
-        secrets: texts that are shown nowhere, whatever the service repeats.
+        spec: the paths of question, answer and passages.
+        client: sends the requests; it has the headers.
+        url: the address, with its secrets.
+        body: the constant part of each request, with its secrets.
+        secrets: texts that messages never show.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class HttpTarget:
         body: dict[str, JsonValue],
         secrets: Iterable[str],
     ) -> None:
+        self.fingerprint = spec.fingerprint
         self._spec = spec
         self._client = client
         self._url = url
@@ -72,17 +75,13 @@ class HttpTarget:
         forms = {form for secret in secrets for form in _forms(secret)}
         self._secrets = sorted(forms, key=len, reverse=True)
 
-    @property
-    def fingerprint(self) -> str:
-        """``http:URL``, with the names of secrets instead of them."""
-        return self._spec.fingerprint
-
     async def answer(self, question: str, /) -> Reply:
-        """The service's answer.
+        """Return the service's answer.
 
         Raises:
-            TransientError: it cannot be reached, broke off, is busy or out of order (408, 425, 429, 5xx).
-            TargetError: it answered with another error, or with something that holds no answer.
+            TransientError: the service cannot be reached, closed the connection, or is busy (408, 425, 429,
+                5xx).
+            TargetError: it answered with another error, or with something without an answer.
         """
         import httpx2
 
@@ -100,7 +99,7 @@ class HttpTarget:
         except broken as error:
             raise TransientError(f"{self._place} broke off ({type(error).__name__}).") from None
         except httpx2.HTTPError as error:
-            raise TargetError(f"{self._place} cannot be asked ({type(error).__name__}).") from None
+            raise TargetError(f"{self._place}: the request failed ({type(error).__name__}).") from None
         return self._reply(raw)
 
     async def _read(self, response: Response) -> bytes:
@@ -113,14 +112,13 @@ class HttpTarget:
         return bytes(raw)
 
     def _check_encoding(self, response: Response) -> None:
-        """Refuse encodings that can grow without bound within one part; 64 KB of gzip are at most 64 MB."""
+        """Refuse encodings with unlimited compression; 64 KB of gzip are at most 64 MB."""
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in _ENCODINGS:
-            message = f"{self._place} sent a body with the encoding {shown(encoding)}."
-            raise TargetError(message, hint=f"It can be {', '.join(_ENCODINGS)}.")
+            message = f"{self._place} sent a body with the encoding {quote(encoding)}."
+            raise TargetError(message, hint=f"Supported are {', '.join(_ENCODINGS)}.")
 
     async def _refused(self, response: Response) -> TargetError:
-        """The error that a status which isn't 2xx stands for."""
         import httpx2
 
         status = response.status_code
@@ -162,8 +160,8 @@ class HttpTarget:
         return encodable(self._place, reply)
 
     def _shown(self, words: str) -> str:
-        """The first part of the service's words, clean; that, too, could make a secret of what was none."""
-        return self._redacted(shown(self._redacted(words)))
+        """The start of the service's text; cleaning can complete a secret, so they are removed twice."""
+        return self._redacted(quote(self._redacted(words)))
 
     def _redacted(self, words: str) -> str:
         for secret in self._secrets:
@@ -172,7 +170,7 @@ class HttpTarget:
 
 
 def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
-    """The passages a reply tells; LookupError says what is found instead."""
+    """The passages of a reply; LookupError if they are not texts."""
     if path is None:
         return None
     wanted = path.removesuffix("?")
@@ -191,13 +189,12 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
 
 
 def _place(url: str) -> str:
-    """The URL without what may be secret in it: user, query and fragment."""
+    """The URL without user, query and fragment, which may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _elsewhere(url: str, location: str) -> str:
-    """Where a redirect leads; the service may have written anything there."""
     try:
         return _place(urljoin(url, location))
     except ValueError:
@@ -206,7 +203,7 @@ def _elsewhere(url: str, location: str) -> str:
 
 def _forms(secret: str) -> tuple[str, ...]:
     """A secret as a service may repeat it: plain, in a URL, in JSON."""
-    return secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1]
+    return secret, percent_encode(secret, safe=""), percent_encode(secret), json.dumps(secret)[1:-1]
 
 
 def _phrase(status: int) -> str:
@@ -217,7 +214,7 @@ def _phrase(status: int) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """The seconds a Retry-After header asks for, a number or a date (RFC 9110, 10.2.3), or None.
+    """The seconds of a Retry-After header, a number or a date (RFC 9110, 10.2.3); None if invalid.
 
     >>> _seconds("2"), _seconds("Fri, 31 Dec 1999 23:59:59 GMT"), _seconds("soon")
     (2.0, 0.0, None)
@@ -237,19 +234,19 @@ def _seconds(retry_after: str | None) -> float | None:
 
 @asynccontextmanager
 async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
-    """The service behind the spec's URL, with one client as long as it is open.
+    """Open the service of a spec with one HTTP client.
 
-    The client follows no redirects and keeps no cookies: each question stands alone, and secrets stay where
-    they were sent.
+    The client follows no redirects and stores no cookies: questions are independent, and secrets stay with
+    the service.
 
     Raises:
         MissingExtraError: the extra ``http`` is not installed.
-        UsageError: the URL, the proxy or a variable the spec names cannot be used.
+        UsageError: the URL, the proxy or a variable in the spec cannot be used.
     """
     if find_spec("httpx2") is None:
         raise MissingExtraError("A target behind a URL", "http")
     environment = Environment()
-    url = environment.expand(spec.where, partial(quote, safe=""))
+    url = environment.expand(spec.where, partial(percent_encode, safe=""))
     body = {name: environment.expand_all(value) for name, value in spec.body.items()}
     headers = {name: _header(name, environment.expand(value)) for name, value in spec.headers.items()}
     secrets = {*environment.secrets, *filter(None, headers.values())}
@@ -258,7 +255,6 @@ async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
 
 
 def _client(url: str, headers: dict[str, str]) -> AsyncClient:
-    """The client for this URL, with these headers."""
     import httpx2
 
     common = httpx2.Headers(
@@ -268,7 +264,7 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
     try:
         httpx2.URL(url)
     except httpx2.InvalidURL:
-        message = f"The URL {shown(_place(url))} cannot be asked."
+        message = f"The URL {quote(_place(url))} is not valid."
         raise UsageError(message, hint="Check its host and its length.") from None
     try:
         return httpx2.AsyncClient(
@@ -285,7 +281,7 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
 
 
 def _header(name: str, value: str) -> str:
-    """A header's value, checked here since the client's own error would show it."""
+    """Check the value of a header; the client's own error would show it."""
     if not (value.isascii() and value.isprintable()):
         raise UsageError(
             f"The variable in the header {name} holds characters no header has.",

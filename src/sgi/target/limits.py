@@ -28,7 +28,7 @@ _JITTER = SystemRandom()  # a target may seed the shared generator
 class LimitedTarget:
     """Limits the calls of a target.
 
-    A question keeps its slot until it is answered or fails, also between attempts, so a busy target gets
+    A question holds its slot until it is answered or fails, also between attempts, so a busy target gets
     fewer calls. It is retried after a TransientError or a timeout: after the wait that the target requests
     (at most 120 s), else after 0.5, 1, 2, … s (at most 30), plus up to one half. With a rate, every attempt
     also waits for its time, which does not count for the timeout.
@@ -41,10 +41,6 @@ class LimitedTarget:
         rate: the most attempts per minute, evenly spaced; None for no limit.
         clock: the current time in seconds.
         sleep: waits for a number of seconds.
-
-    >>> from types import SimpleNamespace
-    >>> LimitedTarget(SimpleNamespace(fingerprint="python:rag:answer"), concurrency=2).fingerprint
-    'python:rag:answer'
     """
 
     def __init__(
@@ -58,6 +54,7 @@ class LimitedTarget:
         clock: Callable[[], float] = current_time,
         sleep: Callable[[float], Awaitable[None]] = anyio_sleep,
     ) -> None:
+        self.fingerprint = target.fingerprint
         self._target = target
         self._slots = CapacityLimiter(concurrency)
         self._timeout = timeout
@@ -67,17 +64,8 @@ class LimitedTarget:
         self._clock = clock
         self._sleep = sleep
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the target."""
-        return self._target.fingerprint
-
     async def answer(self, question: str, /) -> Reply:
-        """Return the target's answer.
-
-        Raises:
-            TargetError: every attempt failed.
-        """
+        """Return the target's answer; TargetError if every attempt failed."""
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
             wait=_wait,
@@ -113,7 +101,6 @@ class LimitedTarget:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
     requested = error.retry_after if isinstance(error, TransientError) else None
     wait = min(requested, MAX_WAIT) if requested is not None else _BACKOFF(state)

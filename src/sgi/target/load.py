@@ -15,24 +15,16 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> AsyncIterator[Target]:
-    """The target that the spec names, as long as the context lasts; nothing is asked before ``answer`` is.
+    """Open the target of a spec, with its limits.
 
     Args:
-        spec: which target, and how it is asked.
+        spec: the target and its settings.
         code_folder: the only folder whose code may run as a Python target; None allows any.
 
     Raises:
-        UsageError: there is no such function, or a variable that the spec names is not set; or the function
-            is not defined in ``code_folder``.
+        UsageError: there is no such function, a variable in the spec is not set, or the function is not
+            defined in ``code_folder``.
         MissingExtraError: the target is a URL, and the extra ``http`` is not installed.
-
-    >>> import asyncio
-    >>> from sgi.target.spec import TargetSpec
-    >>> async def ask() -> str:
-    ...     async with open_target(TargetSpec(where="textwrap:dedent")) as target:
-    ...         return (await target.answer("  Who?")).response
-    >>> asyncio.run(ask())
-    'Who?'
     """
     if spec.is_url:
         from sgi.target.http import open_http

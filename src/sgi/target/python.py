@@ -14,8 +14,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
+from sgi.kernel.short_text import quote
 from sgi.target.code_folder import require_code_in, require_module_in
-from sgi.target.errors import raised_error, shown
+from sgi.target.errors import raised_error
 from sgi.target.reply import reply_of
 
 if TYPE_CHECKING:
@@ -27,34 +28,26 @@ if TYPE_CHECKING:
 class PythonTarget:
     """A function that answers questions.
 
-    A sync function runs in a thread, an async one on the event loop. What it raises is a TargetError with
-    type and message; an interrupt and a cancellation pass through.
+    A sync function runs in a thread, an async one on the event loop. Its exceptions become a TargetError with
+    type and message, except interrupts and cancellations.
 
     Args:
-        where: ``module:function``, its name in errors.
-        function: takes the question; see ``reply.reply_of`` for what it may return.
+        where: ``module:function``, for messages.
+        function: takes the question; `sgi.target.reply.reply_of` describes its result.
 
     >>> asyncio.run(PythonTarget("rag:echo", lambda question: question).answer("Who?"))
     Reply(response='Who?', contexts=None)
     """
 
     def __init__(self, where: str, function: Callable[[str], Any]) -> None:
+        self.fingerprint = f"python:{where}"
         self._where = where
         self._function = function
         call = getattr(function, "__call__", None)  # noqa: B004 - an object's method may be async
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
-    @property
-    def fingerprint(self) -> str:
-        """``python:module:function``."""
-        return f"python:{self._where}"
-
     async def answer(self, question: str, /) -> Reply:
-        """What the function returns for the question.
-
-        Raises:
-            TargetError: it raised, or returned something that is no answer.
-        """
+        """Call the function; TargetError if it raises, or returns something that is not an answer."""
         try:
             result = (
                 self._function(question) if self._is_async else await _in_thread(self._function, question)
@@ -69,16 +62,16 @@ class PythonTarget:
 
 
 def _is_cancelled() -> bool:
-    """Whether the task itself was cancelled; else a CancelledError is the function's own fault."""
+    """Whether the task itself was cancelled; otherwise the function raised the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
-    """What the function returns or raises, from a thread of its own.
+    """Call the function in a thread of its own.
 
-    The thread cannot be killed. If nobody waits for it any more it is left to itself; being a daemon, which
-    the workers of a thread pool are not, it doesn't keep the process from ending.
+    The thread cannot be killed. As a daemon, unlike the workers of a thread pool, it does not prevent the
+    process from ending.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -109,15 +102,15 @@ def _outcome(function: Callable[[str], Any], question: str) -> tuple[Any, BaseEx
 
 @contextmanager
 def open_python(where: str, *, code_folder: Path | None = None) -> Iterator[PythonTarget]:
-    """The target at ``module:function``; while it is open, modules of the working folder can be imported.
+    """Open the target at ``module:function``; meanwhile modules of the working folder can be imported.
 
     Args:
         where: the name.
-        code_folder: the only folder whose code may run; None allows any, as for a name that the user typed.
+        code_folder: the only folder whose code may run; None allows any, for a name that the user typed.
 
     Raises:
-        UsageError: the module is not there, or cannot be imported, or the function cannot be called with a
-            question; or the code is not of ``code_folder``.
+        UsageError: the module is missing or cannot be imported, the function cannot be called with a
+            question, or the code is not in ``code_folder``.
         UnknownNameError: the module has no such attribute.
     """
     folder = str(code_folder or Path.cwd())
@@ -164,7 +157,7 @@ def _module(name: str) -> Any:
                 f"There is no module {error.name!r}.",
                 hint="Start sgi in the folder that holds it, or install it in this environment.",
             ) from error
-        message = f"The module {name!r} cannot be imported: {type(error).__name__}: {shown(str(error))}."
+        message = f"The module {name!r} cannot be imported: {type(error).__name__}: {quote(str(error))}."
         raise UsageError(message, hint=f"Try: python -c 'import {name}'") from error
 
 

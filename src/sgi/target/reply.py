@@ -1,4 +1,4 @@
-"""What a target returned, as a Reply, or an error that says what came and what is expected."""
+"""Converts the result of a target to a Reply, or to an error that describes both."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ _ABSENT = object()
 
 
 def reply_of(who: str, result: Any) -> Reply:
-    """The Reply that a Python function's result stands for.
+    """Convert the result of a Python function; TargetError if it is not an answer.
 
-    It may be a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and, if
-    it tells them, ``contexts``. Texts stay as they are; a blank answer is an answer.
-
-    Raises:
-        TargetError: it is something else, or a text that is none; says what.
+    The result is a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and
+    optional ``contexts``. Texts are not changed; a blank answer is an answer.
 
     >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})
     Reply(response='Mars', contexts=('Mars is red.',))
@@ -40,11 +37,7 @@ def reply_of(who: str, result: Any) -> Reply:
 
 
 def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
-    """The passages: a list of texts, one text alone, or None.
-
-    Raises:
-        TargetError: they are something else; says which of them and what.
-    """
+    """Convert contexts: a list of texts, a single text, or None; TargetError for anything else."""
     if contexts is None:
         return None
     if isinstance(contexts, str):
@@ -57,16 +50,9 @@ def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
 
 
 def encodable(who: str, reply: Reply) -> Reply:
-    r"""The reply, if its texts can be encoded as UTF-8; NUL can.
+    """Return a reply whose texts can be encoded as UTF-8; TargetError for a lone surrogate.
 
-    Others no embedder takes, and one of them would cost the vectors of a whole batch.
-
-    Raises:
-        TargetError: one holds a lone surrogate; says which.
-
-    >>> encodable("rag:answer", Reply("Mars", ("\ud800",)))
-    Traceback (most recent call last):
-    sgi.kernel.errors.TargetError: rag:answer: context 0 holds a lone surrogate, which UTF-8 has not. ...
+    No embedder accepts other texts, and one such text would cost the vectors of a whole batch.
     """
     named = {"the answer": reply.response}
     named |= {f"context {index}": passage for index, passage in enumerate(reply.contexts or ())}
@@ -92,12 +78,11 @@ def _text(who: str, what: str, value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text without what a subclass adds: it is stored, and equal texts are to be equal."""
+    """The text as a plain ``str``: it is stored, and a subclass may compare differently."""
     return str.__str__(text)
 
 
 def _describe(value: Any) -> str:
-    """The type of a value; its content is not shown."""
     if value is None:
         return "None"
     if isinstance(value, tuple):

@@ -1,26 +1,17 @@
-"""Which RAG system is asked, and how: data that a run keeps, so it holds no secret."""
+"""The settings of the RAG system to evaluate; a run stores them, so they contain no secret."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, JsonValue, field_validator
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.json_path import check_path, set_path
-from sgi.kernel.settings import refusal
+from sgi.kernel.settings import Settings
 from sgi.target.environment import has_variable, is_variable, names_a_count, names_a_secret
 
 if TYPE_CHECKING:
@@ -31,7 +22,7 @@ _OF_THE_CLIENT = {"content-length", "transfer-encoding", "connection", "host"}
 _HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://127.0.0.1:8000/answer."
 
 
-class TargetSpec(BaseModel):
+class TargetSpec(Settings):
     """The RAG system to evaluate, and how to call it.
 
     Values of ``headers``, ``body`` and the URL's query may contain ``${NAME}``, an environment variable that
@@ -64,7 +55,7 @@ class TargetSpec(BaseModel):
     sgi.kernel.errors.UsageError: The target's concurrency: input should be greater than or equal to 1.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    owner: ClassVar[str] = "target"
 
     where: str
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
@@ -87,22 +78,21 @@ class TargetSpec(BaseModel):
         """What is asked, without secrets: ``python:module:function`` or ``http:URL``."""
         return f"{'http' if self.is_url else 'python'}:{self.where}"
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _tell(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """What pydantic found wrong, as an error of ours that shows no value: it may be secret."""
-        try:
-            spec = handler(values)
-        except ValidationError as errors:
-            refused = refusal(errors, "target", cls.model_fields)
-        else:
-            _check_fits(spec)
-            return spec
-        raise refused
+    def check_combination(self) -> None:
+        """Raise a UsageError if `question_field` does not fit `body`, or a function has settings of URLs."""
+        if self.is_url:
+            try:
+                set_path(self.body, self.question_field, "")
+            except ValueError as error:
+                raise UsageError(f"The target's question_field: {error}.") from None
+            return
+        for name in ("question_field", "body", "headers", "answer_field", "contexts_field"):
+            if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
+                raise UsageError(f"The target's {name} is for URLs, but {self.where} is a Python function.")
 
     @field_validator("where")
     @classmethod
-    def _checked_where(cls, where: str) -> str:
+    def _check_where(cls, where: str) -> str:
         if "://" in where:
             _check_url(where)
         else:
@@ -111,19 +101,19 @@ class TargetSpec(BaseModel):
 
     @field_validator("question_field", "answer_field")
     @classmethod
-    def _one_place(cls, path: str) -> str:
+    def _check_field(cls, path: str) -> str:
         return check_path(path, every=False)
 
     @field_validator("contexts_field")
     @classmethod
-    def _places(cls, path: str | None) -> str | None:
+    def _check_contexts_field(cls, path: str | None) -> str | None:
         if path is not None:
             check_path(path.removesuffix("?"), every=True)
         return path
 
     @field_validator("headers")
     @classmethod
-    def _checked_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+    def _check_headers(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not _HEADER_NAME.fullmatch(name) or name.lower() in _OF_THE_CLIENT:
                 raise ValueError(f"{name!r} cannot be set as a header")
@@ -134,27 +124,14 @@ class TargetSpec(BaseModel):
 
     @field_validator("body")
     @classmethod
-    def _checked_body(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    def _check_body(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
         for name, value in _values(body):
             _check_not_secret(name, value)
         try:
             json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         except ValueError:
-            raise ValueError("it holds NaN, infinity or a lone surrogate, which JSON has not") from None
+            raise ValueError("it has NaN, infinity or a lone surrogate, which JSON cannot express") from None
         return body
-
-
-def _check_fits(spec: TargetSpec) -> None:
-    """The question has a place in the body, and a function has no settings of requests."""
-    if spec.is_url:
-        try:
-            set_path(spec.body, spec.question_field, "")
-        except ValueError as error:
-            raise UsageError(f"The target's question_field: {error}.") from None
-        return
-    for name in ("question_field", "body", "headers", "answer_field", "contexts_field"):
-        if getattr(spec, name) != TargetSpec.model_fields[name].get_default(call_default_factory=True):
-            raise UsageError(f"The target's {name} is for URLs, but {spec.where} is a Python function.")
 
 
 def _check_name(where: str) -> None:
@@ -170,7 +147,7 @@ def _check_name(where: str) -> None:
 
 
 def _check_url(url: str) -> None:
-    """What is wrong with a URL is said without showing it: it may hold a password."""
+    """Raise a ValueError for an invalid URL, without showing it: it may contain a password."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -201,7 +178,7 @@ def _check_not_secret(name: str, value: JsonValue) -> None:
 
 
 def _values(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Everything in the JSON but lists and objects, with the key it stands under."""
+    """All JSON values except lists and objects, each with its key."""
     if isinstance(value, list):
         for item in value:
             yield from _values(item, name)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel, Verdict, Verdicts
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import InvalidReplyError, parse_reply, quote
+from sgi.llm.parse_reply import InvalidReplyError, parse_reply
 from sgi.metrics.judged.reply_types import Binary, Reason
 from support.judge_server import Supported, verdicts
 
@@ -187,10 +187,3 @@ def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
     text = verdicts("ynyn")[:length]
     with pytest.raises(InvalidReplyError):
         parse_reply(Completion(text), Verdicts[Supported], {"items": 4})
-
-
-@given(st.text())
-def test_shown_texts_are_short_and_on_one_line(text):
-    line = quote(text, 20)
-    assert len(line) <= 21
-    assert line.isprintable()

@@ -6,14 +6,7 @@ import urllib.error
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.target.errors import TransientError, raised_error, shown
-
-
-def test_foreign_words_are_shown_on_one_clean_short_line():
-    assert shown("a\r\n\tb\x00c\x1b[2Jd\ud800e\u202ef") == "a b c [2Jd e f"
-    assert len(shown("x" * 10**6)) == 200
-    assert shown("x" * 200) == "x" * 200
-    assert shown(" " * 10**6) == "…"
+from sgi.target.errors import TransientError, raised_error
 
 
 def test_what_a_function_raised_is_told_by_type_and_message():

@@ -36,11 +36,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 async def limit_replies(response: httpx2.Response) -> None:
-    """Refuse a compressed reply, and limit its size to `MAX_REPLY`; an event hook of httpx2.
-
-    Raises:
-        ReplyRefusedError: the reply is compressed.
-    """
+    """Limit a reply to `MAX_REPLY` bytes; ReplyRefusedError if it is compressed. An event hook of httpx2."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
         raise ReplyRefusedError("a compressed reply, which was not requested")

@@ -70,8 +70,6 @@ def require_backend(backend: str, precision: str) -> None:
         UnknownNameError: no such backend, or no such precision.
         UsageError: the backend, or this processor, does not support the precision.
         MissingExtraError: the backend is not installed.
-
-    >>> require_backend("onnx", "f32")
     """
     require_choice("backend", backend, BACKENDS)
     require_choice("precision", precision, PRECISIONS)
@@ -88,7 +86,6 @@ def require_backend(backend: str, precision: str) -> None:
 
 
 def _open(name: str | Path, backend: str, precision: str, threads: int | None) -> Embedder:
-    """The embedder, without a cache."""
     prefix = name.partition(":")[0] if isinstance(name, str) and ":" in name else ""
     if prefix in {"openai", "azure"}:
         from sgi.models.embedder.remote import open_remote

@@ -47,17 +47,13 @@ class Network(Protocol):
         """The most tokens in a batch with which a text has the same bits alone and in the batch."""
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length).
-
-        Raises:
-            EmbedderError: the model fails.
-        """
+        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
 
 
 class LocalEmbedder(ABC):
     """Unit vectors from a model's files; each distinct text is computed once.
 
-    A batch holds texts of one length. Batches run in parallel on one thread each; if most calls have only few
+    A batch has texts of one length. Batches run in parallel on one thread each; if most calls have only few
     batches, they run one after the other on all threads. A text's vector has the same bits alone, with
     others, in any order and for any number of threads.
 
@@ -137,10 +133,7 @@ class LocalEmbedder(ABC):
         return token_counts(self._verified_tokenizer(), [self.files.prefix + text for text in texts])
 
     def network(self, *, alone: bool = False) -> Network:
-        """The model, opened at first use.
-
-        Args:
-            alone: for one batch at a time on all threads; otherwise for parallel batches.
+        """The verified model, opened at first use as in `_open`.
 
         Raises:
             ModelMissingError: the files do not exist.
@@ -153,7 +146,6 @@ class LocalEmbedder(ABC):
             return self._networks[alone]
 
     def _runs_alone(self, batches: int) -> bool:
-        """Whether the batches run one after the other, each on all threads."""
         if not 0 < batches <= max(1, self.threads // _MIN_THREADS_PER_BATCH) or self.threads == 1:
             return False
         with self._lock:
@@ -161,7 +153,6 @@ class LocalEmbedder(ABC):
             return self._small_calls > _SMALL_CALLS
 
     def _unit_rows(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One unit row for each text, from its token vectors."""
         pooled = hidden[:, 0] if self.files.pooling == "cls" else hidden.mean(axis=1)
         norms = np.sqrt(np.einsum("ij,ij->i", pooled, pooled))
         return np.asarray(pooled / np.maximum(norms, _MIN_NORM)[:, None], dtype=np.float32)
@@ -182,11 +173,7 @@ class LocalEmbedder(ABC):
 
 
 def output_index(files: ModelFiles, outputs: Sequence[str], name: str) -> int:
-    """The index of a graph's output; the first if no name is given.
-
-    Raises:
-        UsageError: the graph has no output of this name.
-    """
+    """The index of a graph's output, the first without a name; UsageError if there is no such output."""
     if not name:
         return 0
     if name not in outputs:
@@ -197,13 +184,8 @@ def output_index(files: ModelFiles, outputs: Sequence[str], name: str) -> int:
 def vector_length(files: ModelFiles, inputs: Iterable[str], shape: Sequence[object]) -> int:
     """The length of the token vectors that a graph gives.
 
-    Args:
-        files: the model.
-        inputs: the graph's inputs.
-        shape: the shape of its output; an unknown dimension is not an int.
-
-    Raises:
-        ModelCorruptError: inputs or output are not those of a text encoder.
+    ``shape`` is that of its output; an unknown dimension is not an int. Raises a ModelCorruptError if inputs
+    or output are not those of a text encoder.
     """
     unknown = set(inputs) - INPUTS
     if unknown:

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 class OnnxEmbedder(LocalEmbedder):
     """Unit vectors from a model in ONNX form, in float32.
 
-    Args:
-        files: the model.
-        threads: batches computed in parallel; None for the cores that this process may use.
-
     >>> from sgi.models.files import embedded_files
     >>> from sgi.models.known_models import MODELS
     >>> rows = OnnxEmbedder(embedded_files(MODELS["minilm"])).embed(["A cat.", "A kitten.", "Tax law."])
@@ -51,11 +47,6 @@ class OnnxNetwork:
     Raises:
         ModelCorruptError: the graph cannot be loaded, or is not a text encoder.
         UsageError: the graph has no such output.
-
-    >>> from sgi.models.files import embedded_files
-    >>> from sgi.models.known_models import MODELS
-    >>> OnnxNetwork(embedded_files(MODELS["minilm"])).hidden(np.array([[101, 4937, 102]])).shape
-    (1, 3, 384)
     """
 
     tokens_per_batch = TOKENS_PER_BATCH
@@ -70,11 +61,7 @@ class OnnxNetwork:
         self.dimension = vector_length(files, self._names, node.shape)
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length).
-
-        Raises:
-            EmbedderError: the model fails.
-        """
+        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
         try:
             (vectors,) = self._session.run([self._output], graph_inputs(self._names, ids))
         except Exception as error:  # the runtime's errors share no other class

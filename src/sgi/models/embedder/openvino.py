@@ -69,11 +69,6 @@ class OpenvinoEmbedder(LocalEmbedder):
         UsageError: at first use: processor or model does not support the precision.
 
     Source: OpenVINO, "Precision control" and "Dynamic quantization".
-
-    >>> from sgi.models.files import embedded_files
-    >>> from sgi.models.known_models import MODELS
-    >>> OpenvinoEmbedder(embedded_files(MODELS["minilm"]), precision="f32", threads=2).threads
-    2
     """
 
     def __init__(self, files: ModelFiles, *, precision: str = "auto", threads: int | None = None) -> None:
@@ -166,13 +161,9 @@ class OpenvinoNetwork:
 
 
 def supported_precision(precision: str) -> Precision:
-    """Resolve a precision that the processor supports.
+    """Resolve a precision; UsageError if the processor does not support it.
 
-    Raises:
-        MissingExtraError: OpenVINO is not installed.
-        UsageError: the processor does not support it.
-    >>> supported_precision("f32")
-    'f32'
+    Raises a MissingExtraError if OpenVINO is not installed.
     """
     if precision == "f32":
         return "f32"
@@ -294,7 +285,6 @@ def _graph_with_weights(files: ModelFiles) -> Iterator[Path]:
 
 
 def _has_small_weights(compiled: Any) -> bool:
-    """Whether some matrix product has 8-bit weights."""
     infos = [node.get_rt_info() for node in compiled.get_runtime_model().get_ops()]
     return any(
         _entry(info, "layerType") == "FullyConnected" and _entry(info, "runtimePrecision") in _EIGHT_BITS

@@ -71,20 +71,13 @@ class RemoteEmbedder:
             raise MissingExtraError("A remote embedder", "openai")
         self.service = service
         self.model = model
+        # Percent-encoding hides the characters that separate parts of a fingerprint.
+        self.name = f"{service.kind}:{quote(model, safe='/:')}"
+        self.fingerprint = f"{self.name}@{service.address},remote"
         self.timeout = timeout
         self.deadline = deadline
         self.retries = retries
         self._dimension = 0
-
-    @property
-    def name(self) -> str:
-        """Kind and model; characters that separate parts of a fingerprint are percent-encoded."""
-        return f"{self.service.kind}:{quote(self.model, safe='/:')}"
-
-    @property
-    def fingerprint(self) -> str:
-        """Name and address. A service can change a model without changing its name."""
-        return f"{self.name}@{self.service.address},remote"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows in the order of the texts, float32, shape (n, d).
@@ -96,10 +89,9 @@ class RemoteEmbedder:
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows; a text that the service refuses, for example for its length, has a row of zeros.
+        """Unit rows; zeros for a text that the service refuses, for example for its length.
 
-        Raises:
-            EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
+        Raises an EmbedderError if a text is blank or not Unicode, or the service fails or refuses every text.
         """
         unique, positions = distinct(texts)
         _check_texts(unique)
@@ -142,7 +134,6 @@ class RemoteEmbedder:
             raise EmbedderError(message, hint=hint) from None
 
     def _vectors(self, texts: list[str]) -> NDArray[np.floating]:
-        """One request: a row for each text, all of one length."""
         body = self._post(texts)
         try:
             rows = _rows(body, len(texts))

@@ -29,11 +29,7 @@ class Service(environment.Service):
 
     @property
     def address(self) -> str:
-        """Host, port, and a digest of an unusual path; ``api`` for OpenAI itself.
-
-        >>> Service("openai", "http://localhost:8080/v1", "", "").address
-        'localhost:8080'
-        """
+        """Host, port, and a digest of an unusual path; ``api`` for OpenAI itself."""
         return super().address or "api"
 
     def client(self, timeout: float, retries: int) -> AsyncOpenAI:
@@ -64,8 +60,7 @@ class Service(environment.Service):
 def deployment_name(deployment: str = "") -> str:
     """The Azure deployment: the argument, else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
 
-    Raises:
-        UsageError: the name is not allowed by Azure.
+    Raises a UsageError if Azure does not allow the name.
     """
     name = deployment or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):

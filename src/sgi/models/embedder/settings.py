@@ -41,12 +41,9 @@ def embedder_files(location: ModelLocation) -> ModelFiles:
 
 
 def require_prefix(location: ModelLocation) -> None:
-    """Raise unless torch will put a known model's prefix before every text.
+    """Raise a ModelCorruptError unless torch will put a known model's prefix before every text.
 
     Torch reads the prefix from the settings in the folder.
-
-    Raises:
-        ModelCorruptError: the settings have another prefix.
     """
     record, folder = location.record, location.folder
     if record is None or folder is None:

@@ -14,17 +14,10 @@ from sgi.kernel.install_hint import install_target
 from sgi.kernel.protocols import Embedded
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct
-from sgi.models.torch_model import (
-    UNTRUSTED,
-    TorchModel,
-    configuration_bytes,
-    digest,
-    tokenizer_bytes,
-    weights_bytes,
-)
+from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -44,9 +37,6 @@ class TorchEmbedder(TorchModel):
         name: a folder that sentence-transformers can read, or a repository on the hub.
         device: such as ``cpu`` or ``cuda``; None for the fastest available.
         precision: ``f32``, or ``auto``: the precision of the weights.
-
-    >>> TorchEmbedder("sentence-transformers/all-mpnet-base-v2").name
-    'torch:sentence-transformers/all-mpnet-base-v2'
     """
 
     def __init__(self, name: str | Path, *, device: str | None = None, precision: str = "auto") -> None:
@@ -61,18 +51,19 @@ class TorchEmbedder(TorchModel):
         limit = _limit(model)
         precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
         tokens = "all" if limit is None else f"{limit}tok"
-        return f"{self.name}@{digest(_parts(model))},{tokens},{precision}"
+        settings = [json.dumps([model.prompts, model.default_prompt_name], sort_keys=True).encode()]
+        network = getattr(model[0], "auto_model", None)
+        if network is not None:
+            settings.append(configuration_bytes(network.config))
+        revision = model_digest(model, settings, model.tokenizer)
+        return f"{self.name}@{revision},{tokens},{precision}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows, and which texts were truncated at the model's token limit.
-
-        Raises:
-            EmbedderError: a text is not valid Unicode, or the model fails.
-        """
+        """Unit rows, and which texts were truncated; EmbedderError for invalid Unicode or a failure."""
         unique, positions = distinct(texts)
         model = self._model
         try:
@@ -98,7 +89,7 @@ class TorchEmbedder(TorchModel):
             return _token_counts(model, list(texts))
 
     @cached_property
-    def _loaded(self) -> Any:
+    def _loaded_model(self) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
@@ -106,10 +97,8 @@ class TorchEmbedder(TorchModel):
         installed = version("sentence-transformers")
         if int(installed.partition(".")[0]) < _MIN_VERSION:
             message = f"sentence-transformers {installed} runs code that it finds in the folder of a model."
-            raise UsageError(
-                message,
-                hint=f"Install {_MIN_VERSION}.0 or later: pip install {install_target('torch')}.",
-            )
+            hint = f"Install {_MIN_VERSION}.0 or later: pip install {install_target('torch')}."
+            raise UsageError(message, hint=hint)
         with self._load_errors() as source:
             model = SentenceTransformer(
                 source,
@@ -122,13 +111,11 @@ class TorchEmbedder(TorchModel):
 
 
 def _limit(model: Any) -> int | None:
-    """The most tokens that the model reads; None without a limit."""
     limit = model.max_seq_length
     return int(limit) if limit and np.isfinite(limit) else None
 
 
 def _truncated_texts(model: Any, texts: list[str]) -> NDArray[np.bool_]:
-    """Which texts, with the model's prompt, exceed its limit."""
     limit = _limit(model)
     if limit is None or not texts:
         return np.zeros(len(texts), dtype=np.bool_)
@@ -136,18 +123,6 @@ def _truncated_texts(model: Any, texts: list[str]) -> NDArray[np.bool_]:
 
 
 def _token_counts(model: Any, texts: list[str]) -> list[int]:
-    """The number of tokens of each text with the model's prompt."""
     prompt = model.prompts.get(model.default_prompt_name) or ""
     ids = model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
     return [len(text) for text in ids]
-
-
-def _parts(model: Any) -> Iterator[bytes]:
-    """Everything that can change a vector: modules, prompts, configuration, tokenizer, weights."""
-    yield repr(model).encode()
-    yield json.dumps([model.prompts, model.default_prompt_name], sort_keys=True).encode()
-    network = getattr(model[0], "auto_model", None)
-    if network is not None:
-        yield configuration_bytes(network.config)
-    yield tokenizer_bytes(model.tokenizer)
-    yield from weights_bytes(model.state_dict().items())

@@ -146,12 +146,10 @@ def _is_unrelated(names: Sequence[str]) -> bool:
 
 
 def _is_nameless(label: str) -> bool:
-    """Whether a name is only a number: without letters of any script and other characters."""
     return re.sub(r"[\s\d_-]", "", label.casefold()) in _NAMELESS
 
 
 def _letters(label: str) -> str:
-    """The letters of a name, of any script."""
     return re.sub(r"[\W\d_]", "", label.casefold())
 
 
@@ -185,7 +183,6 @@ def _order(names: object) -> tuple[str, ...] | None:
 
 
 def _count(configuration: Mapping[str, Any]) -> int | None:
-    """The number of outputs in the configuration."""
     for names in (configuration.get("id2label"), configuration.get("label2id")):
         if isinstance(names, dict) and names:
             return len(names)

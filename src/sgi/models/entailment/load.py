@@ -82,7 +82,6 @@ def load_entailment_model(
 
 
 def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str | Path, Sequence[str] | None]:
-    """The name without the labels after it, and the labels."""
     match = _WITH_LABELS.fullmatch(name) if isinstance(name, str) else None
     if match is None:
         return name, labels

@@ -38,23 +38,15 @@ class OnnxPairNetwork:
 
     def __init__(self, files: ModelFiles, labels: LabelMap, *, typed: bool, threads: int) -> None:
         self.files = files
+        self.name = files.name
         self.labels = labels
         self.typed = typed
         self.threads = threads
         self._lock = Lock()
 
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.files.name
-
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic.
-
-        Raises:
-            ModelMissingError: the files do not exist.
-        """
+        """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic."""
         weights, *others = self.files.verify().values()
         rest = sha256("".join([*others, "" if self.typed else "untyped"]).encode()).hexdigest()
         revision = f"{weights[:8]}-{rest[:4]}"
@@ -62,11 +54,7 @@ class OnnxPairNetwork:
 
     @property
     def tokenizer(self) -> PairTokenizer:
-        """The tokenizer, opened at first use.
-
-        Raises:
-            ModelCorruptError: it is not a tokenizer of pairs.
-        """
+        """The tokenizer, opened at first use; ModelCorruptError if it is not a tokenizer of pairs."""
         with self._lock:  # load only once if two threads come first
             return self._tokenizer
 
@@ -95,7 +83,6 @@ class OnnxPairNetwork:
 
     @cached_property
     def _session(self) -> tuple[Any, list[str], str]:
-        """The session, the names of its inputs, and the output with the logits."""
         session = open_session(self.files, 1)
         names = [node.name for node in session.get_inputs()]
         unknown = sorted(set(names) - INPUTS)

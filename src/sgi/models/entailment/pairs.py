@@ -134,11 +134,7 @@ class PairTokenizer:
         self._special = SpecialTokens.of(single.ids, single.special_tokens_mask)
 
     def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """The tokens of every whole text, without special tokens.
-
-        Raises:
-            EmbedderError: a text is not valid Unicode, or not a text.
-        """
+        """The tokens of every whole text, without special ones; EmbedderError for invalid Unicode."""
         with self._lock:
             token_ids = tokenize(self._tokenizer, texts).ids
         return [ids[self._special.before : len(ids) - self._special.after] for ids in token_ids]

@@ -27,12 +27,7 @@ _EXPORT = "Export it to ONNX with a head that gives logits for a pair of texts, 
 
 @dataclass(frozen=True)
 class EntailmentSettings:
-    """The settings of an entailment model.
-
-    Attributes:
-        name: the model's name, for messages.
-        folder: the folder with the settings.
-    """
+    """The settings of an entailment model in a folder; ``name`` is for messages."""
 
     name: str
     folder: Path
@@ -81,22 +76,14 @@ class EntailmentSettings:
         return "token_type_ids" in inputs if isinstance(inputs, list) else True
 
     def require_plain_pairs(self) -> None:
-        """Raise if the model reads pairs in a way that its files do not describe.
-
-        Raises:
-            UsageError: the model puts the pair into its own prompt.
-        """
+        """Raise a UsageError if the model puts the pair into a prompt of its own code."""
         if str(self.configuration.get("model_type", "")).casefold().startswith("hhemv2"):
             message = f"{self.name} reads a pair inside a prompt that is part of its own code."
             hint = "Use a cross-encoder that reads plain pairs: an NLI model, MiniCheck, HHEM 1.0."
             raise UsageError(message, hint=hint)
 
     def require_torch_classifier(self) -> None:
-        """Raise unless torch can run the model from its files alone.
-
-        Raises:
-            UsageError: the model requires code from the hub, which is never run; or it is not a classifier.
-        """
+        """Raise a UsageError unless torch can run the model, a classifier, without code from the hub."""
         if self.configuration.get("auto_map"):
             message = f"{self.name} requires code of its own from the hub, and such code is not run here."
             raise UsageError(message, hint=_EXPORT)

@@ -11,18 +11,9 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
-from sgi.models.torch_model import (
-    UNTRUSTED,
-    TorchModel,
-    configuration_bytes,
-    digest,
-    tokenizer_bytes,
-    weights_bytes,
-)
+from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from sgi.models.entailment.labels import LabelMap
@@ -41,10 +32,6 @@ class TorchPairNetwork(TorchModel):
         labels: the meanings of the outputs.
         limit: the most tokens that the model reads at once.
         typed: whether token types separate premise and hypothesis.
-
-    >>> from sgi.models.entailment.labels import LabelMap
-    >>> TorchPairNetwork("owner/model", LabelMap(3, 2, 0), 512).name
-    'torch:owner/model'
     """
 
     threads = 1  # torch itself uses all cores
@@ -59,11 +46,11 @@ class TorchPairNetwork(TorchModel):
     def fingerprint(self) -> str:
         """Name, sha256 of weights, configuration and tokenizer, limit, meaning of outputs, precision.
 
-        Raises:
-            UsageError: the tokenizer is code.
-            MissingExtraError, ModelMissingError, ModelCorruptError: as for `TorchModel`.
+        Raises a UsageError if the tokenizer is code, and the errors of `TorchModel`.
         """
-        revision = digest(_parts(*self._model))
+        model, tokenizer, pairs = self._model
+        settings = [configuration_bytes(model.config), str(pairs.frame).encode()]
+        revision = model_digest(model, settings, tokenizer)
         return f"{ENTAILMENT}{self.name}@{revision},{self.limit}tok,{self.labels.code},fp32"
 
     @property
@@ -75,15 +62,15 @@ class TorchPairNetwork(TorchModel):
     def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
 
-        Raises:
-            EmbedderError: the model fails, for example for lack of memory.
+        Raises an EmbedderError if the model fails, for example for lack of memory.
         """
         import torch
 
         model = self._model[0]
         inputs = torch.from_numpy(np.ascontiguousarray(ids))
         more = {}
-        if _TYPES in signature(model.forward).parameters and _type_count(model) > types.max(initial=0):
+        type_count = int(getattr(model.config, "type_vocab_size", _ANY_TYPE))
+        if _TYPES in signature(model.forward).parameters and type_count > types.max(initial=0):
             more[_TYPES] = torch.from_numpy(np.ascontiguousarray(types))
         try:
             with torch.inference_mode():
@@ -93,8 +80,7 @@ class TorchPairNetwork(TorchModel):
         return np.asarray(output.logits.float().numpy())
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any, PairTokenizer]:
-        """The model, its tokenizer, and a tokenizer of pairs."""
+    def _loaded_model(self) -> tuple[Any, Any, PairTokenizer]:
         try:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
         except ImportError:
@@ -111,7 +97,6 @@ class TorchPairNetwork(TorchModel):
         return model.eval(), tokenizer, self._pair_tokenizer(tokenizer)
 
     def _pair_tokenizer(self, tokenizer: Any) -> PairTokenizer:
-        """A tokenizer of pairs, from a copy that transformers does not change."""
         from tokenizers import Tokenizer
 
         backend = getattr(tokenizer, "backend_tokenizer", None)
@@ -119,17 +104,3 @@ class TorchPairNetwork(TorchModel):
             message = f"The tokenizer of {self.source!r} is code, not a tokenizer.json."
             raise UsageError(message, hint="Save it as a fast tokenizer of transformers, in that format.")
         return PairTokenizer(Tokenizer.from_str(backend.to_str()), self.limit, typed=self.typed)
-
-
-def _type_count(model: Any) -> int:
-    """How many token types the model has; unlimited if its configuration does not say."""
-    return int(getattr(model.config, "type_vocab_size", _ANY_TYPE))
-
-
-def _parts(model: Any, tokenizer: Any, pairs: PairTokenizer) -> Iterator[bytes]:
-    """Everything that can change a probability: modules, configuration, tokenizer, weights."""
-    yield repr(model).encode()
-    yield configuration_bytes(model.config)
-    yield str(pairs.frame).encode()
-    yield tokenizer_bytes(tokenizer)
-    yield from weights_bytes(model.state_dict().items())

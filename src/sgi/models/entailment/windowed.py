@@ -8,6 +8,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
+from sgi.kernel.short_text import shorten
 from sgi.models.batching import distinct, equal_length_batches, run_batches
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from sgi.models.entailment.labels import LabelMap
     from sgi.models.entailment.pairs import PairTokenizer, Window
-
-_MAX_QUOTED = 60
 
 Pair = tuple[str, str]
 
@@ -105,7 +104,6 @@ class WindowedEntailment:
         return EntailmentScores(entailment[order], contradiction[order], counts[order].astype(np.int64))
 
     def _windows(self, pairs: Sequence[Pair]) -> tuple[list[Window], NDArray[np.int64]]:
-        """All windows of all pairs, and the position of each window's pair."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         tokenizer = self.network.tokenizer
         ids = dict(zip(texts, tokenizer.token_ids(texts), strict=True))
@@ -115,7 +113,7 @@ class WindowedEntailment:
             room = tokenizer.limit - tokenizer.frame.size
             message = (
                 f"{self.network.name} reads {room} tokens at once, and a hypothesis of {len(ids[long[0]])} "
-                f"leaves too few for its premise: {_short(long[0])!r}."
+                f"leaves too few for its premise: {shorten(long[0])!r}."
             )
             raise EmbedderError(message, hint="Split it into sentences, or use a model with a larger limit.")
         owners = [position for position, of_pair in enumerate(windows) for _ in of_pair or ()]
@@ -124,7 +122,6 @@ class WindowedEntailment:
     def _probabilities(
         self, pairs: Sequence[Pair], windows: Sequence[Window], owners: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Entailment and contradiction in each window."""
         network, labels = self.network, self.network.labels
         logits = np.zeros((len(windows), labels.outputs), dtype=np.float32)
 
@@ -167,10 +164,6 @@ def _not_finite(name: str, pairs: Sequence[Pair], total: int) -> NonFiniteVector
     premise, hypothesis = pairs[0]
     message = (
         f"{name} returned a value that is not finite for {len(pairs)} of {total} pairs, the first: premise "
-        f"{_short(premise)!r}, hypothesis {_short(hypothesis)!r}."
+        f"{shorten(premise)!r}, hypothesis {shorten(hypothesis)!r}."
     )
     return NonFiniteVectorError(message, texts=tuple(dict.fromkeys(hypothesis for _, hypothesis in pairs)))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_QUOTED else text[: _MAX_QUOTED - 1] + "…"

@@ -24,24 +24,15 @@ if TYPE_CHECKING:
 class LocalTokenNetwork:
     """The last layer of a model in ONNX form, run by the runtime of an embedder.
 
-    Args:
-        embedder: provides the files and the runtime; its pooling and its prefix are not used.
+    Pooling and prefix of the embedder are not used.
     """
 
     def __init__(self, embedder: LocalEmbedder) -> None:
         self.embedder = embedder
+        self.name = embedder.files.name
+        self.limit = embedder.files.limit
         self.threads = embedder.threads
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.embedder.files.name
-
-    @property
-    def limit(self) -> int:
-        """The most tokens that the model reads at once, special tokens included."""
-        return self.embedder.files.limit
 
     @cached_property
     def fingerprint(self) -> str:

@@ -11,18 +11,11 @@ from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.tokens import TokenModel
 from sgi.models.batching import TOKENS_PER_BATCH
 from sgi.models.files import DEFAULT_LIMIT
-from sgi.models.torch_model import (
-    UNTRUSTED,
-    TorchModel,
-    configuration_bytes,
-    digest,
-    tokenizer_bytes,
-    weights_bytes,
-)
+from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
 from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -40,9 +33,6 @@ class TorchTokenNetwork(TorchModel):
     Args:
         source: a folder with weights, configuration and tokenizer, or a repository on the hub.
         layer: the layer whose output is used, 0 for the embeddings; None for the last.
-
-    >>> TorchTokenNetwork("microsoft/deberta-xlarge-mnli", 40).name
-    'torch:microsoft/deberta-xlarge-mnli'
     """
 
     threads = 1  # torch itself uses all cores
@@ -56,12 +46,11 @@ class TorchTokenNetwork(TorchModel):
     def fingerprint(self) -> str:
         """Name, sha256 of weights, configuration and tokenizer, layer, limit and precision.
 
-        Raises:
-            UsageError: the model has fewer layers.
+        Raises a UsageError if the model has fewer layers.
         """
         model, tokenizer = self._model
         _ = self._layer  # raises if there is no such layer
-        revision = digest(_parts(model, tokenizer))
+        revision = model_digest(model, [configuration_bytes(model.config)], tokenizer, without=_POOLER)
         return f"{TokenModel(self.name, self.layer).label}@{revision},{self.limit}tok,fp32"
 
     @property
@@ -85,11 +74,7 @@ class TorchTokenNetwork(TorchModel):
         return SpecialTokens.of(encoding["input_ids"], encoding["special_tokens_mask"])
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every whole text, without white space at its ends.
-
-        Raises:
-            EmbedderError: a text is not valid Unicode.
-        """
+        """The token ids of every text, stripped of white space; EmbedderError for invalid Unicode."""
         tokenizer = self._model[1]
         try:
             with self._lock:  # truncation is a state of the tokenizer
@@ -101,8 +86,7 @@ class TorchTokenNetwork(TorchModel):
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The layer's output, shape (n, length, d), for ids of shape (n, length).
 
-        Raises:
-            EmbedderError: the model fails, for example for lack of memory.
+        Raises an EmbedderError if the model fails, for example for lack of memory.
         """
         import torch
 
@@ -123,8 +107,7 @@ class TorchTokenNetwork(TorchModel):
         return layers if self.layer is None else self.layer
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        """The model without its decoder, and its tokenizer."""
+    def _loaded_model(self) -> tuple[Any, Any]:
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:
@@ -138,12 +121,3 @@ class TorchTokenNetwork(TorchModel):
         model = model.eval()
         encoder = getattr(model, "encoder", None)
         return (encoder if hasattr(model, "decoder") and encoder is not None else model), tokenizer
-
-
-def _parts(model: Any, tokenizer: Any) -> Iterator[bytes]:
-    """Everything that can change a vector: modules, configuration, tokenizer, weights."""
-    yield repr(model).encode()
-    yield configuration_bytes(model.config)
-    yield tokenizer_bytes(tokenizer)
-    state = model.state_dict().items()
-    yield from weights_bytes((name, tensor) for name, tensor in state if not name.startswith(_POOLER))

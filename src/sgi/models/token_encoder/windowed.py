@@ -64,9 +64,6 @@ class WindowedTokenEncoder:
     windows are as long as the model's limit. A batch holds windows of one length, so nothing is padded and
     no text affects another.
 
-    Args:
-        network: the model.
-
     Source: windows as in Devlin et al. (2018), `run_squad`, "max context".
 
     >>> from sgi.kernel.tokens import TokenModel
@@ -92,16 +89,14 @@ class WindowedTokenEncoder:
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
         """The token ids of every text, special tokens included.
 
-        Raises:
-            EmbedderError: a text is not valid Unicode, or the model cannot be opened.
+        Raises an EmbedderError if a text is not valid Unicode, or the model cannot be opened.
         """
         return self.network.token_ids(texts) if texts else []
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
         """The tokens of each distinct text with their unit vectors.
 
-        Raises:
-            EmbedderError: a text is not valid Unicode, or the model cannot be opened or fails.
+        Raises an EmbedderError if a text is not valid Unicode, or the model cannot be opened or fails.
         """
         unique, _ = distinct(texts)
         tokens = self.token_ids(unique)
@@ -124,7 +119,6 @@ class WindowedTokenEncoder:
         return TokenTable.build(self.network.name, unique, tokens, rows, special=special, windows=counts)
 
     def _windows(self, tokens: Sequence[NDArray[np.int64]]) -> tuple[list[_Window], list[int]]:
-        """All windows of all texts, and the number of windows of each text."""
         windows: list[_Window] = []
         counts, offset = [], 0
         for ids in tokens:
