@@ -170,11 +170,13 @@ def api_score(data: bytes) -> None:
 def url_filters(data: bytes) -> None:
     from urllib.parse import parse_qsl
 
-    from sgi.web.filters import page_number, parameters, row_query
+    from sgi.web.row_parameters import RowParameters
 
     values = dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))
-    page_number(values)
-    parameters(row_query(values))
+    with suppress(ValueError):
+        parameters = RowParameters.model_validate(values)
+        parameters.filters()
+        parameters.query()
 
 
 @target(b'["yes", "No", null, 1, 0.5]', b"[0, 1, true]", weight=40)

@@ -154,7 +154,7 @@ def _distribution(request: _Request) -> Chart:
 
 
 def _plane(request: _Request) -> Chart:
-    from sgi.reporting.figures import plane_figure
+    from sgi.reporting.point_figures import plane_figure
     from sgi.store.row_pages import plane
 
     view = plane(request.database, request.record, most=_POINTS)
@@ -189,7 +189,7 @@ def _group_table(request: _Request) -> GroupTable:
 
 
 def _scatter(request: _Request) -> Chart:
-    from sgi.reporting.scatter_figure import scatter_figure
+    from sgi.reporting.point_figures import scatter_figure
     from sgi.reporting.views.disagreement import semantic_and_lexical
     from sgi.reporting.views.scatter import scatter_of
 
@@ -245,6 +245,7 @@ def _reliability(request: _Request) -> Chart:
 
 
 def _comparison(request: _Request) -> Chart:
+    from sgi.reporting.chart_specs import has_differences
     from sgi.reporting.figures import comparison_figure
     from sgi.reporting.views.comparison import comparison_view
 
@@ -252,7 +253,7 @@ def _comparison(request: _Request) -> Chart:
     view = comparison_view(
         request.database, request.record, request.new, changed=0, allow_different=request.allow_different
     )
-    if all(metric.difference.difference is None for metric in view.comparison.metrics):
+    if not has_differences(view.comparison):
         raise UsageError(
             f"{request.record.label} and {request.new.label} have no metric with values for the same rows."
         )

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: distinct for colour-blind readers and in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""What series are drawn in, in this order."""
+"""Colours of series, in this order."""
 GREY = "#888888"
-"""What stands for chance, for what is expected, and for what is not known."""
+"""Colour of chance, of expected values, and of unknown ones."""
+LABEL_COLOURS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _DASHES = ([1, 0], [6, 3], [2, 2])
 Chart = dict[str, Any]
 """A Vega-Lite specification."""

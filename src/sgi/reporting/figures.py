@@ -6,22 +6,18 @@ Names from data are values, never column names.
 
 from __future__ import annotations
 
-import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.reporting.charts import (
     COLOURS,
     GREY,
+    LABEL_COLOURS,
     Dot,
     curve_chart,
-    diagonal,
     dot_chart,
     matrix_chart,
-    nominal,
-    quantitative,
     reliability_chart,
-    series_colour,
     step_chart,
 )
 from sgi.reporting.descriptions import compared_names, describe, middle_line, short, short_names
@@ -37,18 +33,13 @@ if TYPE_CHECKING:
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.labelled import Labelled
-    from sgi.store.row_pages import Plane, PlanePoint
 
 MAX_DRAWN_GROUPS = 30
 """Groups in a chart; the largest are drawn."""
 MAX_GROUP_FIGURES = 12
 """Group charts on a page."""
 
-_SIDE = 420
-_LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
-_COLOUR_TAIL = 0.02
-"""Share of values at either end that get the end colour."""
 
 
 def distribution_figure(part: Distribution) -> Chart:
@@ -63,95 +54,11 @@ def distribution_figure(part: Distribution) -> Chart:
         name: [count / sum(counts) for count in counts] for name, counts in part.counts.items() if sum(counts)
     }
     name = short(part.metric)
-    title, mark = f"Distribution of {name}", middle_line(part.metric)
-    chart = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
+    mark = middle_line(part.metric)
+    axis = name if mark is None else f"{name} (ratio of angles; dashed: {mark:g})"
+    title = f"Distribution of {name}"
+    chart = step_chart(part.edges, shares, title=title, axis=axis, mark=mark, colours=LABEL_COLOURS)
     return chart | {"description": describe(part)}
-
-
-def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
-    """Rows by their two angles, coloured by label or value; SGI is 1 on the diagonal and higher above it.
-
-    ``brush`` lets the mouse select a rectangle: the selection is called ``brush``, the dataset ``points``.
-
-    >>> from sgi.store.row_pages import Plane, PlanePoint
-    >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
-    >>> plane_figure(part)["title"]
-    'sgi: angle plane'
-    """
-    low, high = _ends(part.points)
-    scale = {"domain": [low, high], "nice": False}
-    axes = {
-        "x": quantitative("theta_rc", title="θ(r, c): response and context, rad", scale=scale),
-        "y": quantitative("theta_rq", title="θ(r, q): response and question, rad", scale=scale),
-    }
-    points: Chart = {
-        # One JSON string: a page cleans each string of a chart, and separate fields would be eight per row.
-        "data": {"values": json.dumps([_point(row) for row in part.points]), "format": {"type": "json"}},
-        "mark": {"type": "circle", "size": 28, "opacity": 0.6, "aria": False},
-        "encoding": axes | {"color": _plane_colour(part)},
-    }
-    if not brush:
-        points["encoding"]["tooltip"] = _tooltip(part)
-    else:
-        # No tooltips: computing them for all rows takes a second.
-        points["data"]["name"] = "points"
-        points["params"] = [{"name": "brush", "select": {"type": "interval", "encodings": ["x", "y"]}}]
-        selected = {"param": "brush", "empty": True, "value": 0.7}
-        points["encoding"]["opacity"] = {"condition": selected, "value": 0.12}
-    line = diagonal("theta_rc", "theta_rq", axes, low=low, high=high)
-    return {
-        "title": f"{short(part.metric)}: angle plane",
-        "description": describe(part),
-        "width": _SIDE,
-        "height": _SIDE,
-        "layer": [line, points, _diagonal_name(high, axes)],
-    }
-
-
-def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
-    """Range of both axes, rounded to 0.1 rad."""
-    angles = [angle for row in points for angle in (row.theta_rc, row.theta_rq)] or [0.0, 1.5]
-    low, high = math.floor(min(angles) * 10) / 10, math.ceil(max(angles) * 10) / 10
-    return low, max(high, low + 0.1)
-
-
-def _point(row: PlanePoint) -> dict[str, Any]:
-    label = None if row.label is None else f"label {int(row.label)}"
-    angles = {"theta_rc": row.theta_rc, "theta_rq": row.theta_rq}
-    return {
-        "id": row.id,
-        "position": row.position,
-        **angles,
-        "value": row.value,
-        "label": label or "no label",
-    }
-
-
-def _plane_colour(part: Plane) -> dict[str, Any]:
-    labels = {row.label for row in part.points}
-    if labels - {None}:
-        kinds = {"label 1": True, "label 0": False, "no label": None}
-        return series_colour("label", [name for name, kind in kinds.items() if kind in labels], known=_LABELS)
-    values = sorted(row.value for row in part.points) or [0.0]
-    last = len(values) - 1
-    ends = [values[round(share * last)] for share in (_COLOUR_TAIL, 1 - _COLOUR_TAIL)]
-    scale = {"scheme": "viridis", "domain": ends, "clamp": True}
-    return quantitative("value", scale=scale, legend={"title": short(part.metric), "orient": "bottom"})
-
-
-def _tooltip(part: Plane) -> list[Any]:
-    numbers = {"value": short(part.metric), "theta_rc": "θ(r, c), rad", "theta_rq": "θ(r, q), rad"}
-    shown = [quantitative(field, title=title, format=".4f") for field, title in numbers.items()]
-    return [nominal("id", title="row"), *shown, nominal("label", title="label")]
-
-
-def _diagonal_name(end: float, axes: dict[str, Any]) -> Chart:
-    """Label at the upper end of the diagonal."""
-    return {
-        "data": {"values": [{"theta_rc": end, "theta_rq": end}]},
-        "mark": {"type": "text", "text": "SGI = 1", "align": "right", "dx": -22, "dy": 9},
-        "encoding": axes | {"color": {"value": GREY}},
-    }
 
 
 def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
@@ -288,7 +195,3 @@ def _differences(comparison: Comparison) -> Iterator[Dot]:
             between = found.interval
             low, high = (None, None) if between is None else (between.low, between.high)
             yield Dot(name, found.difference, made.verdict, low, high)
-
-
-def _unit(name: str, mark: float | None) -> str:
-    return name if mark is None else f"{name} (ratio of angles; dashed: {mark:g})"

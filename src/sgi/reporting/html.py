@@ -7,16 +7,15 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.reporting import figures
+from sgi.reporting.chart_specs import comparison_charts, label_charts, run_charts
 from sgi.reporting.formatting import beginning
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
-from sgi.reporting.scatter_figure import scatter_figure
 from sgi.reporting.size_limit import fit_to_budget
+from sgi.reporting.views.stored import RunPoints, RunTables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ChangedSample, ComparisonView
     from sgi.reporting.views.headline import Headline
     from sgi.reporting.views.run import RunView
@@ -36,7 +35,8 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
     stories, told = _row_details(view)
-    charts = _run_charts(view)
+    tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
+    charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)
     return _page(
         "report.html",
         charts,
@@ -57,7 +57,7 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
     changed = _fit_changes(view.changed)
     return _page(
         "comparison.html",
-        dict(_comparison_charts(view)),
+        comparison_charts(view),
         {},
         view=view,
         head=view.new,
@@ -116,60 +116,6 @@ def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
     rows = fit_to_budget([sample for row in changed for sample in (row.before, row.after)])
     pairs = zip(changed, rows[::2], rows[1::2], strict=True)
     return [replace(row, before=before, after=after) for row, before, after in pairs]
-
-
-def _run_charts(view: RunView) -> dict[str, Any]:
-    """Chart specs of a run by element id."""
-    found: dict[str, Any] = {}
-    for place, part in enumerate(view.distributions):
-        found[f"distribution-{place}"] = chart_spec(figures.distribution_figure(part))
-    if view.plane is not None and view.plane.points:
-        found["plane"] = chart_spec(figures.plane_figure(view.plane, brush=True))
-    found |= _group_charts(view)
-    if view.scatter is not None:
-        found["scatter"] = chart_spec(scatter_figure(view.scatter))
-    if view.correlation is not None:
-        found["correlation"] = chart_spec(figures.correlation_figure(view.correlation))
-    if any(part.roc for part in view.labelled):
-        found["roc"] = chart_spec(figures.roc_figure(view.labelled))
-    if any(part.reliability for part in view.labelled):
-        found["reliability"] = chart_spec(figures.reliability_figure(view.labelled))
-    return found
-
-
-def _group_charts(view: RunView) -> dict[str, Any]:
-    """Charts of groups by the indices of table and metric."""
-    places = {id(table): place for place, table in enumerate(view.groups)}
-    return {
-        f"groups-{places[id(table)]}-{view.head.metrics.index(metric)}": chart_spec(
-            figures.groups_figure(table, metric)
-        )
-        for table, metric in figures.group_figures(view.groups)
-    }
-
-
-def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
-    if any(made.difference.difference is not None for made in view.comparison.metrics):
-        yield "differences", chart_spec(figures.comparison_figure(view))
-
-
-def chart_spec(chart: Chart) -> dict[str, Any]:
-    """A chart for a page: full width, with title and description as metadata.
-
-    >>> from sgi.reporting.views.distribution import Distribution
-    >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
-    >>> spec = chart_spec(figures.distribution_figure(part))
-    >>> spec["width"], spec["title"], spec["usermeta"]["title"]
-    ('container', None, 'Distribution of sgi')
-    """
-    return {
-        **chart,
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "width": "container",
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "title": None,
-        "usermeta": {"title": chart["title"], "description": chart["description"]},
-    }
 
 
 def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:

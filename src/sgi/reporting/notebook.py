@@ -122,9 +122,10 @@ def _distributions(result: Result) -> Iterator[Chart]:
 
 
 def _differences(comparison: Comparison) -> Iterator[Chart]:
+    from sgi.reporting.chart_specs import has_differences
     from sgi.reporting.figures import comparison_figure
 
-    if any(found.difference.difference is not None for found in comparison.metrics):
+    if has_differences(comparison):
         yield comparison_figure(comparison)
 
 

@@ -42,7 +42,9 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _validation_error(request: Request, error: Exception) -> Response:
-    del error  # internal details are not shown
+    first = error.errors()[0] if isinstance(error, RequestValidationError) else None
+    if first is not None and first["loc"][0] == "query":
+        return problem(request, 400, f"{first['loc'][-1]}: {first['msg']}.")
     if request.method == "GET":
         return problem(request, 404, _WORDS[404])
     return problem(request, 400, "The form could not be read. Go back, reload the page and submit it again.")

@@ -16,7 +16,7 @@ from sgi.kernel.metric import Status
 from sgi.reporting import figures
 from sgi.reporting.charts import COLOURS, save_figure
 from sgi.reporting.descriptions import describe, short_names
-from sgi.reporting.scatter_figure import scatter_figure
+from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.correlation import Correlation
 from sgi.reporting.views.distribution import Distribution
@@ -95,8 +95,8 @@ def comparison(*metrics, base="monday", new="friday"):
 
 def every_figure(metric, name="easy"):
     yield figures.distribution_figure(distribution(metric))
-    yield figures.plane_figure(plane(metric))
-    yield figures.plane_figure(plane(metric, labels=(None, None)), brush=True)
+    yield plane_figure(plane(metric))
+    yield plane_figure(plane(metric, labels=(None, None)), brush=True)
     yield figures.groups_figure(groups(metric, (name, "hard")), metric)
     yield figures.correlation_figure(correlation((metric, name, "flat")))
     yield figures.roc_figure([labelled(metric), labelled(name)])
@@ -171,19 +171,19 @@ def test_shares_are_of_each_label_and_have_its_colours():
 
 
 def test_the_plane_has_equal_axes_and_the_diagonal():
-    spec = figures.plane_figure(plane())
+    spec = plane_figure(plane())
     scales = {
         json.dumps(part["encoding"][side]["scale"]["domain"]) for part in spec["layer"] for side in ("x", "y")
     }
     assert scales == {"[0.8, 1.0]"}
     assert spec["width"] == spec["height"]
-    line = [row for row in values(figures.plane_figure(plane())) if set(row) == {"theta_rc", "theta_rq"}]
+    line = [row for row in values(plane_figure(plane())) if set(row) == {"theta_rc", "theta_rq"}]
     assert all(row["theta_rc"] == row["theta_rq"] for row in line)
     assert any(part["mark"].get("text") == "SGI = 1" for part in spec["layer"])
 
 
 def test_a_brushed_plane_is_what_pages_rely_on():
-    spec = figures.plane_figure(plane(), brush=True)
+    spec = plane_figure(plane(), brush=True)
     (points,) = [part for part in spec["layer"] if part["data"].get("name") == "points"]
     assert json.loads(points["data"]["values"])[0] == {
         "id": f"0 {HOSTILE}",
@@ -198,12 +198,12 @@ def test_a_brushed_plane_is_what_pages_rely_on():
     vega = json.dumps(vl_convert.vegalite_to_vega(spec))
     assert '"name": "points"' in vega
     assert '"name": "brush"' in vega
-    assert not any("params" in part for part in figures.plane_figure(plane())["layer"])
+    assert not any("params" in part for part in plane_figure(plane())["layer"])
 
 
 def test_the_plane_is_coloured_by_value_where_there_are_no_labels():
     def colour(labels):
-        spec = figures.plane_figure(plane(labels=labels))
+        spec = plane_figure(plane(labels=labels))
         return spec["layer"][1]["encoding"]["color"]
 
     assert colour([None, None])["field"] == "value"
@@ -222,7 +222,7 @@ def test_a_scatter_plot_has_the_labels_colours_and_a_ring_around_a_wide_gap():
 
 def test_an_empty_plane_and_one_point_are_drawn_too(tmp_path):
     for made in (plane(labels=()), plane(labels=(None,))):
-        assert save_figure(figures.plane_figure(made), tmp_path / "plane.svg").stat().st_size > 1000
+        assert save_figure(plane_figure(made), tmp_path / "plane.svg").stat().st_size > 1000
 
 
 def test_groups_stand_with_their_intervals_and_the_largest_of_many():

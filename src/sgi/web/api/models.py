@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cache
 from inspect import getdoc
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
@@ -159,50 +159,6 @@ class RunChange(BaseModel):
     tags: list[str] | None = Field(
         None, max_length=100, description="The new tags; they replace the old ones."
     )
-
-
-class RowParameters(BaseModel):
-    """Selects and orders the rows of a run."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
-
-    q: str = Field(
-        "", max_length=1000, description="Text in the row's id, question or response (case-insensitive)."
-    )
-    metric: str | None = Field(None, description="The metric that status, low, high and sort apply to.")
-    status: Status | None = Field(None, description="Status of the metric's score.")
-    low: float | None = Field(None, description="Minimum value.")
-    high: float | None = Field(None, description="Maximum value.")
-    label: bool | None = Field(None, description="Known label.")
-    rc_low: float = Field(0.0, description="Minimum angle between response and context, radians.")
-    rc_high: float = Field(4.0, description="Maximum of the same angle.")
-    rq_low: float = Field(0.0, description="Minimum angle between response and question, radians.")
-    rq_high: float = Field(4.0, description="Maximum of the same angle.")
-    by: str | None = Field(None, description="A metadata column.")
-    value: str = Field("", alias="is", description="Its value, as text.")
-    sort: Literal["position", "lowest", "highest"] = Field(
-        "position", description="By position or by the value of the metric."
-    )
-    page: int = Field(1, ge=1, le=10**9)
-    size: int = Field(50, ge=1, le=10_000, description="Rows per page.")
-
-    def query(self) -> RowQuery:
-        """Convert to a `RowQuery`."""
-        plane = (self.rc_low, self.rc_high, self.rq_low, self.rq_high)
-        whole = (0.0, 4.0, 0.0, 4.0)
-        return RowQuery(
-            text=self.q,
-            metric=self.metric,
-            status=self.status,
-            low=self.low,
-            high=self.high,
-            label=self.label,
-            plane=None if plane == whole else plane,
-            group=None if self.by is None else (self.by, self.value),
-            sort=self.sort,
-            page=self.page,
-            size=self.size,
-        )
 
 
 @cache

@@ -27,7 +27,6 @@ from sgi.web.api.models import (
     MetricFacts,
     Problem,
     RowPageModel,
-    RowParameters,
     RunChange,
     RunListModel,
     RunModel,
@@ -39,6 +38,7 @@ from sgi.web.api.operations import server_metrics
 from sgi.web.pages import RunNotFoundError, run_or_404
 from sgi.web.pages import page as page_of
 from sgi.web.paths import requested_sample
+from sgi.web.row_parameters import RowParameters
 from sgi.web.run_views import cached_headline
 from sgi.web.site import site_of
 

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.kernel.errors import UsageError
+from sgi.reporting.chart_specs import comparison_charts
 from sgi.reporting.views.comparison import ComparisonView, comparison_view
 from sgi.reporting.views.runs import run_list
 from sgi.store.run_queries import RunRecord  # noqa: TC001 - the same
-from sgi.web.charts import comparison_charts
 from sgi.web.pages import page, redirect, run_or_404, status_of
 from sgi.web.paths import with_query
 from sgi.web.single_flight_cache import cache_of

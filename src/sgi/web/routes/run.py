@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import Response
 
+from sgi.reporting.chart_specs import Specs, label_charts, run_charts
 from sgi.reporting.views.run_header import run_header
 from sgi.store.row_pages import row_page
 from sgi.store.run_queries import run_usage
-from sgi.web.charts import label_charts, run_charts
-from sgi.web.filters import parameters, row_query
 from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.paths import run_path, sample_path, with_query
+from sgi.web.row_parameters import RowParameters  # noqa: TC001 - the same
 from sgi.web.run_views import cached, cached_headline, run_views
 from sgi.web.site import site_of
 
@@ -30,20 +30,21 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/runs/{run}")
-def run_page(request: Request, run: str) -> Response:
+def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
     """Page of a run with its fast parts; charts and groups load later. htmx gets only the rows."""
     site = site_of(request)
     record = run_or_404(site, run)
-    query = row_query(request.query_params, **_metric(request, record))
-    rows = row_page(site.database, record, query)
-    asked = parameters(rows.query)
+    if parameters.needs_metric and record.metrics:
+        parameters = parameters.model_copy(update={"metric": record.metrics[0]})
+    rows = row_page(site.database, record, parameters.query())
+    filters = parameters.model_copy(update={"metric": rows.query.metric}).filters()
     values: dict[str, Any] = {
         "run": record.id,
         "rows": rows,
-        "asked": asked,
-        "link": _links(record, rows),
+        "filters": filters,
+        "link": _links(record, rows, filters),
         "address": lambda number: with_query(
-            run_path(record.id), asked | {"page": number if number > 1 else ""}
+            run_path(record.id), filters | {"page": number if number > 1 else ""}
         ),
     }
     if is_htmx_part(request):
@@ -82,18 +83,16 @@ def parts(request: Request, run: str) -> Response:
 @router.get("/runs/{run}/charts.json")
 def charts(request: Request, run: str) -> Response:
     """Chart specs of a run."""
-    return _charts(request, run, "charts", run_charts)
+    return _charts(request, run, "charts", lambda views: run_charts(views.tables, views.points))
 
 
 @router.get("/runs/{run}/labels.json")
 def labels(request: Request, run: str) -> Response:
     """Chart specs of the metrics compared with the labels."""
-    return _charts(request, run, "labels", label_charts)
+    return _charts(request, run, "labels", lambda views: label_charts(views.labelled))
 
 
-def _charts(
-    request: Request, run: str, name: str, make: Callable[[RunViews], list[dict[str, Any]]]
-) -> Response:
+def _charts(request: Request, run: str, name: str, make: Callable[[RunViews], Specs]) -> Response:
     record = run_or_404(site_of(request), run)
 
     def body() -> bytes:
@@ -103,19 +102,8 @@ def _charts(
     return Response(cached(request, record, name, body), media_type="application/json")
 
 
-def _metric(request: Request, record: RunRecord) -> dict[str, Any]:
-    """Default metric for filters and sorting: the first."""
-    asked = request.query_params
-    wanting = any(asked.get(name) for name in ("status", "low", "high")) or asked.get("sort", "") not in {
-        "",
-        "position",
-    }
-    return {"metric": record.metrics[0]} if wanting and not asked.get("metric") and record.metrics else {}
-
-
-def _links(record: RunRecord, rows: RowPage) -> Callable[[RowLine], str]:
+def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:
     """Function that returns the address of a row's page, with the position among the filtered rows."""
     first = (rows.query.page - 1) * rows.query.size + 1
     places = {row.position: first + n for n, row in enumerate(rows.rows)}
-    asked = parameters(rows.query)
-    return lambda row: with_query(sample_path(record.id, row.id), asked | {"at": places[row.position]})
+    return lambda row: with_query(sample_path(record.id, row.id), filters | {"at": places[row.position]})

@@ -8,24 +8,25 @@
     if (place && text) place.textContent = text;
   }
 
-  function figureOf(chart) {
+  function figureOf(id, spec) {
+    const { title: name, description } = spec.usermeta;
     const figure = document.createElement("figure");
     figure.className = "figure";
     const place = document.createElement("div");
     place.className = "chart";
-    place.dataset.chart = chart.id;
+    place.dataset.chart = id;
     place.setAttribute("role", "img");
-    place.setAttribute("aria-label", `${chart.title}. ${chart.description}`);
+    place.setAttribute("aria-label", `${name}. ${description}`);
     const caption = document.createElement("figcaption");
     const title = document.createElement("strong");
     title.dir = "auto";
-    title.textContent = chart.title;
-    const told = document.createElement("span");
-    told.dir = "auto";
-    told.textContent = chart.description;
-    caption.append(title, " ", told);
+    title.textContent = name;
+    const text = document.createElement("span");
+    text.dir = "auto";
+    text.textContent = description;
+    caption.append(title, " ", text);
     figure.append(place, caption);
-    return { figure, place };
+    return { id, spec, figure, place };
   }
 
   function filterByPlane(ends) {
@@ -59,18 +60,18 @@
     try {
       const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
-      const { charts } = await answer.json();
+      const charts = Object.entries((await answer.json()).charts);
       if (!charts.length) {
         tell(section, "There are no charts to show.");
         return;
       }
-      const made = charts.map((chart) => ({ chart, ...figureOf(chart) }));
-      section.replaceChildren(...made.map(({ figure }) => figure));
+      const figures = charts.map(([id, spec]) => figureOf(id, spec));
+      section.replaceChildren(...figures.map(({ figure }) => figure));
       const ofPlane = { renderer: "canvas", describe: sgiCharts.pointLines, ready: watchBrush };
-      for (const { chart, place } of made) {
-        await sgiCharts.draw(place, chart.spec, chart.id === "plane" ? ofPlane : {});
+      for (const { id, spec, place } of figures) {
+        await sgiCharts.draw(place, spec, id === "plane" ? ofPlane : {});
       }
-      section.dataset.drawn = String(made.length);
+      section.dataset.drawn = String(figures.length);
     } catch (problem) {
       tell(section, `Cannot draw the charts: ${problem.message}.`);
     } finally {

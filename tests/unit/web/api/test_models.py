@@ -15,7 +15,6 @@ from sgi.web.api.models import (
     HeadlineModel,
     HeadModel,
     RowPageModel,
-    RowParameters,
     RunListModel,
     SampleModel,
     model_of,
@@ -79,26 +78,3 @@ def test_every_field_of_every_view_is_described(model):
     lacking = [name for name, told in schema["properties"].items() if not told.get("description")]
     assert lacking == []
     assert '"Any"' not in json.dumps(schema)
-
-
-def test_parameters_become_a_query():
-    given = {
-        "q": "Paris",
-        "metric": "sgi",
-        "low": "0.5",
-        "label": "false",
-        "is": "x",
-        "by": "topic",
-        "page": "2",
-    }
-    query = RowParameters.model_validate(given).query()
-    assert (query.text, query.metric, query.low, query.label, query.group, query.page) == (
-        "Paris",
-        "sgi",
-        0.5,
-        False,
-        ("topic", "x"),
-        2,
-    )
-    assert query.plane is None
-    assert RowParameters(rc_high=1.0).query().plane == (0.0, 1.0, 0.0, 4.0)

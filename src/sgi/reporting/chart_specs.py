@@ -1,0 +1,77 @@
+"""Specs of the charts on pages, by element id; a chart without data is left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.reporting import figures
+from sgi.reporting.point_figures import plane_figure, scatter_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.analysis.compare import Comparison
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.views.comparison import ComparisonView
+    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.stored import RunPoints, RunTables
+
+Specs = dict[str, dict[str, Any]]
+
+
+def run_charts(tables: RunTables, points: RunPoints) -> Specs:
+    """The charts of a run; those of a group table have its index and a number."""
+    charts = {}
+    if points.plane is not None and points.plane.points:
+        charts["plane"] = plane_figure(points.plane, brush=True)
+    charts |= {
+        f"distribution-{n}": figures.distribution_figure(part) for n, part in enumerate(tables.distributions)
+    }
+    columns = [table.by for table in tables.groups]
+    charts |= {
+        f"groups-{columns.index(table.by)}-{n}": figures.groups_figure(table, metric)
+        for n, (table, metric) in enumerate(figures.group_figures(tables.groups))
+    }
+    if points.scatter is not None:
+        charts["scatter"] = scatter_figure(points.scatter)
+    if tables.correlation is not None:
+        charts["correlation"] = figures.correlation_figure(tables.correlation)
+    return _specs(charts)
+
+
+def label_charts(metrics: Sequence[Labelled]) -> Specs:
+    """The charts of the metrics compared with the labels."""
+    charts = {}
+    if any(metric.roc for metric in metrics):
+        charts["roc"] = figures.roc_figure(metrics)
+    if any(metric.reliability is not None for metric in metrics):
+        charts["reliability"] = figures.reliability_figure(metrics)
+    return _specs(charts)
+
+
+def comparison_charts(view: ComparisonView) -> Specs:
+    """The chart of the differences of two runs."""
+    if not has_differences(view.comparison):
+        return {}
+    return _specs({"differences": figures.comparison_figure(view)})
+
+
+def has_differences(comparison: Comparison) -> bool:
+    """Whether a metric of the comparison has a difference."""
+    return any(metric.difference.difference is not None for metric in comparison.metrics)
+
+
+def _specs(charts: dict[str, Chart]) -> Specs:
+    return {name: _spec(chart) for name, chart in charts.items()}
+
+
+def _spec(chart: Chart) -> dict[str, Any]:
+    """A chart for a page: full width, with title and description as metadata."""
+    return {
+        **chart,
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "title": None,
+        "usermeta": {"title": chart["title"], "description": chart["description"]},
+    }
