@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
     from sgi.api import agree, calibrate, card, compare, export, gate, report, runs
+    from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.resources import load_embedder
     from sgi.engine.results import GroundingReport, Result
@@ -100,6 +101,8 @@ _MODULES = {
     "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
     "report": "sgi.api",
+    "rescore": "sgi.api_scoring",
+    "run": "sgi.api_scoring",
     "runs": "sgi.api",
 }
 _SUBPACKAGES = ("geometry", "metrics", "testing")
@@ -153,6 +156,8 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "open_benchmark",
     "open_run",
     "report",
+    "rescore",
+    "run",
     "runs",
     "geometry",
     "metrics",

@@ -27,7 +27,7 @@ def run_spec(data: bytes) -> None:
     from sgi.engine.spec import RunSpec, read_spec
 
     path = saved("run.toml", data)
-    RunSpec.of(read_spec(path), source=str(path)).stored()
+    RunSpec.of(read_spec(path), source=str(path)).to_dict()
 
 
 @target(b'coverage = 0.9\n[[rule]]\nmetric = "sgi"\nat_least = 0.8\nmax_drop = 0.02\n', weight=40)

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 
 import pytest
+from typer.testing import CliRunner
 
 import sgi
+from sgi.cli.main import app
 from sgi.store.database import open_database
 from support.calibrations import labelled_run
+from support.judged_metrics import judged_run, offer
 from support.kept_runs import keep_run, rows
 
 METRICS = ("grounding", "content_f1")
@@ -115,3 +119,49 @@ def test_export_and_report_write_files(db, tmp_path):
     assert view["new"]["name"] == "friday"
     with pytest.raises(sgi.UsageError, match="not a known format"):
         sgi.report("monday", tmp_path / "page.pdf", db=db)
+
+
+def test_run_stores_what_the_command_stores(tmp_path):
+    data, path = tmp_path / "rows.jsonl", tmp_path / "sgi.db"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(24)))
+    settings = {"out": tmp_path / "scores.jsonl", "cluster": "topic"}
+    run = sgi.run(data, METRICS, name="monday", tags=["b", "a"], db=path, cache=False, **settings)
+    assert (run.name, run.record.tags, run.record.finished, run.record.cluster) == (
+        "monday",
+        ("a", "b"),
+        True,
+        "topic",
+    )
+    command = f"run {data} -m grounding,content_f1 --name friday --db {path} --cluster topic --no-cache -q"
+    assert CliRunner().invoke(app, shlex.split(command), catch_exceptions=False).exit_code == 0
+    friday = sgi.open_run("friday", db=path)
+    assert friday.to_dicts(inputs=True) == run.to_dicts(inputs=True)
+    assert friday.record.spec_hash == run.record.spec_hash
+    assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 24
+
+
+def test_run_refuses_rows_in_memory_wrong_settings_and_a_taken_name(db, tmp_path):
+    data = tmp_path / "rows.jsonl"
+    data.write_text(json.dumps(rows(12)[0]) + "\n")
+    with pytest.raises(sgi.UsageError, match=r"from a file, not from a list.*sgi\.evaluate"):
+        sgi.run(rows(12), db=db)
+    with pytest.raises(sgi.UnknownNameError, match="max_failure"):
+        sgi.run(data, db=db, max_failure=0.1)
+    with pytest.raises(sgi.UsageError, match="`out`"):
+        sgi.run(data, "content_f1", out=data, db=db)
+    with pytest.raises(sgi.UsageError, match="monday"):
+        sgi.run(data, "content_f1", name="monday", db=db)
+    assert len(sgi.runs(db=db)) == 2
+
+
+def test_rescore_makes_a_new_run_from_stored_judgements(tmp_path, monkeypatch):
+    offer(monkeypatch)
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(12)))
+    with open_database(tmp_path / "sgi.db") as database:
+        first = judged_run(database, data).run
+    again = sgi.rescore(first, ["politeness"], name="again", db=tmp_path / "sgi.db")
+    assert (again.name, [*again]) == ("again", ["politeness"])
+    stored = sgi.open_run(first, db=tmp_path / "sgi.db")
+    assert again["politeness"].values.tolist() == stored["politeness"].values.tolist()
+    assert sgi.rescore(stored).record.spec["rescored_from"] == first

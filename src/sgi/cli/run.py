@@ -13,12 +13,12 @@ from sgi.cli.finish_run import fitted_on_same_data, make_run_views
 from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions, with_run_options
 from sgi.cli.run_output import database_option, print_columns, print_plan, print_report, report_notes
-from sgi.cli.run_spec import check_files, code_folder, recorded_settings, run_spec
+from sgi.cli.run_spec import code_folder, recorded_settings, run_spec
 from sgi.engine.progress import RunBegan
 from sgi.kernel.errors import SgiError, StoreDamagedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from sgi.engine.open_resources import Cassette
     from sgi.engine.pipeline import RunReport
@@ -59,18 +59,19 @@ def run(context: typer.Context, options: RunOptions) -> None:
     cassette: Cassette | None = context.obj
     if cassette is not None and cassette.replaying and "judge" not in given:
         given["judge"] = recorded_settings(cassette)
-    _check_resume_options(options)
+    _check_options(options)
     if options.ray is not None or options.workers is not None:
         run_on_ray(run_spec(given), options, cassette)
         return
-    tags = _new_tags(options)
     record = None if options.resume is None else _run_to_resume(options)
     if options.dry_run:
+        from sgi.engine.runner import check_files
+
         spec = run_spec(given, record, trusted=options.trust_target, database=options.db)
         check_files(spec)
         print_plan(spec, cache=options.vector_cache, quiet=options.quiet, as_json=options.as_json)
         return
-    spec, report = _start_or_resume(options, given, record, tags, cassette)
+    spec, report = _start_or_resume(options, given, record, cassette)
     if report.run is not None:
         make_run_views(report.run, report.summary.rows, options.db)
     notes: list[str] = []
@@ -82,8 +83,10 @@ def run(context: typer.Context, options: RunOptions) -> None:
         raise typer.Exit(3)
 
 
-def _check_resume_options(options: RunOptions) -> None:
-    """Raise if an option needs --resume, or does not go with it."""
+def _check_options(options: RunOptions) -> None:
+    """Raise if options do not go together."""
+    if options.tag and options.no_store:
+        raise UsageError("--tag does not go with --no-store.", hint="Leave out --no-store, or --tag.")
     if options.resume is None:
         if options.trust_target:
             raise UsageError("--trust-target needs --resume.", hint="Add --resume RUN.")
@@ -105,7 +108,6 @@ def _start_or_resume(
     options: RunOptions,
     given: Mapping[str, Any],
     record: RunRecord | None,
-    tags: Sequence[str],
     cassette: Cassette | None,
 ) -> tuple[RunSpec, RunReport]:
     """Start a new run, or resume one."""
@@ -118,11 +120,10 @@ def _start_or_resume(
     idle = record is not None and record.finished and not (options.retry_failed or reread)
     trusted = options.trust_target
     spec = run_spec(given, record, trusted=trusted or idle, database=options.db)
-    check_files(spec)
     flags = f"{resume_options(spec)}{database_option(options.db)}"
     with (
         progress(quiet=options.quiet) as bar,
-        _resumable(bar, flags, options.db, tags) as listener,
+        _resumable(bar, flags) as listener,
         redirect_stdout(sys.stderr),
     ):
         place = RunContext(
@@ -132,6 +133,7 @@ def _start_or_resume(
             listener=listener if options.quiet else print_columns(listener),
             cassette=cassette,
             code_folder=code_folder(given, trusted=trusted),
+            tags=options.tag or (),
         )
         if record is None:
             return spec, anyio.run(lambda: start_run(spec, place, retry_failed=options.retry_failed))
@@ -158,38 +160,14 @@ def _run_to_resume(options: RunOptions) -> RunRecord:
     return record
 
 
-def _new_tags(options: RunOptions) -> tuple[str, ...]:
-    """The tags of a new run."""
-    from sgi.store.run_names import checked_tags
-
-    if options.tag and options.no_store:
-        raise UsageError("--tag does not go with --no-store.", hint="Leave out --no-store, or --tag.")
-    return checked_tags(options.tag or ())
-
-
 @contextmanager
-def _resumable(
-    listener: Listener, flags: str, database: str | None, tags: Sequence[str]
-) -> Iterator[Listener]:
-    """Tag the run once it is stored; if it stops early, print the command that resumes it.
-
-    Args:
-        listener: takes the events too.
-        flags: options that the command needs beside the run.
-        database: where the run is stored.
-        tags: of the run.
-    """
-    from sgi.store.database import open_database
-    from sgi.store.manage_runs import set_tags
-
+def _resumable(listener: Listener, flags: str) -> Iterator[Listener]:
+    """If the run stops early, print the command that resumes it, with these flags."""
     stored: list[str] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, RunBegan):
             stored.append(event.run)
-            if tags:
-                with open_database(database, create=False) as opened:
-                    set_tags(opened, event.run, tags)
         listener(event)
 
     try:

@@ -129,19 +129,3 @@ def _file_of(data: Path) -> Path:
 def _beside(path: Path) -> Path:
     """``scores.jsonl`` → ``scores.rejected.jsonl``."""
     return path.with_name(f"{path.stem}.rejected.jsonl")
-
-
-def check_files(spec: RunSpec) -> None:
-    """What is read and what is written are different files, and of kinds that can be written."""
-    from sgi.io.write import check_target
-
-    files = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
-    places: dict[Path, str] = {}
-    for name, path in files.items():
-        if path is None:
-            continue
-        other = places.setdefault(path.resolve(), name)
-        if other != name:
-            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
-        if path is not spec.data:
-            check_target(path)

@@ -264,9 +264,9 @@ def _prepare_run(
 
 def _stored_spec(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
     """The spec as a single process stores it; addresses stay unchanged."""
-    resolved = spec.model_copy(update={"data": Path(), "out": None, "rejects": None}).resolved(metrics)
+    resolved = spec.model_copy(update={"data": Path(), "out": None, "rejects": None}).with_metrics(metrics)
     places = {"data": _absolute(spec.data), "out": _absolute(spec.out or Path())}
-    return resolved.stored() | places
+    return resolved.to_dict() | places
 
 
 async def _signature_and_provenance(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:

@@ -93,16 +93,16 @@ class Cascade(BaseModel):
         threshold = "unknown" if self.fitted is None else self.fitted.threshold
         return {"alpha": self.alpha, "threshold": threshold}
 
-    def resolved(self) -> Self:
-        """The same with a path that holds from any folder."""
+    def with_absolute_path(self) -> Self:
+        """The cascade with an absolute path."""
         return self.model_copy(update={"labelled": self.labelled and absolute(self.labelled)})
 
     def with_stored_threshold(self, before: object) -> Self:
         """The cascade of a resumed run: with its stored threshold, if the settings are the same."""
         kept = None if before is None else type(self).model_validate(before)
-        if kept is not None and (kept.alpha, kept.resolved().labelled) == (
+        if kept is not None and (kept.alpha, kept.with_absolute_path().labelled) == (
             self.alpha,
-            self.resolved().labelled,
+            self.with_absolute_path().labelled,
         ):
             return kept
         return self.model_copy(update={"fitted": None})

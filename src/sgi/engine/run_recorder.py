@@ -130,20 +130,24 @@ class Recording:
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
-def begin_recording(database: Database, spec: RunSpec, plan: Plan, resources: Resources) -> Recording:
+def begin_recording(
+    database: Database, spec: RunSpec, plan: Plan, resources: Resources, *, tags: Sequence[str] = ()
+) -> Recording:
     """Create the run in the store."""
+    settings, settings_hash = spec.stored_settings(plan.metrics)
     start = RunStart(
         dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
         rows=plan.rows,
-        spec=spec.resolved(plan.metrics).stored(),
-        spec_hash=spec.identity(plan.metrics),
+        spec=settings,
+        spec_hash=settings_hash,
         signature=resources.signature(plan.metrics, n=plan.rows),
         versions=versions(),
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
-        provenance={metric.canonical: resources.provenance(metric) for metric in plan.metrics},
+        provenance=resources.run_provenance(plan.metrics, plan.identity).metrics,
+        tags=tags,
     )
     recorder = create_run(database, start)
     return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)

@@ -23,10 +23,12 @@ from sgi.engine.plan import (
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch_error, resume_recording
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import RunMismatchError, SgiError
+from sgi.io.write import check_target
+from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Status
 from sgi.store.database import open_database
+from sgi.store.run_names import checked_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,8 +55,10 @@ class RunContext:
         database: as for ``open_database``.
         store: whether this run is stored.
         cache: stores vectors: a file, the user's cache (True), or none (False).
+        listener: takes progress events.
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
+        tags: of a new run.
     """
 
     database: str | Path | None = None
@@ -63,6 +67,7 @@ class RunContext:
     listener: Listener = silent
     cassette: Cassette | None = None
     code_folder: Path | None = None
+    tags: Sequence[str] = ()
 
 
 def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
@@ -80,13 +85,15 @@ async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = 
     Raises:
         SgiError: an error that the user can fix; committed batches are kept, and the run can be resumed.
     """
+    check_files(spec)
+    tags = checked_tags(context.tags)
     planned = plan_run(spec, listener=context.listener)
     async with AsyncExitStack() as stack:
         pipeline = await stack.enter_async_context(_open(spec, planned, context, retry_failed=retry_failed))
         spec = spec.model_copy(update={"cascade": pipeline.cascade})
         if context.store:
             database = stack.enter_context(open_database(context.database))
-            recording = begin_recording(database, spec, planned, pipeline.resources)
+            recording = begin_recording(database, spec, planned, pipeline.resources, tags=tags)
             pipeline = replace(pipeline, recording=recording)
         return await _run(spec, pipeline)
 
@@ -111,6 +118,7 @@ async def resume(
         SgiError: as for `start_run`.
     """
     require_resumable(record)
+    check_files(spec)
     if spec.no_texts != record.no_texts:
         kept = "stores no texts" if record.no_texts else "stores its texts"
         raise RunMismatchError(
@@ -151,6 +159,20 @@ async def resume(
             take_over=take_over,
         )
         return await _run(spec, replace(pipeline, recording=recording))
+
+
+def check_files(spec: RunSpec) -> None:
+    """Raise a UsageError if two files of a run are the same, or cannot be written."""
+    files = {"the data": spec.data, "`out`": spec.out, "the file of rejected rows": spec.rejects}
+    names: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None:
+            continue
+        other = names.setdefault(path.resolve(), name)
+        if other != name:
+            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
+        if path is not spec.data:
+            check_target(path)
 
 
 def require_resumable(record: RunRecord) -> None:

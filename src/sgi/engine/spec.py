@@ -61,6 +61,11 @@ def _as_judge(value: Any) -> Any:
     return {"model": value} if isinstance(value, str) else value
 
 
+def _as_target(value: Any) -> Any:
+    """The settings of a target that is given by its name."""
+    return {"where": value} if isinstance(value, str) else value
+
+
 def _as_calibration(value: Any) -> Any:
     """The content of a calibration that is given by its file."""
     return None if value is None else read_calibration(value)
@@ -84,6 +89,27 @@ def _check_rule(value: str) -> str:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+class RunSettings(TypedDict, total=False):
+    """The arguments that become the settings of a run; see `RunSpec`."""
+
+    backend: str
+    precision: str
+    columns: Mapping[str, str]
+    encoding: str | None
+    on_error: Literal["stop", "skip"]
+    max_failures: float | str
+    target: str | Mapping[str, Any] | TargetSpec | None
+    judge: str | Mapping[str, Any] | JudgeSpec | None
+    calibration: str | Path | CalibrationFile | None
+    cascade: str | Mapping[str, Any] | Cascade | None
+    cluster: str
+    name: str | None
+    out: str | Path | None
+    inputs: bool
+    rejects: str | Path | None
+    no_texts: bool
 
 
 class RunSpec(BaseModel):
@@ -122,7 +148,7 @@ class RunSpec(BaseModel):
     encoding: str | None = None
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
-    target: TargetSpec | None = None
+    target: Annotated[TargetSpec | None, BeforeValidator(_as_target)] = None
     judge: Annotated[JudgeSpec | None, BeforeValidator(_as_judge)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_as_calibration)] = None
     cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade)] = None
@@ -156,12 +182,12 @@ class RunSpec(BaseModel):
             )
         raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
 
-    def resolved(self, metrics: Sequence[AnyMetric]) -> Self:
+    def with_metrics(self, metrics: Sequence[AnyMetric]) -> Self:
         """The spec with all metrics named and absolute paths."""
         paths = {name: getattr(self, name) for name in _PATHS}
         known = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
-        cascade = None if self.cascade is None else self.cascade.resolved()
+        cascade = None if self.cascade is None else self.cascade.with_absolute_path()
         named = tuple(m.canonical for m in metrics if not isinstance(m, (Calibrated, CalibratedJudged)))
         return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
 
@@ -171,9 +197,13 @@ class RunSpec(BaseModel):
         fitted = () if self.calibration is None else self.calibration.metrics()
         return (*fitted, *(() if self.cascade is None else detector_metrics(self.metrics or ())))
 
-    def stored(self) -> dict[str, JsonValue]:
+    def to_dict(self) -> dict[str, JsonValue]:
         """The spec as JSON; it holds no secrets."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+    def stored_settings(self, metrics: Sequence[AnyMetric]) -> tuple[dict[str, JsonValue], str]:
+        """The settings of a run of these metrics as JSON, and their `identity`."""
+        return self.with_metrics(metrics).to_dict(), self.identity(metrics)
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """A hash of all settings that can change a score, without data and model fingerprints."""

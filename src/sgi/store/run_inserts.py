@@ -39,6 +39,7 @@ class RunStart:
         versions: of the packages that compute the numbers.
         rejected: rows that could not be read.
         provenance: what computes each metric, by canonical string.
+        tags: as `checked_tags` returns them.
     """
 
     dataset: str
@@ -51,7 +52,8 @@ class RunStart:
     metrics: Sequence[AnyMetric] = ()
     name: str | None = None
     rejected: int = 0
-    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict)
+    provenance: Mapping[str, MetricProvenance | None] = field(default_factory=dict)
+    tags: Sequence[str] = ()
 
 
 class ScoreRow(NamedTuple):
@@ -86,6 +88,7 @@ def insert_run(
             rejected=start.rejected,
         )
     )
+    insert_rows(connection, schema.run_tags, ((run, tag) for tag in start.tags))
 
 
 def insert_metric(

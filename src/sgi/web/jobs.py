@@ -17,7 +17,6 @@ from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
 from sgi.kernel.errors import SgiError
 from sgi.reporting.views.stored import make_views
-from sgi.store.manage_runs import set_tags
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
 from sgi.web.job_records import JobRecord, restore_jobs
@@ -100,7 +99,7 @@ class Jobs:
         with self._changed:
             if self._closed or len(self._waiting) >= MAX_WAITING:
                 raise ServerBusyError("Too many uploads are queued.", hint="Try again later.")
-            facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
+            facts = {"id": job.id, "spec": spec.to_dict(), "shown": shown, "tags": list(tags)}
             job.record = JobRecord.create(spec.data.parent, job.id, facts)
             self._add(job)
         return job
@@ -215,9 +214,10 @@ class Jobs:
             self._working = (asyncio.get_running_loop(), scope)
         try:
             with scope:
-                await start_run(
-                    job.spec, RunContext(self._place, listener=lambda event: self._on_event(job, event))
+                context = RunContext(
+                    self._place, listener=lambda event: self._on_event(job, event), tags=job.tags
                 )
+                await start_run(job.spec, context)
         finally:
             with self._changed:
                 self._working = None
@@ -231,7 +231,6 @@ class Jobs:
     def _on_event(self, job: Job, event: Event) -> None:
         match event:
             case RunBegan(run):
-                set_tags(self._database, run, job.tags)
                 job.run = run
                 _note(job, {"run": run})
             case Started(stage, total):

@@ -75,9 +75,9 @@ def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
     spec = RunSpec.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
     path.unlink()
     metrics = (*map(metric, spec.metrics), *spec.extra_metrics)
-    resolved = spec.resolved(metrics)
+    resolved = spec.with_metrics(metrics)
     assert resolved.metrics == ("rouge_l", "sgi")
-    stored = json.loads(json.dumps(resolved.stored()))
+    stored = json.loads(json.dumps(resolved.to_dict()))
     again = RunSpec.of(stored)
     assert again == resolved
     assert again.extra_metrics == spec.extra_metrics
@@ -98,7 +98,7 @@ def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
 def test_no_calibration_scores_nothing_beside():
     spec = RunSpec.of({"data": "rows.jsonl"})
     assert spec.extra_metrics == ()
-    assert "calibration" not in spec.stored()
+    assert "calibration" not in spec.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_
     assert plain.extra_metrics == ()
     learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"fitted": LEARNT})})
     assert len({spec.identity([Stated()]) for spec in (plain, asked, learnt)}) == 3
-    stored = learnt.resolved([Stated()]).stored()
+    stored = learnt.with_metrics([Stated()]).to_dict()
     assert RunSpec.of(stored).cascade == learnt.cascade
     path = tmp_path / "run.toml"
     path.write_text('cascade = {alpha = 0.05, labelled = "checked.jsonl"}\n')

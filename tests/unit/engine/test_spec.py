@@ -49,8 +49,8 @@ def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
 def test_what_is_stored_reads_back_and_holds_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("RAG_TOKEN", "hush")
     (tmp_path / "run.toml").write_text(TOML)
-    made = RunSpec.of(read_spec(tmp_path / "run.toml")).resolved([metric("sgi")])
-    stored = made.stored()
+    made = RunSpec.of(read_spec(tmp_path / "run.toml")).with_metrics([metric("sgi")])
+    stored = made.to_dict()
     assert "hush" not in str(stored)
     assert stored["target"]["headers"] == {"Authorization": "Bearer ${RAG_TOKEN}"}
     assert RunSpec.of(stored) == made
@@ -123,7 +123,7 @@ def test_runs_from_before_there_was_a_precision_keep_their_identity():
         "target": {},
     }
     assert spec().identity(chosen) == digest(canonical_json(facts)).hex()
-    assert "precision" not in spec().stored()
+    assert "precision" not in spec().to_dict()
 
 
 @given(st.one_of(st.text(), st.floats(), st.integers(), st.none()))
@@ -140,6 +140,6 @@ def test_any_values_give_a_spec_or_an_error_of_ours(values):
 
 def test_data_named_with_its_benchmark_is_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    spec = RunSpec.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).resolved([])
+    spec = RunSpec.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).with_metrics([])
     assert str(spec.data) == f"ragtruth(split=test):{tmp_path.parent / 'elsewhere'}"
-    assert spec.resolved([]).data == spec.data
+    assert spec.with_metrics([]).data == spec.data

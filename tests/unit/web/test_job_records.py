@@ -16,7 +16,7 @@ def facts(tmp_path):
     """What is written of an upload."""
     data = write_rows(tmp_path / "upload-1.jsonl", rows(3)).resolve()
     spec = RunSpec(data=data, metrics=("squad_em",), name="mine")
-    return {"id": "abc", "spec": spec.stored(), "shown": "rows.jsonl", "tags": ["a"]}
+    return {"id": "abc", "spec": spec.to_dict(), "shown": "rows.jsonl", "tags": ["a"]}
 
 
 def test_what_is_written_is_restored_once_its_server_is_gone(tmp_path, facts):

@@ -1,0 +1,115 @@
+"""Functions of the public API that store runs; each has the name of its command.
+
+``db`` is a SQLite file or ``postgresql://…``; None stands for ``SGI_DATABASE_URL`` and, without that, for
+``sgi.db`` in the working folder.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.engine.evaluate import run_outside_loop
+from sgi.engine.progress import default_listener
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import AnyMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.engine.progress import Listener
+    from sgi.engine.spec import RunSettings
+
+__all__ = ["rescore", "run"]
+
+
+def run(
+    data: str | Path,
+    metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
+    embedder: str | Sequence[str] | None = None,
+    *,
+    tags: Sequence[str] = (),
+    retry_failed: bool = False,
+    cache: bool | Path = True,
+    listener: Listener | None = None,
+    db: str | Path | None = None,
+    **settings: Unpack[RunSettings],
+) -> StoredRun:
+    """Score a file of answers, and store the run, as ``sgi run`` does.
+
+    If it fails or is interrupted, the batches that are finished stay stored; ``sgi run --resume`` resumes it.
+
+    Args:
+        data: a .jsonl, .json, .csv, .tsv or .parquet file; `evaluate` scores rows in memory.
+        metrics: names, or metrics; None selects those whose fields the data has.
+        embedder: a name or several, the primary one first; None for the bundled model.
+        tags: of the run.
+        retry_failed: ask the judge again where its cached replies are unusable.
+        cache: a file for vectors and replies, your user cache (True), or none (False).
+        listener: takes progress events; None shows a progress bar in a notebook.
+        db: the database.
+        **settings: ``backend``, ``precision``, ``columns``, ``encoding``, ``on_error`` ("stop" or "skip"),
+            ``max_failures``, ``target``, ``judge``, ``calibration``, ``cascade``, ``cluster``, ``name``,
+            ``out``, ``inputs``, ``rejects`` and ``no_texts``, as for ``sgi run``.
+
+    Raises:
+        DataError: the data cannot be read; says file, line, id and field.
+        UsageError: a setting makes no sense, or ``data`` is not a file.
+        SgiError: another error that you can fix.
+    """
+    from sgi.engine.runner import RunContext, start_run
+    from sgi.engine.spec import RunSpec
+
+    path: object = data
+    if not isinstance(path, (str, os.PathLike)):
+        hint = "Write the rows to a file, or score them with `sgi.evaluate`, which stores nothing."
+        raise UsageError(f"A stored run reads rows from a file, not from a {type(path).__name__}.", hint=hint)
+    if metrics is not None:
+        several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
+        metrics = [metric if isinstance(metric, str) else metric.canonical for metric in several]
+    values: dict[str, Any] = {"data": Path(data), "metrics": metrics, "embedders": embedder, **settings}
+    spec = RunSpec.of({name: value for name, value in values.items() if value is not None}, source="sgi.run")
+    context = RunContext(db, cache=cache, listener=listener or default_listener(), tags=tags)
+    report = run_outside_loop(partial(start_run, spec, context, retry_failed=retry_failed))
+    return open_run(report.run or "last", db=db)
+
+
+def rescore(
+    run: str | StoredRun,
+    metrics: Sequence[str | AnyMetric] | None = None,
+    *,
+    name: str | None = None,
+    embedder: str | Sequence[str] | None = None,
+    cache: bool | Path = True,
+    listener: Listener | None = None,
+    db: str | Path | None = None,
+) -> StoredRun:
+    """Compute judged metrics again from the stored judgements of a run, as a new run; no judge is called.
+
+    Args:
+        run: the run.
+        metrics: names or metrics; None takes every judged metric of the run.
+        name: of the new run.
+        embedder: a name or several; None for those of the run, if they are on this machine.
+        cache: a file for vectors, your user cache (True), or none (False).
+        listener: takes progress events; None shows a progress bar in a notebook.
+        db: the database of a run given by name.
+
+    Raises:
+        UsageError: the run is not finished, or does not store what a metric needs.
+    """
+    from sgi.analysis.rescore import rescore as rescore_run
+    from sgi.store.database import open_database
+    from sgi.store.run_queries import find_run
+
+    stored = run if isinstance(run, StoredRun) else None
+    place = db if stored is None else stored.db
+    embedders = [embedder] if isinstance(embedder, str) else embedder
+    with open_database(place, create=False) as database:
+        record = find_run(database, str(run) if stored is None else stored.record.id)
+        work = partial(rescore_run, database, record, metrics, name=name, embedders=embedders)
+        result = run_outside_loop(partial(work, cache=cache, listener=listener or default_listener()))
+    return open_run(result.report.run or "last", db=place)
