@@ -196,25 +196,12 @@ def card(
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
     """
-    from sgi.analysis.card.from_run import card_of_run
+    from sgi.analysis.card.from_run import CardOptions, card_of_run
     from sgi.engine.evaluate import run_outside_loop
 
-    with _open_runs((run,), cluster, db) as (database, records):
-        work = partial(
-            card_of_run,
-            database,
-            records[0],
-            metric,
-            label=label,
-            beside=beside,
-            by=by,
-            embedder=embedder,
-            shuffled=shuffled,
-            cache=cache,
-            draws=draws,
-            seed=seed,
-        )
-        return run_outside_loop(work)
+    options = CardOptions(label, beside, by, embedder, shuffled, cache, draws, seed)
+    with _open_runs((run,), cluster, db) as (database, (record,)):
+        return run_outside_loop(partial(card_of_run, database, record, metric, options))
 
 
 def agree(

@@ -162,7 +162,7 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
     [
         ("card private -m sgi", "A detector card needs the texts, but the run private stores none"),
         ("calibrate private -m sgi --target fpr=0.05", "stores none"),
-        ("agree private -m sgi --label kind", "the label is a text, and the run keeps none"),
+        ("agree private -m sgi --label kind", "the label is a text, and the run stores no texts"),
         ("export private --inputs", "--inputs needs the texts"),
         ("rescore private", "Rescoring needs the texts"),
         ("run --resume private --inputs -o again.jsonl", "--inputs needs the texts"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import DetectorCard, Shuffled
+from sgi.analysis.card.card import DetectorCard, ShuffledControl
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.ranking import Ranking
@@ -29,7 +29,7 @@ def baseline(name: str, auroc: float, low: float, high: float, direction: str = 
     return Baseline(name, direction, ranked(auroc, low, high))
 
 
-NOT_SHUFFLED = Shuffled(None, reason="it was not asked for")
+NOT_SHUFFLED = ShuffledControl(None, reason="it was not asked for")
 
 
 def card(**changes: Any) -> DetectorCard:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sgi.analysis.labels import read_labels
+from sgi.analysis.labels import yes_no_labels
 from sgi.analysis.score_origin import origin_of
 from sgi.engine.calibration_file import (
     CHANCE,
@@ -29,7 +29,6 @@ from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 from sgi.stats.ranking import auroc
-from sgi.store.scored_runs import grouped_run
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
@@ -137,22 +136,11 @@ def calibrate(
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
     require_texts(record, "A calibration (its thresholds depend on the length of the response)")
-    run, labels = _labels(database, record, label)
+    run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     origin = origin_of(record, column)
     rows = _calibration_data(record, run, column, labels, _lengths(database, record), label)
     return _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
-
-
-def _labels(
-    database: Database, record: RunRecord, label: str
-) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
-    run, values, _ = grouped_run(database, record, label, {})
-    labels = read_labels(label, values, run.ids)
-    if labels.kind != "yes or no":
-        hint = "Use a column of yes and no, true and false, or 1 and 0 as `label`."
-        raise UsageError(f"The labels in {label!r} of {record.label} are {labels.kind}.", hint=hint)
-    return run, labels.values
 
 
 def _lengths(database: Database, record: RunRecord) -> NDArray[np.int64]:

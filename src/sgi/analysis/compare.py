@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.analysis.pairing import Pairs
     from sgi.kernel.scored import MetricColumn, ScoredRun
 
 Verdict = Literal["better", "worse", "no difference found"]
 
 SIGNIFICANT = 0.05
-"""Below this adjusted p a difference counts as found."""
+"""An adjusted p below this shows a difference."""
 
 
 @dataclass(frozen=True)
 class ChangedRow:
-    """A sample on which the runs differ.
+    """A row whose value differs between the runs.
 
     Attributes:
-        id: the sample's, in the base run.
-        new_id: its id in the new run; another one only where rows are paired by content.
+        id: its id in the base run.
+        new_id: its id in the new run; differs from ``id`` only if rows are paired by content.
         before: its value in the base run.
         after: its value in the new run.
         difference: after − before.
@@ -53,13 +54,7 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class MissingPairs:
-    """Pairs without a value on at least one side.
-
-    Attributes:
-        base: their status in the base run.
-        new: their status in the new run.
-        pairs: how many there are.
-    """
+    """Pairs without a value on at least one side: their status in each run, and their number."""
 
     base: str
     new: str
@@ -68,20 +63,20 @@ class MissingPairs:
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """One metric over the pairs.
+    """Comparison of one metric over the pairs.
 
     Attributes:
         metric: its canonical string.
         higher_is_better: the direction.
-        difference: new − base, with interval, p and the least difference that could have been seen.
-        adjusted_p: Holm's over the metrics; None where there is no p.
-        mcnemar: where both sides hold only 0 and 1 and no question repeats.
-        lacking: pairs that have no value on a side, by their statuses.
-        verdict: by direction, where the adjusted p is below 0.05.
-        changed: the samples that changed most; ties by id.
-        changed_pairs: how many pairs have different values.
-        is_ratio: whether it is a ratio: means are taken on the scale v/(1+v) and converted back, and the
-            interval is that on this scale times the slope between the two means.
+        difference: new − base, with interval, p and minimum detectable difference.
+        adjusted_p: p corrected for the number of metrics (Holm); None without p.
+        mcnemar: None unless both sides are only 0 and 1, and no question repeats.
+        lacking: pairs without a value on a side, by their statuses.
+        verdict: the direction if the adjusted p is below 0.05.
+        changed: the rows that changed most; ties by id.
+        changed_pairs: number of pairs with different values.
+        is_ratio: whether the metric is a ratio: means are taken on the scale v/(1+v) and converted back, and
+            the interval on this scale is multiplied by the slope between the two means.
     """
 
     metric: str
@@ -98,22 +93,22 @@ class MetricComparison:
 
 @dataclass(frozen=True)
 class Comparison(NotebookRepr):
-    """Two runs side by side.
+    """Comparison of two runs.
 
     Attributes:
-        base: the name of the run before.
-        new: the name of the run after.
-        base_signature: what made the numbers of the run before.
-        new_signature: what made the numbers of the run after.
-        pairs: samples of both runs.
-        only_base: samples of the base run alone.
-        only_new: samples of the new run alone.
-        metrics: those of both runs, in the base run's order.
-        only_base_metrics: metrics of the base run alone.
-        only_new_metrics: metrics of the new run alone.
-        paired_by: ``id``, or ``content`` where the ids of a run are only row numbers.
-        differences: what differs beside the responses, where that was accepted.
-        notes: what was assumed.
+        base: name of the run before.
+        new: name of the run after.
+        base_signature: provenance of the base run, for printing.
+        new_signature: provenance of the new run, for printing.
+        pairs: number of rows in both runs.
+        only_base: number of rows only in the base run.
+        only_new: number of rows only in the new run.
+        metrics: those in both runs, in the order of the base run.
+        only_base_metrics: metrics only in the base run.
+        only_new_metrics: metrics only in the new run.
+        paired_by: ``id``, or ``content`` if the ids of a run are only row numbers.
+        differences: accepted differences other than the responses.
+        notes: assumptions.
     """
 
     base: str
@@ -140,7 +135,7 @@ class Comparison(NotebookRepr):
         head = f"{self.base} → {self.new}: {self.pairs} pairs"
         alone = f"{self.only_base} only in {self.base}, {self.only_new} only in {self.new}"
         lines = [f"{head} ({alone})", _HEADER, *map(_line, self.metrics)]
-        lines += [f"Differs in more than the responses: {found}" for found in self.differences]
+        lines += [f"Differs in more than the responses: {other}" for other in self.differences]
         return "\n".join([*lines, *self.notes, self.base_signature, self.new_signature])
 
 
@@ -149,15 +144,16 @@ _HEADER = (
 )
 
 
-def _line(made: MetricComparison) -> str:
-    found = made.difference
+def _line(compared: MetricComparison) -> str:
+    difference = compared.difference
     numbers = "".join(
         f"{'–' if number is None else f'{number:.4f}':>{width}}"
-        for number, width in ((found.first, 9), (found.second, 9), (found.difference, 11))
+        for number, width in ((difference.first, 9), (difference.second, 9), (difference.difference, 11))
     )
-    interval = "–" if found.interval is None else f"[{found.interval.low:.4f}, {found.interval.high:.4f}]"
-    p = "–" if made.adjusted_p is None else f"{made.adjusted_p:.4f}"
-    return f"{made.metric:<28}{numbers}{interval:>20}{p:>10}  {made.verdict}"
+    ends = difference.interval
+    interval = "–" if ends is None else f"[{ends.low:.4f}, {ends.high:.4f}]"
+    p = "–" if compared.adjusted_p is None else f"{compared.adjusted_p:.4f}"
+    return f"{compared.metric:<28}{numbers}{interval:>20}{p:>10}  {compared.verdict}"
 
 
 def compare(
@@ -171,26 +167,25 @@ def compare(
     only_worse: bool = False,
     allow_different: bool = False,
 ) -> Comparison:
-    """Compare two runs, sample by sample.
+    """Compare two runs row by row.
 
-    Rows are paired by sample id, or by their texts where the ids are only row numbers: see `pair_rows`. Rows
-    of one run alone are counted and left out. The base run's clusters are resampled. Responses, contexts and
-    targets may differ between the runs; whatever else differs is refused: see `find_differences`.
+    Rows are paired by `pair_rows`; rows of one run only are counted and left out. The clusters are those of
+    the base run. The runs may differ in responses, contexts and targets only: see `find_differences`.
 
     Args:
         base: the run before.
         new: the run after.
-        changed: how many of the most changed samples to name, for each metric.
-        draws: of the bootstrap, and sign flips.
-        level: of the intervals, in (0, 1).
-        only_worse: name only samples that got worse, in the metric's direction.
-        metrics: give only these, by full or bare name; all without any. p is adjusted for all of both runs.
-        allow_different: compare runs that differ in more than their responses; the result lists how.
+        changed: number of most changed rows to list for each metric.
+        draws: number of sign flips.
+        level: level of the intervals, in (0, 1).
+        metrics: full or bare names; all if empty. p is corrected for all metrics of both runs.
+        only_worse: list only rows that got worse.
+        allow_different: accept and list other differences.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
-        UsageError: the runs share no sample or no metric, a metric's range or direction differs, or rows of
-            one id have different questions.
+        UsageError: the runs share no row or no metric, a metric's range or direction differs, or rows with
+            the same id have different questions.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
@@ -198,34 +193,44 @@ def compare(
     ...     column = MetricColumn("rouge_l", np.array(values), np.zeros(6, dtype=np.int8), 0.0, 1.0)
     ...     return ScoredRun(name, 6, tuple("abcdef"), np.arange(6), {"rouge_l": column})
     >>> before = run("monday", 0.1, 0.2, 0.2, 0.1, 0.3, 0.2)
-    >>> made = compare(before, run("friday", 0.3, 0.4, 0.5, 0.2, 0.4, 0.3))
-    >>> made.pairs, made.metrics[0].verdict, made.metrics[0].changed[0].id
+    >>> result = compare(before, run("friday", 0.3, 0.4, 0.5, 0.2, 0.4, 0.3))
+    >>> result.pairs, result.metrics[0].verdict, result.metrics[0].changed[0].id
     (6, 'better', 'c')
     """
-    wanted = {new.metric(base.metric(name).metric).metric for name in metrics}
+    selected = {new.metric(base.metric(name).metric).metric for name in metrics}
     pairs = pair_rows(base, new)
     names = _common_metrics(base, new)
     differences = tuple(
-        found for found in find_differences(base, new, pairs) if not wanted or found.concerns(wanted)
+        one for one in find_differences(base, new, pairs) if not selected or one.concerns(selected)
     )
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
-    found = paired_differences(
-        _table(before, names),
-        _table(after, names),
-        before.clusters,
-        ranges=[on_mean_scale(after.metrics[name]).width for name in names],
-        level=level,
-        draws=draws,
-    )
-    named = [*zip(names, found, strict=True)]
-    tests = zip(names, found, holm([one.p for one in found]), strict=True)
+    results = _paired_differences(before, after, names, level, draws)
     compared = tuple(
-        _compare_metric(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
-        for name, difference, p in tests
-        if not wanted or name in wanted
+        _compare_metric(
+            before, after, name, difference, p, _changed(before, after, name, changed, only_worse=only_worse)
+        )
+        for name, (difference, p) in results.items()
+        if not selected or name in selected
     )
+    gaps = {name: difference.no_interval for name, (difference, _) in results.items() if difference.pairs}
+    return replace(
+        _comparison(base, new, pairs, compared),
+        differences=differences,
+        notes=(
+            *unknown_origin(base, new),
+            *pairing_notes(base, new, pairs),
+            *base.clustering.notes(len(base.ids)),
+            *ratio_notes(compared),
+            *without_interval(gaps.items()),
+        ),
+    )
+
+
+def _comparison(
+    base: ScoredRun, new: ScoredRun, pairs: Pairs, metrics: tuple[MetricComparison, ...]
+) -> Comparison:
     return Comparison(
         base=base.name,
         new=new.name,
@@ -234,61 +239,46 @@ def compare(
         pairs=len(pairs.first),
         only_base=len(base.ids) - len(pairs.first),
         only_new=len(new.ids) - len(pairs.first),
-        metrics=compared,
+        metrics=metrics,
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
         paired_by=pairs.by,
-        differences=differences,
-        notes=(
-            *unknown_origin(base, new),
-            *pairing_notes(base, new, pairs),
-            *base.clustering.notes(len(base.ids)),
-            *ratio_notes(compared),
-            *without_interval((name, one.no_interval) for name, one in named if one.pairs),
-        ),
     )
 
 
+def _paired_differences(
+    before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float, draws: int
+) -> dict[str, tuple[PairedDifference, float | None]]:
+    """Difference and adjusted p of each metric, on the scale of its mean."""
+    first, second = (
+        np.column_stack([on_mean_scale(run.metrics[name]).values for name in names])
+        for run in (before, after)
+    )
+    ranges = [on_mean_scale(after.metrics[name]).width for name in names]
+    results = paired_differences(first, second, before.clusters, ranges=ranges, level=level, draws=draws)
+    adjusted = holm([result.p for result in results])
+    return dict(zip(names, zip(results, adjusted, strict=True), strict=True))
+
+
 def _with_ranges(run: ScoredRun) -> ScoredRun:
-    """The run with the ranges and units that are known of its metrics."""
+    """The run with the known ranges and units of its metrics."""
     return replace(run, metrics={name: with_range(column) for name, column in run.metrics.items()})
 
 
-class _Named(NamedTuple):
-    """How many of the changed samples to name, and which."""
-
-    most: int
-    only_worse: bool
-
-
-def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
-    """The values of these metrics on the scales of their means, one column each."""
-    table = np.empty((len(run.ids), len(names)))
-    for place, name in enumerate(names):
-        table[:, place] = on_mean_scale(run.metrics[name]).values
-    return table
-
-
 def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
-    """The metrics of both runs, in the base run's order."""
+    """Metrics of both runs, in the order of the base run; their ranges and directions must be the same."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
-        has = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
-        raise UsageError(f"{base.name} and {new.name} have no metric in common.", hint=has)
+        hint = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
+        raise UsageError(f"{base.name} and {new.name} have no metric in common.", hint=hint)
     for name in names:
-        _check_alike(base, new, base.metrics[name], new.metrics[name])
+        before, after = base.metrics[name], new.metrics[name]
+        ends = ((before.low, after.low), (before.high, after.high))
+        differ = any(None not in (one, other) and one != other for one, other in ends)
+        if differ or before.higher_is_better != after.higher_is_better:
+            message = f"{name} has another range or direction in {base.name} than in {new.name}."
+            raise UsageError(message, hint="Its definition has changed: score both runs with one version.")
     return names
-
-
-def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: MetricColumn) -> None:
-    """Raise a UsageError for a metric whose range or direction differs: no difference has a meaning then."""
-    ends = ((before.low, after.low), (before.high, after.high))
-    differ = any(None not in (one, other) and one != other for one, other in ends)
-    if differ or before.higher_is_better != after.higher_is_better:
-        hint = "It was defined differently then: score both runs with one version."
-        raise UsageError(
-            f"{before.metric} has another range or direction in {base.name} than in {new.name}.", hint=hint
-        )
 
 
 def _compare_metric(
@@ -297,19 +287,19 @@ def _compare_metric(
     name: str,
     difference: PairedDifference,
     adjusted: float | None,
-    named: _Named,
+    changed: tuple[ChangedRow, ...],
 ) -> MetricComparison:
     old, new = before.metrics[name], after.metrics[name]
     both = np.flatnonzero(old.ok & new.ok)
     return MetricComparison(
         metric=name,
         higher_is_better=new.higher_is_better,
-        difference=ratio_difference(difference) if new.is_ratio else difference,
+        difference=_ratio_difference(difference) if new.is_ratio else difference,
         adjusted_p=adjusted,
-        mcnemar=_yes_or_no(old.values[both], new.values[both], before.clusters[both]),
+        mcnemar=_mcnemar(old.values[both], new.values[both], before.clusters[both]),
         lacking=_missing_pairs(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
-        changed=_most_changed(before, after, name, named),
+        changed=changed,
         changed_pairs=int((old.values[both] != new.values[both]).sum()),
         is_ratio=new.is_ratio,
     )
@@ -321,59 +311,56 @@ def _verdict(difference: PairedDifference, adjusted: float | None, *, higher_is_
     return "better" if (difference.difference > 0) == higher_is_better else "worse"
 
 
-def _yes_or_no(
+def _mcnemar(
     before: NDArray[np.float64], after: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> McNemar | None:
-    """McNemar's test, where it holds: only 0 and 1, and rows that are independent of one another."""
-    alone = len(before) > 0 and len(np.unique(clusters)) == len(clusters)
-    return mcnemar(before, after) if alone and np.isin([before, after], (0.0, 1.0)).all() else None
+    """McNemar's test if it is valid: only 0 and 1, and independent rows."""
+    independent = len(before) > 0 and len(np.unique(clusters)) == len(clusters)
+    return mcnemar(before, after) if independent and np.isin([before, after], (0.0, 1.0)).all() else None
 
 
 def _missing_pairs(before: MetricColumn, after: MetricColumn) -> tuple[MissingPairs, ...]:
     rows = np.flatnonzero(~(before.ok & after.ok))
-    found = Counter(zip(before.codes[rows].tolist(), after.codes[rows].tolist(), strict=True))
+    counts = Counter(zip(before.codes[rows].tolist(), after.codes[rows].tolist(), strict=True))
     return tuple(
         MissingPairs(STATUSES[old].value, STATUSES[new].value, pairs)
-        for (old, new), pairs in sorted(found.items())
+        for (old, new), pairs in sorted(counts.items())
     )
 
 
-def _most_changed(before: ScoredRun, after: ScoredRun, name: str, named: _Named) -> tuple[ChangedRow, ...]:
+def _changed(
+    before: ScoredRun, after: ScoredRun, name: str, most: int, *, only_worse: bool
+) -> tuple[ChangedRow, ...]:
+    """The rows that changed most."""
     old, new = before.metrics[name], after.metrics[name]
     gaps = on_mean_scale(new).values - on_mean_scale(old).values
-    moved = np.isfinite(gaps) & (gaps != 0)
-    if named.only_worse:
-        moved &= gaps < 0 if new.higher_is_better else gaps > 0
-    most = heapq.nsmallest(
-        named.most, np.flatnonzero(moved).tolist(), key=lambda row: (-abs(gaps[row]), before.ids[row])
+    changed = np.isfinite(gaps) & (gaps != 0)
+    if only_worse:
+        changed &= gaps < 0 if new.higher_is_better else gaps > 0
+    rows = heapq.nsmallest(
+        most, np.flatnonzero(changed).tolist(), key=lambda row: (-abs(gaps[row]), before.ids[row])
     )
-    changes = new.values - old.values
     return tuple(
-        ChangedRow(
-            before.ids[row],
-            after.ids[row],
-            float(old.values[row]),
-            float(new.values[row]),
-            float(changes[row]),
-        )
-        for row in most
+        ChangedRow(before.ids[row], after.ids[row], first, second, second - first)
+        for row in rows
+        for first, second in [(float(old.values[row]), float(new.values[row]))]
     )
 
 
-def ratio_difference(made: PairedDifference) -> PairedDifference:
-    """A difference on the bounded scale in the unit of the ratio.
+def _ratio_difference(result: PairedDifference) -> PairedDifference:
+    """Convert a difference on the bounded scale to the unit of the ratio.
 
     Every number is multiplied by the slope between the two means. So the difference is that of the converted
-    means, and the interval excludes 0 exactly where it did before.
+    means, and the interval excludes 0 exactly if it did before.
     """
-    if made.first is None or made.second is None:
-        return made
-    slope = ratio_slope(made.first, made.second)
-    first, second = ratio_of(made.first), ratio_of(made.second)
-    interval = made.interval
+    if result.first is None or result.second is None:
+        return result
+    slope = ratio_slope(result.first, result.second)
+    first, second = ratio_of(result.first), ratio_of(result.second)
+    interval = result.interval
     if interval is not None:
         interval = replace(interval, low=slope * interval.low, high=slope * interval.high)
-    smallest = None if made.smallest is None else slope * made.smallest
+    smallest = None if result.smallest is None else slope * result.smallest
     return replace(
-        made, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
+        result, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
     )

@@ -1,4 +1,4 @@
-"""What people said of each row, read from a column of the data."""
+"""Reads human labels from a column of the data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.placeholders import is_placeholder
+from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sgi.kernel.scored import ScoredRun
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
 
 LabelKind = Literal["yes or no", "numbers", "classes"]
 
@@ -26,9 +31,9 @@ class Labels:
     """A column of human labels.
 
     Attributes:
-        column: its name.
-        kind: what the labels are.
-        values: 1 and 0, numbers, or names in lower case; None where a row has no label.
+        column: the name of the column.
+        kind: the kind of the labels.
+        values: 1 and 0, numbers, or names in lower case; None without a label.
     """
 
     column: str
@@ -37,24 +42,42 @@ class Labels:
 
     @property
     def count(self) -> int:
-        """How many rows have a label."""
+        """Number of rows with a label."""
         return sum(value is not None for value in self.values)
 
 
-def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbers: bool = False) -> Labels:
-    """Labels of one kind: yes or no where all are that, else numbers where all are, else names of classes.
-
-    A blank text is no label. Names lose their case and the blanks around them.
-
-    Args:
-        column: its name.
-        values: what each row has there, as JSON values.
-        ids: the rows' ids.
-        numbers: take 0 and 1 for numbers as others.
+def yes_no_labels(
+    database: Database, record: RunRecord, label: str
+) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
+    """Read a run and its labels of yes and no: 1, 0, or None without a label.
 
     Raises:
-        DataError: a label is neither a number nor a text, or the column mixes kinds; names the row;
-            or the labels are texts that the run did not keep.
+        UnknownNameError: there is no such column.
+        DataError: a label cannot be read.
+        UsageError: the labels are not yes and no.
+    """
+    run, values, _ = grouped_run(database, record, label, {})
+    labels = read_labels(label, values, run.ids)
+    if labels.kind != "yes or no":
+        hint = "Use a column of yes and no, true and false, or 1 and 0 as `label`."
+        raise UsageError(f"The labels in {label!r} of {record.label} are {labels.kind}.", hint=hint)
+    return run, labels.values
+
+
+def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbers: bool = False) -> Labels:
+    """Read labels of one kind: yes or no if all are, else numbers if all are, else names of classes.
+
+    A blank text is no label. Names are stripped and in lower case.
+
+    Args:
+        column: the name of the column.
+        values: JSON values, one for each row.
+        ids: the ids of the rows.
+        numbers: whether 0 and 1 are numbers, not yes and no.
+
+    Raises:
+        DataError: a label is neither a number nor a text, the column mixes kinds, or the labels are texts
+            that the run does not store; names the row.
 
     >>> read_labels("human", ["yes", "No", None], ["a", "b", "c"])
     Labels(column='human', kind='yes or no', values=(1.0, 0.0, None))
@@ -62,26 +85,24 @@ def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbe
     texts = [_text(value) for value in values]
     for value, text, row in zip(values, texts, ids, strict=True):
         if text and is_placeholder(text):
-            hint = "Give labels as numbers or as true and false, or use a run that keeps its texts."
-            raise DataError(
-                "the label is a text, and the run keeps none", sample_id=row, field=column, hint=hint
-            )
+            hint = "Give labels as numbers or as true and false, or use a run that stores its texts."
+            message = "the label is a text, and the run stores no texts"
+            raise DataError(message, sample_id=row, field=column, hint=hint)
         if value is not None and text is None:
             raise _unreadable(value, row, column, "is neither a number nor a text")
-    given = [text for text in texts if text]
-    if not numbers and all(text in _WORDS for text in given):
+    if not numbers and all(text in _WORDS for text in texts if text):
         return Labels(column, "yes or no", tuple(_WORDS[text] if text else None for text in texts))
     parsed = [_number(text) if text else None for text in texts]
     if not any(number is not None for number in parsed) and not numbers:
         return Labels(column, "classes", tuple(text or None for text in texts))
     for value, text, number, row in zip(values, texts, parsed, ids, strict=True):
         if text and number is None:
-            raise _unreadable(value, row, column, "is no number, but other labels are")
+            raise _unreadable(value, row, column, "is not a number, but other labels are")
     return Labels(column, "numbers", tuple(parsed))
 
 
 def _text(value: Any) -> str | None:
-    """A label as text, empty where there is none; None of what cannot be a label."""
+    """A label as text, empty without a label; None if it cannot be a label."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -96,7 +117,6 @@ def _text(value: Any) -> str | None:
 
 
 def _number(text: str) -> float | None:
-    """A finite number, as it is usually written."""
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
     return number if math.isfinite(number) else None
 

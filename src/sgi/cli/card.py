@@ -79,7 +79,7 @@ def card(
     """
     import anyio
 
-    from sgi.analysis.card.from_run import card_of_run
+    from sgi.analysis.card.from_run import CardOptions, card_of_run
     from sgi.reporting.charts import check_figure
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -88,22 +88,12 @@ def card(
         check_figure(out / "card.png")
         out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     vectors = cache_choice(cache, no_cache=no_cache)
+    options = CardOptions(label, beside or (), by or (), embedder, shuffled, vectors, draws, seed)
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-            work = partial(
-                card_of_run,
-                label=label,
-                beside=beside or (),
-                by=by or (),
-                embedder=embedder,
-                shuffled=shuffled,
-                cache=vectors,
-                draws=draws,
-                seed=seed,
-                listener=listener,
-            )
-            made = anyio.run(work, database, record, metric)
+            work = partial(card_of_run, listener=listener)
+            made = anyio.run(work, database, record, metric, options)
     _show(made, as_json=as_json)
     if out is not None:
         _write(made, out, quiet=quiet)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.analysis.agreement.report import Estimate
-    from sgi.analysis.card.card import Calibration, DetectorCard, Matched
+    from sgi.analysis.card.card import Calibration, DetectorCard, MatchedControl
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
@@ -127,7 +127,7 @@ def _controls(card: DetectorCard) -> Table:
     return Table(columns, tuple(rows) if len(rows) > 1 else (), title)
 
 
-def _matched_cells(made: Matched, unit: str) -> tuple[str, ...]:
+def _matched_cells(made: MatchedControl, unit: str) -> tuple[str, ...]:
     alone = {one.name: one.ranking for one in made.baselines if one.name == unit}
     return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking, alone)
 
@@ -159,7 +159,7 @@ def _one(ranking: Ranking | None) -> str:
     return _NONE if ranking is None else number(ranking.auroc, ranking.interval)
 
 
-def _of(made: Matched, name: str) -> str:
+def _of(made: MatchedControl, name: str) -> str:
     return _one(next((one.ranking for one in made.baselines if one.name == name), None))
 
 

@@ -9,7 +9,7 @@ from sgi.reporting.charts import Dot, dot_chart, reliability_chart, side_by_side
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.analysis.card.card import DetectorCard, Matched
+    from sgi.analysis.card.card import DetectorCard, MatchedControl
     from sgi.reporting.charts import Chart
     from sgi.stats.ranking import Ranking
 
@@ -43,7 +43,7 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
         yield Dot("labels shuffled", card.permuted.auroc, ALL_ROWS, interval.low, interval.high)
 
 
-def _matched_baselines(matched: Matched | None, series: str) -> Iterator[Dot]:
+def _matched_baselines(matched: MatchedControl | None, series: str) -> Iterator[Dot]:
     for baseline in () if matched is None else matched.baselines:
         yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, series)
 

@@ -350,7 +350,7 @@ def test_an_unfinished_run_says_how_to_go_on(database):
     [
         ("stars", UsageError, "labels in 'stars' of r1 are numbers"),
         ("nothing", UnknownNameError, "Unknown column"),
-        ("mixed", DataError, "is no number"),
+        ("mixed", DataError, "is not a number"),
     ],
 )
 def test_labels_that_are_no_yes_or_no_are_refused(database, label, error, words):

@@ -119,8 +119,8 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
         (("--by", "turn"), "The column 'turn' has 40 distinct values"),
         (("--by", "tags"), "The column 'tags' has lists or objects"),
         (("--by", "modle"), "Unknown column of the data 'modle'. It has: model, tags, turn."),
-        (("--label", "turn"), "has numbers; a detector card needs yes and no"),
-        (("--label", "model"), "has classes; a detector card needs yes and no"),
+        (("--label", "turn"), "The labels in 'turn' of"),
+        (("--label", "model"), "The labels in 'model' of"),
         (("--label", "nothing"), "Unknown column of stones"),
         (("-m", "sgi"), "Unknown metric of stones 'sgi'. It has: support."),
         (("--draws", "0"), "draws"),
@@ -149,7 +149,7 @@ def test_labels_of_one_kind_are_refused(sgi, made_run):
     made_run([row | {"label": 1} for row in rows(4)])
     made = sgi("card", "stones", "-m", "support", "-q")
     assert made.code == 2
-    assert "of label and score, all 8 rows with both are grounded" in made.err
+    assert "cannot be ranked: all 8 rows with a label and a score are grounded" in made.err
 
 
 def test_rows_without_value_are_told_with_their_reason(sgi, made_run):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
 from sgi.reporting.card import card_markdown, card_tables, headline, remarks
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl, StratifiedAuroc
@@ -27,19 +27,21 @@ def full(**changes):
             baseline("length", 0.97, 0.96, 0.98, "shorter"),
             baseline("overlap", 0.6, 0.5, 0.7),
         ),
-        "length_matched": Matched(
+        "length_matched": MatchedControl(
             0.0,
             20,
             ranked(0.77, 0.75, 0.79),
             (baseline("length", 0.5, 0.5, 0.5, "lower"),),
             {},
-            Shuffled(ranked(0.55)),
+            ShuffledControl(ranked(0.55)),
         ),
         "length_within": ranked(0.64, 0.6, 0.68),
         "length_stratified": StratifiedAuroc(ranked(0.75, 0.7, 0.8), 9, 3),
-        "overlap_matched": Matched(0.05, 15, ranked(0.7), (), {}, Shuffled(None, reason="none")),
+        "overlap_matched": MatchedControl(
+            0.05, 15, ranked(0.7), (), {}, ShuffledControl(None, reason="none")
+        ),
         "permuted": PermutationControl(0.501, interval(0.45, 0.55), 200, 0.005),
-        "shuffled": Shuffled(ranked(0.9, 0.88, 0.92)),
+        "shuffled": ShuffledControl(ranked(0.9, 0.88, 0.92)),
         "subgroups": (
             Subgroup("model", "gpt", 7, 2 / 7, None),
             Subgroup("model", "t5", 93, 0.4, ranked(0.8)),

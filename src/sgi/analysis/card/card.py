@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from sgi.stats.ranking import Ranking
 
 
+SIGNIFICANT = 0.05
+
+
 @dataclass(frozen=True)
-class Shuffled:
-    """AUROC of the same detector where every answer has the contexts of another question.
+class ShuffledControl:
+    """AUROC of the same detector after each answer gets the contexts of another question.
 
     Attributes:
-        ranking: None where that was not measured.
+        ranking: None if it was not measured.
         difference: AUROC with the right contexts minus AUROC with shuffled ones, over the same rows.
-        reason: why nothing was measured; empty where something was.
+        reason: why it was not measured; empty if it was.
     """
 
     ranking: Ranking | None
@@ -33,18 +36,16 @@ class Shuffled:
 
 
 @dataclass(frozen=True)
-class Matched:
-    """How well the score ranks rows among which a nuisance is equal in both classes, or nearly so.
-
-    What the nuisance still ranks there stands among the baselines.
+class MatchedControl:
+    """AUROC over rows matched by a nuisance variable, which then has the same values in both classes.
 
     Attributes:
-        width: of the bins within which both classes have equally many rows; 0 where values are equal.
-        pairs: rows of each class that were kept.
-        ranking: of the score, over these rows.
-        baselines: what the trivial scores rank over the same rows, in the direction they have on all rows.
-        differences: the score's AUROC minus theirs, by name, over rows that have both.
-        shuffled: what the same detector ranks over them with contexts of other questions.
+        width: width of the bins that are matched; 0 for equal values.
+        pairs: number of rows of each class.
+        ranking: AUROC of the score over these rows.
+        baselines: AUROC of the trivial scores over these rows, in their direction on all rows.
+        differences: AUROC of the score minus that of each baseline, by name, over rows that have both.
+        shuffled: the same detector with contexts of other questions, over these rows.
     """
 
     width: float
@@ -52,19 +53,19 @@ class Matched:
     ranking: Ranking
     baselines: tuple[Baseline, ...]
     differences: Mapping[str, AurocDifference]
-    shuffled: Shuffled
+    shuffled: ShuffledControl
 
 
 @dataclass(frozen=True)
 class Subgroup:
-    """The rows that share a value.
+    """The rows with one value of a column.
 
     Attributes:
-        column: of what.
-        value: the one they share.
-        rows: how many there are.
-        base_rate: the share of them that is grounded.
-        ranking: None where a class is absent.
+        column: the name of the column.
+        value: the value.
+        rows: number of rows.
+        base_rate: share of grounded rows.
+        ranking: None if a class is absent.
     """
 
     column: str
@@ -76,18 +77,18 @@ class Subgroup:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far the score, made a probability of being grounded, can be believed; out of fold.
+    """Quality of out-of-fold probabilities that an answer is grounded.
 
-    Probabilities of a map are rounded to two digits, as people read them: of a Brier score taken apart over
-    as many probabilities as there are rows, the parts say nothing.
+    Probabilities of a map are rounded to two digits: the parts of a Brier score over as many probabilities as
+    rows are not informative.
 
     Attributes:
-        method: ``platt``, ``isotonic``, or ``base rate``, which takes no notice of the score.
+        method: ``platt``, ``isotonic``, or ``base rate``, which ignores the score.
         error_of_width: expected calibration error over ten bins of equal width.
         error_of_mass: the same over ten bins of equally many rows.
         brier: the Brier score and its parts.
-        gain: by how much its Brier score lies below that of the base rate; None for the base rate itself.
-        reliability: what was foretold and what came true, in bins of equally many rows.
+        gain: Brier score of the base rate minus that of the map; None for the base rate.
+        reliability: predicted and observed frequency in bins of equally many rows.
     """
 
     method: str
@@ -98,24 +99,21 @@ class Calibration:
     reliability: Reliability
 
 
-SIGNIFICANT = 0.05
-
-
 @dataclass(frozen=True)
 class WithinGroups:
-    """The score among rows that share a value of a column, and the column as a ranking of its own.
+    """AUROC within the groups of a categorical column, and of the column alone.
 
-    A score can rank all rows well because it tells groups apart whose labels differ (Simpson's paradox).
+    A score can rank all rows well only because it separates groups with different labels (Simpson's paradox).
 
     Attributes:
         column: the name of the column.
-        values: how many distinct values it has.
-        alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1]; the column's own ranking.
-        left_out: the same with each row's own label left out of that share; pairs of one group count half.
-        p: of the permutation test that the column says nothing of the labels, corrected for the number of
+        values: number of distinct values.
+        alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1].
+        left_out: the same without each row's own label in that share; pairs of one group count half.
+        p: of the permutation test that the column is independent of the labels, corrected for the number of
             columns (Holm).
         within: AUROC of the score over pairs of rows of the same group.
-        baselines: the same of the trivial scores, each in its direction on all rows.
+        baselines: the same for the trivial scores, each in its direction on all rows.
     """
 
     column: str
@@ -136,39 +134,39 @@ class WithinGroups:
 class DetectorCard:
     """A score compared with labels, and with trivial scores that could rank as well.
 
-    AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision and
-    the false positive rate are of the search for ungrounded answers, which is what a detector is for.
+    AUROC is the probability that a grounded answer scores better than an ungrounded one. Average precision
+    and the false positive rate are those of finding the ungrounded answers.
 
     Attributes:
-        name: of the detector.
+        name: the name of the detector.
         higher_is_better: whether a higher score means grounded.
-        rows: with a label and a score.
-        grounded: rows labelled so.
-        ungrounded: the others.
-        clusters: how many independent groups the rows form, say, questions.
-        dropped: rows that take no part, by reason.
+        rows: number of rows with a label and a score.
+        grounded: number of rows with the label grounded.
+        ungrounded: number of the others.
+        clusters: number of independent groups of rows, such as questions.
+        dropped: number of rows that were left out, by reason.
         ranking: AUROC over all rows.
-        average_precision: of finding the ungrounded; chance is their share.
-        false_positive_rate: the share of the grounded that is flagged where 95 % of the ungrounded are.
-        length_matched: over rows of equal length; None without lengths, or without any pair.
-        length_stratified: AUROC within tenths of length; None without lengths.
-        length_within: what length alone still ranks within those tenths, in its direction on all rows.
-        overlap_matched: over rows of equal overlap with their contexts; None without overlaps.
-        baselines: what trivial scores rank over the same rows.
-        differences: the score's AUROC minus theirs, by name, over rows that have both; the intervals hold
-            together at 95 % (Bonferroni).
-        permuted: AUROC where labels are shuffled; None where they cannot be.
-        shuffled: AUROC where contexts are.
-        subgroups: AUROC over the rows that share a value of a column.
+        average_precision: of finding ungrounded answers; chance is their share.
+        false_positive_rate: share of grounded answers that are flagged if 95 % of the ungrounded ones are.
+        length_matched: over rows matched by length; None without lengths, or without any pair.
+        length_stratified: AUROC within deciles of length; None without lengths.
+        length_within: AUROC of length alone within those deciles, in its direction on all rows.
+        overlap_matched: over rows matched by overlap with their contexts; None without overlaps.
+        baselines: AUROC of trivial scores over the same rows.
+        differences: AUROC of the score minus that of each baseline, by name, over rows that have both; the
+            intervals hold together at 95 % (Bonferroni).
+        permuted: AUROC with permuted labels; None if they cannot be permuted.
+        shuffled: AUROC with shuffled contexts.
+        subgroups: AUROC by value of a column.
+        calibration: maps to probabilities, the base rate last; empty if none could be fitted.
         within: AUROC within the groups of each categorical column, and of the column alone.
-        calibration: maps to probabilities, the base rate last; empty where none could be fitted.
-        uncalibrated: why there is none.
-        unpermuted: why labels were not shuffled; empty where they were.
-        notes: verdicts in plain words, decided from intervals.
-        warnings: signs of a leak or of a confounder.
+        uncalibrated: why there is no map; else empty.
+        unpermuted: why labels were not permuted; else empty.
+        notes: verdicts as sentences, decided by intervals.
+        warnings: signs of leakage or of a confounder.
         draws: number of bootstrap draws.
         seed: random seed.
-        signature: identifies what made the scores.
+        signature: provenance of the scores, for printing.
     """
 
     name: str
@@ -181,14 +179,14 @@ class DetectorCard:
     ranking: Ranking
     average_precision: Estimate
     false_positive_rate: Estimate
-    length_matched: Matched | None
+    length_matched: MatchedControl | None
     length_stratified: StratifiedAuroc | None
     length_within: Ranking | None
-    overlap_matched: Matched | None
+    overlap_matched: MatchedControl | None
     baselines: tuple[Baseline, ...]
     differences: Mapping[str, AurocDifference]
     permuted: PermutationControl | None
-    shuffled: Shuffled
+    shuffled: ShuffledControl
     subgroups: tuple[Subgroup, ...]
     calibration: tuple[Calibration, ...]
     within: tuple[WithinGroups, ...] = ()
@@ -209,5 +207,5 @@ class DetectorCard:
 
     def to_dict(self) -> dict[str, Any]:
         """The card as JSON values."""
-        within = [asdict(one) | {"ranks_labels": one.ranks_labels} for one in self.within]
+        within = [asdict(groups) | {"ranks_labels": groups.ranks_labels} for groups in self.within]
         return asdict(self) | {"ungrounded_share": self.ungrounded_share, "within": within}

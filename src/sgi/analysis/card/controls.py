@@ -1,4 +1,4 @@
-"""The controls of a detector card: matched rows, subgroups, baselines, probabilities."""
+"""Controls of a detector card: matched rows, subgroups, baselines, probabilities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
 from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import (
     brier,
@@ -44,31 +44,32 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 Direction = Literal["higher", "lower", "either"]
-"""What a trivial score takes for grounded; ``either``: what ranks better on the rows at hand."""
+"""Values of a baseline that count as grounded; ``either`` takes the direction that ranks better."""
 
 ENOUGH_PAIRS = 50
-"""With fewer pairs of equal value (and fewer than half of those there could be) bins take their place."""
+"""Number of pairs at which no wider bins are tried (or half of the possible pairs, if that is less)."""
 
-FEWEST_PAIRS = 10
-"""With fewer of equal value, or nearly so, pairs that differ more take their place, and the card says so."""
+MIN_PAIRS = 10
+"""Least number of balanced pairs; with fewer, unbalanced pairs are used and the card says so."""
 
-BALANCED = 0.05
-"""Among matched rows the nuisance alone ranks no further from 0.5 than this, or they are not matched."""
+MAX_IMBALANCE = 0.05
+"""Matched rows are balanced if the AUROC of the matched variable alone is at most this far from 0.5."""
 
 LENGTH, OVERLAP = "length", "overlap"
-"""Trivial scores of a card's own; no other has these names."""
+"""Names of the card's own baselines."""
 
 LENGTH_WIDTHS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 OVERLAP_WIDTHS = (0.0, 0.02, 0.05, 0.1)
-FEWEST_VALUES, MOST_VALUES = 2, 12
-"""A column with fewer or more distinct values makes no subgroups."""
+MIN_VALUES, MAX_VALUES = 2, 12
+"""Distinct values of a column of subgroups."""
 
 RECALL = 0.95
 _LOWER = {"shorter", "lower"}
-_STRATA = 10
+_DECILES = np.arange(1, 10) / 10
 _CHANCE = 0.5
 _ERROR = 0.05
 _TERCILES = ("short", "medium", "long")
+_MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +80,8 @@ class LabelledScores:
         scores: higher = grounded, finite, shape (n,).
         grounded: the labels, shape (n,).
         clusters: rows with the same number are dependent, shape (n,).
-        draws: of every bootstrap.
-        seed: of everything random.
+        draws: number of bootstrap draws.
+        seed: random seed.
     """
 
     scores: Floats
@@ -90,77 +91,73 @@ class LabelledScores:
     seed: int
 
     def take(self, rows: Rows) -> LabelledScores:
-        """These rows alone."""
-        return LabelledScores(
-            self.scores[rows], self.grounded[rows], self.clusters[rows], self.draws, self.seed
-        )
+        """Select rows."""
+        scores, grounded, clusters = self.scores[rows], self.grounded[rows], self.clusters[rows]
+        return replace(self, scores=scores, grounded=grounded, clusters=clusters)
 
     def ranking(self, scores: Floats | None = None) -> Ranking | None:
-        """AUROC of the scores, or of others over the same rows; rows where these are NaN are left out."""
+        """AUROC of the scores, or of other scores of the same rows, without rows where these are NaN."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
         return ranking(column[known], self.grounded[known], self.clusters[known])
 
     def difference(self, others: Floats, *, comparisons: int = 1) -> AurocDifference | None:
-        """The score's AUROC minus that of another, over rows that have both.
+        """AUROC of the scores minus that of others, over rows that have both.
 
-        The interval is at 1 − 0.05/m where m comparisons are made at once (Bonferroni).
+        The interval is at 1 − 0.05/m for m comparisons (Bonferroni).
         """
         level = 1 - _ERROR / comparisons
         return auroc_difference(self.scores, others, self.grounded, self.clusters, level=level)
 
-    def shuffled(self, scores: Floats | str) -> Shuffled:
-        """How the scores with contexts of other questions rank; or the reason why there are none."""
+    def shuffled_control(self, scores: Floats | str) -> ShuffledControl:
+        """AUROC of scores with contexts of other questions, or the reason why there are none."""
         if isinstance(scores, str):
-            return Shuffled(None, reason=scores)
-        found = self.ranking(scores)
-        if found is None:
-            return Shuffled(None, reason="with contexts shuffled, a class has no scores left")
-        return Shuffled(found, self.difference(scores))
+            return ShuffledControl(None, reason=scores)
+        result = self.ranking(scores)
+        if result is None:
+            return ShuffledControl(None, reason="with shuffled contexts, a class has no scores left")
+        return ShuffledControl(result, self.difference(scores))
 
     def average_precision(self) -> Estimate:
-        """Of finding the ungrounded, which have the lowest scores."""
-        scores, sought = -self.scores, ~self.grounded
-        found = average_precision_interval(scores, sought, self.clusters, seed=self.seed)
-        return Estimate(float(average_precision(scores, sought) or np.nan), found, len(scores))
+        """Average precision of finding the ungrounded answers, which have the lowest scores."""
+        scores, ungrounded = -self.scores, ~self.grounded
+        interval = average_precision_interval(scores, ungrounded, self.clusters, seed=self.seed)
+        return Estimate(float(average_precision(scores, ungrounded) or np.nan), interval, len(scores))
 
     def false_positive_rate(self) -> Estimate:
-        """The share of the grounded that is flagged where 95 % of the ungrounded are."""
-        scores, sought = -self.scores, ~self.grounded
-        found = bootstrap_interval(
-            _false_positive_rate, scores, sought, self.clusters, draws=self.draws, seed=self.seed
+        """Share of grounded answers that are flagged if 95 % of the ungrounded ones are."""
+        scores, ungrounded = -self.scores, ~self.grounded
+        interval = bootstrap_interval(
+            _false_positive_rate, scores, ungrounded, self.clusters, draws=self.draws, seed=self.seed
         )
-        rate = _false_positive_rate(scores, sought, None)
-        return Estimate(np.nan if rate is None else rate, found, len(scores))
+        rate = _false_positive_rate(scores, ungrounded, None)
+        return Estimate(np.nan if rate is None else rate, interval, len(scores))
 
-    def permuted(self) -> PermutationControl | str:
-        """AUROC where labels are shuffled; or why they cannot be."""
-        if not self._movable():
+    def permutation_control(self) -> PermutationControl | str:
+        """AUROC with permuted labels, or the reason why they cannot be permuted."""
+        if not self._can_permute():
             return "no two groups of rows have one size and different labels"
-        found = permutation_control(self.scores, self.grounded, self.clusters, seed=self.seed)
-        return "a class has no rows" if found is None else found
+        control = permutation_control(self.scores, self.grounded, self.clusters, seed=self.seed)
+        return "a class has no rows" if control is None else control
 
-    def _movable(self) -> bool:
-        """Whether some label can change its place: within its cluster, or with a cluster of the same size."""
+    def _can_permute(self) -> bool:
+        """Whether a label can move: within its cluster, or to a cluster of the same size."""
         codes = np.unique(self.clusters, return_inverse=True)[1]
         sizes = np.bincount(codes)
         grounded = np.bincount(codes, weights=self.grounded)
         mixed = (grounded > 0) & (grounded < sizes)
-        alike = len(np.unique(np.stack([sizes, grounded]), axis=1).T)
-        return bool(mixed.any()) or alike > len(np.unique(sizes))
+        kinds = len(np.unique(np.stack([sizes, grounded]), axis=1).T)
+        return bool(mixed.any()) or kinds > len(np.unique(sizes))
 
-    def stratified(self, values: Floats, scores: Floats | None = None) -> StratifiedAuroc | None:
-        """AUROC of the scores, or of others, within tenths of a nuisance; rows without it are left out."""
+    def auroc_within_deciles(self, values: Floats, scores: Floats | None = None) -> StratifiedAuroc | None:
+        """AUROC of the scores, or of others, within deciles of a nuisance, without rows where it is NaN."""
         rows = np.flatnonzero(~np.isnan(values))
-        part, column = self.take(rows), values[rows]
         if not len(rows):
             return None
-        edges = np.unique(np.quantile(column, np.arange(1, _STRATA) / _STRATA))
-        strata = np.searchsorted(edges, column, side="right")
-        ranked = part.scores if scores is None else scores[rows]
-        return stratified_auroc(ranked, part.grounded, strata, part.clusters)
+        strata = np.searchsorted(np.unique(np.quantile(values[rows], _DECILES)), values[rows], side="right")
+        return self.take(rows).auroc_within(strata, None if scores is None else scores[rows])
 
-    def within(self, groups: Rows, scores: Floats | None = None) -> StratifiedAuroc | None:
+    def auroc_within(self, groups: Rows, scores: Floats | None = None) -> StratifiedAuroc | None:
         """AUROC of the scores, or of others, within groups; rows where these are NaN are left out."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
@@ -173,28 +170,33 @@ def _false_positive_rate(scores: Floats, labels: NDArray[np.bool_], weights: Flo
 
 @dataclass(frozen=True, eq=False)
 class Baselines:
-    """Trivial scores, which could rank without looking at meaning, over the rows of a card.
+    """Trivial scores of the rows of a card: they do not depend on meaning.
 
     Attributes:
-        lengths: characters of each response; None where they were not given.
-        overlaps: share of each response's words found in its contexts; None likewise.
-        others: by name, values and direction.
+        lengths: characters of each response; None if unknown.
+        overlaps: share of each response's words found in its contexts; None if unknown.
+        others: values and direction by name.
     """
 
     lengths: Floats | None
     overlaps: Floats | None
     others: Mapping[str, tuple[Floats, Direction]]
 
-    def ranked(self, data: LabelledScores) -> tuple[Competitor, ...]:
-        """Those that rank at all, length first."""
+    def competitors(self, data: LabelledScores) -> tuple[Competitor, ...]:
+        """The baselines that have an AUROC, length first."""
         labels, clusters = data.grounded, data.clusters
-        found = trivial_baselines(labels, lengths=self.lengths, overlaps=self.overlaps, clusters=clusters)
         own = {LENGTH: self.lengths, OVERLAP: self.overlaps}
-        competitors = [Competitor.of(one, values) for one in found if (values := own[one.name]) is not None]
+        result = [
+            Competitor.of(trivial, values)
+            for trivial in trivial_baselines(
+                labels, lengths=self.lengths, overlaps=self.overlaps, clusters=clusters
+            )
+            if (values := own[trivial.name]) is not None
+        ]
         for name, (values, direction) in self.others.items():
-            made = baseline(name, values, labels, clusters, direction=direction)
-            competitors += [] if made is None else [Competitor.of(made, values)]
-        return tuple(competitors)
+            other = baseline(name, values, labels, clusters, direction=direction)
+            result += [] if other is None else [Competitor.of(other, values)]
+        return tuple(result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,30 +204,33 @@ class Competitor:
     """A trivial score that the score of the card is compared with.
 
     Attributes:
-        baseline: how it ranks over the rows of the card.
-        values: turned so that higher ones are taken for grounded, NaN where there is none, shape (n,).
+        baseline: its AUROC over the rows of the card.
+        values: higher = grounded, NaN if unknown, shape (n,).
     """
 
     baseline: Baseline
     values: Floats
 
     @classmethod
-    def of(cls, found: Baseline, values: Floats) -> Competitor:
-        """Of values as they were given."""
-        return cls(found, -values if found.direction in _LOWER else values)
+    def of(cls, baseline: Baseline, values: Floats) -> Competitor:
+        """Create from values in their own direction."""
+        return cls(baseline, -values if baseline.direction in _LOWER else values)
 
-    def within(self, data: LabelledScores, rows: Rows) -> Competitor | None:
-        """Over these rows alone, in the direction of all rows; None where it ranks nothing there."""
+    def over(self, data: LabelledScores, rows: Rows) -> Competitor | None:
+        """The same over a subset of the rows, in the same direction; None if it has no AUROC there."""
         values = self.values[rows]
-        found = data.take(rows).ranking(values)
-        return None if found is None else Competitor(replace(self.baseline, ranking=found), values)
+        result = data.take(rows).ranking(values)
+        return None if result is None else Competitor(replace(self.baseline, ranking=result), values)
 
 
 def differences_from(data: LabelledScores, competitors: Sequence[Competitor]) -> dict[str, AurocDifference]:
-    """The score's AUROC minus theirs, by name; the intervals hold together at 95 %."""
+    """AUROC of the score minus that of each competitor, by name; the intervals hold together at 95 %."""
     count = len(competitors)
-    made = {one.baseline.name: data.difference(one.values, comparisons=count) for one in competitors}
-    return {name: found for name, found in made.items() if found is not None}
+    differences = {
+        competitor.baseline.name: data.difference(competitor.values, comparisons=count)
+        for competitor in competitors
+    }
+    return {name: difference for name, difference in differences.items() if difference is not None}
 
 
 def match_by(
@@ -234,79 +239,79 @@ def match_by(
     widths: Sequence[float],
     competitors: Sequence[Competitor],
     shuffled: Floats | str,
-) -> Matched | None:
-    """The ranking of rows among which a nuisance is equal in both classes, or nearly so.
+) -> MatchedControl | None:
+    """AUROC over rows matched by a nuisance variable.
 
     Args:
         data: the scores.
         values: the nuisance; rows where it is NaN are left out.
-        widths: of bins, the narrowest first.
-        competitors: what else ranks the rows.
-        shuffled: the scores with other contexts, NaN where there is none; or why there are none.
+        widths: widths of bins, ascending.
+        competitors: other scores of the rows.
+        shuffled: scores with contexts of other questions, NaN if unknown; or why there are none.
 
     Returns:
-        None without values, or where no two rows match.
+        None without values, or if no two rows match.
     """
     if values is None:
         return None
-    width, kept = _matched_rows(data, values, widths)
-    part = data.take(kept)
-    found = part.ranking()
-    if found is None:
+    width, rows = _matched_rows(data, values, widths)
+    part = data.take(rows)
+    result = part.ranking()
+    if result is None:
         return None
-    again = [made for one in competitors if (made := one.within(data, kept)) is not None]
-    baselines = tuple(one.baseline for one in again)
-    other = part.shuffled(shuffled if isinstance(shuffled, str) else shuffled[kept])
-    return Matched(width, len(kept) // 2, found, baselines, differences_from(part, again), other)
+    others = [other for competitor in competitors if (other := competitor.over(data, rows)) is not None]
+    control = part.shuffled_control(shuffled if isinstance(shuffled, str) else shuffled[rows])
+    baselines = tuple(other.baseline for other in others)
+    return MatchedControl(width, len(rows) // 2, result, baselines, differences_from(part, others), control)
 
 
 def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float]) -> tuple[float, Rows]:
-    """The narrowest bins with enough pairs; of those within which the nuisance still ranks, none.
+    """Width of the bins, and the rows matched within them.
 
-    Where no bins are both, fewer pairs are preferred to worse ones: those of the widest bins that are still
-    good, if they are ten or more; else those among which the nuisance ranks the least.
+    The narrowest balanced bins with enough pairs; else the balanced bins with the most pairs, if they have
+    `MIN_PAIRS`; else the bins that are closest to balanced.
     """
     known = np.flatnonzero(~np.isnan(values))
     column, grounded = values[known], data.grounded[known]
     most = min(grounded.sum(), (~grounded).sum())
-    enough, few = (min(pairs, most // 2) for pairs in (ENOUGH_PAIRS, FEWEST_PAIRS))
-    good, poor = (0.0, known[:0]), (0.0, known[:0])
+    enough, few = (min(pairs, most // 2) for pairs in (ENOUGH_PAIRS, MIN_PAIRS))
+    balanced, unbalanced = (0.0, known[:0]), (0.0, known[:0])
     least = np.inf
     for width in widths:
         rows = matched_rows(column, grounded, width=width, seed=data.seed)
         area = auroc(column[rows], grounded[rows])
         if area is None:
             continue
-        apart = abs(area - _CHANCE)
-        if apart <= BALANCED:
-            good = max((good, (width, known[rows])), key=lambda one: len(one[1]))
-            if len(good[1]) >= 2 * enough:
-                return good
-        elif len(rows) >= 2 * few and apart < least:
-            poor, least = (width, known[rows]), apart
-    return good if len(good[1]) >= 2 * few or not len(poor[1]) else poor
+        imbalance = abs(area - _CHANCE)
+        if imbalance <= MAX_IMBALANCE:
+            balanced = max((balanced, (width, known[rows])), key=lambda match: len(match[1]))
+            if len(balanced[1]) >= 2 * enough:
+                return balanced
+        elif len(rows) >= 2 * few and imbalance < least:
+            unbalanced, least = (width, known[rows]), imbalance
+    return balanced if len(balanced[1]) >= 2 * few or not len(unbalanced[1]) else unbalanced
 
 
 def subgroups_of(
     data: LabelledScores, columns: Mapping[str, Sequence[Any]], lengths: Floats | None
 ) -> tuple[Subgroup, ...]:
-    """The rows by each value of the columns that have 2 to 12 of them, and by thirds of length.
+    """Subgroups by each value of the columns with 2 to 12 distinct values, and by terciles of length.
 
-    Columns of lists or mappings make no subgroups.
+    Columns of lists or mappings have no subgroups.
     """
-    grouped = {name: value_names(values) for name, values in columns.items()}
-    found = [
+    names_by_column = {column: value_names(values) for column, values in columns.items()}
+    subgroups = [
         _subgroup(data, column, value, np.array(names) == value)
-        for column, names in grouped.items()
-        if names is not None and FEWEST_VALUES <= len(set(names)) <= MOST_VALUES
+        for column, names in names_by_column.items()
+        if names is not None and MIN_VALUES <= len(set(names)) <= MAX_VALUES
         for value in dict.fromkeys(names)
     ]
-    thirds = () if lengths is None else _thirds(lengths)
-    return (*found, *(_subgroup(data, "length", name, rows) for name, rows in thirds))
+    terciles = () if lengths is None else _terciles(lengths)
+    return (*subgroups, *(_subgroup(data, "length", name, rows) for name, rows in terciles))
 
 
 def value_names(values: Sequence[Any]) -> list[str] | None:
-    """Values of a column as they are printed; None where one of them is a list or a mapping.
+    """Values of a column as texts; None if one of them is a list or a mapping.
 
     >>> value_names(["gpt", None, 2, True]), value_names([["a"]])
     (['gpt', '(none)', '2', 'true'], None)
@@ -318,14 +323,13 @@ def value_names(values: Sequence[Any]) -> list[str] | None:
     ]
 
 
-def _thirds(lengths: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _terciles(lengths: Floats) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     known = lengths[~np.isnan(lengths)]
     if not len(known):
         return
     low, high = np.quantile(known, [1 / 3, 2 / 3])
-    for name, rows in zip(
-        _TERCILES, (lengths <= low, (lengths > low) & (lengths <= high), lengths > high), strict=True
-    ):
+    masks = (lengths <= low, (lengths > low) & (lengths <= high), lengths > high)
+    for name, rows in zip(_TERCILES, masks, strict=True):
         if rows.any():
             yield f"{name} ({lengths[rows].min():g} to {lengths[rows].max():g})", rows
 
@@ -336,24 +340,20 @@ def _subgroup(data: LabelledScores, column: str, value: str, rows: NDArray[np.bo
 
 
 def fit_probabilities(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
-    """How far probabilities made of the scores can be believed, out of fold; or why none could be made."""
+    """Quality of out-of-fold probabilities of each map, and why there is none (else empty)."""
     try:
-        # Dealt once, since every map is judged on the same folds.
-        dealt = grouped_folds(data.grounded, data.clusters, seed=data.seed)
-        constant = _probabilities(data, "base rate", dealt)
-        maps = [
-            _calibration(data, name, _probabilities(data, name, dealt).round(2), constant) for name in _MAPS
-        ]
+        folds = grouped_folds(data.grounded, data.clusters, seed=data.seed)  # the same for all maps
+        constant, *maps = (
+            out_of_fold_probabilities(data.scores, data.grounded, method=method, folds=folds)
+            for method in ("base rate", *_MAPS)
+        )
     except ValueError as error:
         return (), str(error)
-    return (*maps, _calibration(data, "base rate", constant, None)), ""
-
-
-_MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
-
-
-def _probabilities(data: LabelledScores, method: CalibrationMethod, dealt: Sequence[Rows]) -> Floats:
-    return out_of_fold_probabilities(data.scores, data.grounded, method=method, folds=dealt)
+    pairs = zip(_MAPS, maps, strict=True)
+    return (
+        *(_calibration(data, name, probabilities.round(2), constant) for name, probabilities in pairs),
+        _calibration(data, "base rate", constant, None),
+    ), ""
 
 
 def _calibration(
@@ -371,7 +371,7 @@ def _calibration(
 
 
 def _gain(data: LabelledScores, probabilities: Floats, constant: Floats) -> Estimate:
-    """How much less the squared error is than that of the constant forecast, row beside row."""
+    """Mean squared error of the constant forecast minus that of the probabilities."""
     gains = np.square(constant - data.grounded) - np.square(probabilities - data.grounded)
-    found = mean_interval(gains, data.clusters, low=-1.0, high=1.0)
-    return Estimate(float(gains.mean()), interval_or_none(found), len(gains))
+    interval = mean_interval(gains, data.clusters, low=-1.0, high=1.0)
+    return Estimate(float(gains.mean()), interval_or_none(interval), len(gains))

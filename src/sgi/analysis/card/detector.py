@@ -1,4 +1,7 @@
-"""The detector card of any array of scores."""
+"""Makes the detector card of any array of scores.
+
+Source: clusters as in Miller (2024), arXiv:2411.00640; the choice of controls is ours.
+"""
 
 from __future__ import annotations
 
@@ -61,118 +64,114 @@ def detector_card(
     seed: int = 0,
     signature: str = "",
 ) -> DetectorCard:
-    """Compare any detector's scores with labels, and with trivial scores that could rank as well.
+    """Compare a detector's scores with labels, and with trivial scores that could rank as well.
 
-    Length and overlap are printed as they rank, and then kept from ranking, or nearly so: over rows matched
-    by length (of equal length in characters, or within bins where there are fewer than 50 such pairs, as long
-    as length alone ranks near 0.5 among them), within tenths of length, and over rows matched by overlap;
-    what length or overlap alone rank over the same rows stands beside it. Rows without a label or a finite
-    score take no part, and are counted.
+    Length and overlap are baselines, and are controlled for by matching rows and by strata. Rows without a
+    label or a finite score are left out and counted. A column has shape (n,); None or NaN is unknown.
 
     Args:
-        name: of the detector.
-        scores: shape (n,); NaN where there is none.
-        labels: true or false (or 1 and 0; true = grounded), shape (n,); None or NaN where there is none.
-        clusters: what belongs together (say, the same question), shape (n,); None if nothing does. A row
-            whose own is None or NaN belongs to no other.
-        lengths: of the responses in characters, 0 or more, shape (n,); NaN where there is none.
-        overlaps: share of each response's words found in its contexts, in [0, 1], shape (n,); NaN likewise.
-        baselines: further trivial scores by name: values, and whether ``higher`` or ``lower`` ones are taken
-            for grounded, or ``either``, whichever ranks better. None is called ``length`` or ``overlap``.
-        subgroups: columns by name, shape (n,) each; those with 2 to 12 distinct values are shown.
-        columns: columns by name, shape (n,) each; the score is also compared within the groups of those with
-            2 to 30 distinct values. The subgroups' columns if None.
-        shuffled: the scores of the same detector where every answer got the contexts of another question,
-            shape (n,); or a text that says why there are none.
-        higher_is_better: whether higher scores are taken for grounded.
-        dropped: rows that were left out before, by reason.
-        draws: number of bootstrap draws, 1 or more.
-        seed: random seed, 0 or more; equal input gives equal bits.
-        signature: identifies what made the scores; printed at the end.
+        name: name of the detector.
+        scores: column of numbers.
+        labels: column of true or false (or 1 and 0); true = grounded.
+        clusters: column; rows with the same value, such as the question, are dependent.
+        lengths: column of the characters of the responses, at least 0.
+        overlaps: column of the share of each response's words found in its contexts, in [0, 1].
+        baselines: further trivial scores by name, with the direction that means grounded.
+        subgroups: columns by name; those with 2 to 12 distinct values are shown.
+        columns: columns with 2 to 30 values within which AUROC is computed; None for those of ``subgroups``.
+        shuffled: column of scores with contexts of other questions, or the reason why there are none.
+        higher_is_better: whether higher scores mean grounded.
+        dropped: number of rows that were left out before, by reason.
+        draws: number of bootstrap draws, at least 1.
+        seed: random seed, at least 0.
+        signature: provenance of the scores, for printing.
 
     Raises:
-        UsageError: a column is not one value for each score, a label is neither true nor false, or the rows
-            that remain have one label only; a length, an overlap, draws or seed are out of their range; or a
-            baseline has a taken name or no such direction.
-
-    Source: clusters as in Miller (2024), arXiv:2411.00640; the choice of controls is ours.
+        UsageError: an argument has another shape, type or range, or all labels are the same.
 
     >>> generator = np.random.default_rng(0)
     >>> labels = generator.random(400) < 0.5
-    >>> made = detector_card("noise", generator.normal(size=400), labels, draws=200)
-    >>> made.rows, made.notes[0].startswith("Near chance on these rows")
+    >>> card = detector_card("noise", generator.normal(size=400), labels, draws=200)
+    >>> card.rows, card.notes[0].startswith("Near chance on these rows")
     (400, True)
     """
-    _require_numbers(draws=draws, seed=seed)
-    _require_baselines(baselines)
-    given = _Given.of(scores, labels, clusters)
-    data = given.labelled(higher_is_better=higher_is_better, draws=draws, seed=seed)
+    table = _Table.of(scores, labels, clusters)
+    data = table.labelled_scores(higher_is_better=higher_is_better, draws=draws, seed=seed)
+    trivial = table.baselines(lengths, overlaps, baselines)
+    other_scores = table.shuffled_scores(shuffled, higher_is_better=higher_is_better)
+    groups = table.columns(subgroups)
+    card = _card(name, data, trivial, other_scores, groups)
+    within = groups if columns is None else table.columns(columns)
+    card = replace(card, within=within_groups(data, within, trivial.competitors(data)))
+    left_out = dict(Counter(dropped) + table.drop_counts())
+    card = replace(card, dropped=left_out, higher_is_better=higher_is_better, signature=signature)
+    return replace(card, notes=tuple(notes(card)), warnings=tuple(warnings(card)))
+
+
+def _card(
+    name: str,
+    data: LabelledScores,
+    trivial: Baselines,
+    shuffled: Floats | str,
+    groups: Mapping[str, Sequence[Any]],
+) -> DetectorCard:
+    """The card without what the rows do not tell, notes and warnings."""
     ranking = _ranking(name, data)
-    trivial = Baselines(
-        None if lengths is None else given.within("lengths", lengths, sys.float_info.max),
-        None if overlaps is None else given.within("overlaps", overlaps, 1.0),
-        {key: (given.numbers(key, values), side) for key, (values, side) in baselines.items()},
-    )
-    grouped = {key: given.values(key, values) for key, values in subgroups.items()}
-    compared = grouped if columns is None else {key: given.values(key, one) for key, one in columns.items()}
-    others = given.shuffled(shuffled, higher_is_better=higher_is_better)
-    ranked = trivial.ranked(data)
+    competitors = trivial.competitors(data)
     maps, uncalibrated = fit_probabilities(data)
-    permuted = data.permuted()
-    card = DetectorCard(
+    permuted = data.permutation_control()
+    return DetectorCard(
         name=name,
-        higher_is_better=higher_is_better,
+        higher_is_better=True,
         rows=len(data.scores),
         grounded=int(data.grounded.sum()),
         ungrounded=int((~data.grounded).sum()),
         clusters=len(np.unique(data.clusters)),
-        dropped=dict(Counter(dropped) + given.dropped()),
+        dropped={},
         ranking=ranking,
         average_precision=data.average_precision(),
         false_positive_rate=data.false_positive_rate(),
-        length_matched=match_by(data, trivial.lengths, LENGTH_WIDTHS, ranked, others),
-        length_stratified=None if trivial.lengths is None else data.stratified(trivial.lengths),
-        overlap_matched=match_by(data, trivial.overlaps, OVERLAP_WIDTHS, ranked, others),
-        length_within=_length_within(data, trivial.lengths, ranked),
-        baselines=tuple(one.baseline for one in ranked),
-        differences=differences_from(data, ranked),
+        length_matched=match_by(data, trivial.lengths, LENGTH_WIDTHS, competitors, shuffled),
+        length_stratified=None if trivial.lengths is None else data.auroc_within_deciles(trivial.lengths),
+        length_within=_length_within(data, trivial.lengths, competitors),
+        overlap_matched=match_by(data, trivial.overlaps, OVERLAP_WIDTHS, competitors, shuffled),
+        baselines=tuple(competitor.baseline for competitor in competitors),
+        differences=differences_from(data, competitors),
         permuted=None if isinstance(permuted, str) else permuted,
-        shuffled=data.shuffled(others),
-        subgroups=subgroups_of(data, grouped, trivial.lengths),
-        within=within_groups(data, compared, ranked),
+        shuffled=data.shuffled_control(shuffled),
+        subgroups=subgroups_of(data, groups, trivial.lengths),
         calibration=maps,
         uncalibrated=uncalibrated,
         unpermuted=permuted if isinstance(permuted, str) else "",
-        draws=draws,
-        seed=seed,
-        signature=signature,
+        draws=data.draws,
+        seed=data.seed,
     )
-    return replace(card, notes=tuple(notes(card)), warnings=tuple(warnings(card)))
 
 
 def _length_within(
-    data: LabelledScores, lengths: Floats | None, ranked: Sequence[Competitor]
+    data: LabelledScores, lengths: Floats | None, competitors: Sequence[Competitor]
 ) -> Ranking | None:
-    """What length alone ranks within tenths of itself."""
-    turned = next((one.values for one in ranked if one.baseline.name == LENGTH), None)
-    found = None if lengths is None or turned is None else data.stratified(lengths, turned)
-    return None if found is None else found.ranking
+    """AUROC of length alone within deciles of length."""
+    values = next((other.values for other in competitors if other.baseline.name == LENGTH), None)
+    result = None if lengths is None or values is None else data.auroc_within_deciles(lengths, values)
+    return None if result is None else result.ranking
 
 
 def _ranking(name: str, data: LabelledScores) -> Ranking:
-    found = data.ranking()
-    if found is not None:
-        return found
-    rows = len(data.scores)
-    which = "grounded" if data.grounded.any() else "not grounded"
-    told = f"all {rows} rows with both are {which}" if rows else "no row has both"
-    hint = "A detector card needs labelled rows of both kinds."
-    raise UsageError(f"Nothing can be ranked by {name}: of label and score, {told}.", hint=hint)
+    ranking = data.ranking()
+    if ranking is not None:
+        return ranking
+    rows, label = len(data.scores), "grounded" if data.grounded.any() else "not grounded"
+    state = (
+        f"all {rows} rows with a label and a score are {label}" if rows else "no row has a label and a score"
+    )
+    hint = "A detector card needs rows of both labels."
+    raise UsageError(f"{name} cannot be ranked: {state}.", hint=hint)
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """The columns as they were given, and which rows of them take part."""
+class _Table:
+    """All rows of the input; columns of its methods have only the used rows."""
 
     scores: Floats
     truth: Floats
@@ -180,22 +179,21 @@ class _Given:
 
     @classmethod
     def of(cls, scores: ArrayLike, labels: Any, clusters: Any) -> Self:
-        column = _numbers("scores", scores)
+        column = _number_column("scores", scores)
         if column.ndim != 1:
-            raise UsageError(f"Scores are one number a row, not of shape {column.shape}.")
-        truth = _truth(labels)
+            raise UsageError(f"`scores` must have one number per row, not the shape {column.shape}.")
+        truth = _label_column(labels)
         _require_rows("labels", len(truth), len(column))
-        if clusters is None:
-            return cls(column, truth, np.arange(len(column)))
-        return cls(column, truth, _codes(clusters, len(column)))
+        codes = np.arange(len(column)) if clusters is None else _cluster_column(clusters, len(column))
+        return cls(column, truth, codes)
 
     @cached_property
-    def used(self) -> NDArray[np.int64]:
-        """The rows with a label and a finite score."""
+    def used_rows(self) -> NDArray[np.int64]:
+        """Rows with a label and a finite score."""
         return np.flatnonzero(np.isfinite(self.scores) & ~np.isnan(self.truth))
 
-    def dropped(self) -> Counter[str]:
-        """The others, by reason; one without a label is not looked at further."""
+    def drop_counts(self) -> Counter[str]:
+        """Number of other rows by the first reason."""
         labelled = self.scores[~np.isnan(self.truth)]
         return Counter(
             {
@@ -205,108 +203,109 @@ class _Given:
             }
         )
 
-    def labelled(self, *, higher_is_better: bool, draws: int, seed: int) -> LabelledScores:
-        """The rows that take part, with higher scores for grounded."""
-        scores = self.scores[self.used]
-        return LabelledScores(
-            scores if higher_is_better else -scores,
-            self.truth[self.used] == 1,
-            self.clusters[self.used],
-            draws,
-            seed,
+    def labelled_scores(self, *, higher_is_better: bool, draws: int, seed: int) -> LabelledScores:
+        settings: dict[str, tuple[object, int]] = {"draws": (draws, 1), "seed": (seed, 0)}
+        for name, (value, least) in settings.items():
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise UsageError(f"`{name}` must be a whole number of at least {least}, not {value!r}.")
+        rows = self.used_rows
+        scores = self.scores[rows] if higher_is_better else -self.scores[rows]
+        return LabelledScores(scores, self.truth[rows] == 1, self.clusters[rows], draws, seed)
+
+    def baselines(
+        self,
+        lengths: ArrayLike | None,
+        overlaps: ArrayLike | None,
+        others: Mapping[str, tuple[ArrayLike, Direction]],
+    ) -> Baselines:
+        for name, (_, direction) in others.items():
+            if name in {LENGTH, OVERLAP}:
+                hint = f"Give its values as `{name}s`, or use another name."
+                raise UsageError(f"The name {name!r} of a baseline is reserved.", hint=hint)
+            if direction not in get_args(Direction):
+                hint = f"Use one of {', '.join(get_args(Direction))}."
+                raise UsageError(f"The baseline {name!r} has the direction {direction!r}.", hint=hint)
+        return Baselines(
+            None if lengths is None else self._numbers_up_to("lengths", lengths, sys.float_info.max),
+            None if overlaps is None else self._numbers_up_to("overlaps", overlaps, 1.0),
+            {name: (self._numbers(name, values), side) for name, (values, side) in others.items()},
         )
 
-    def numbers(self, name: str, values: ArrayLike) -> Floats:
-        """A column of numbers, the rows that take part."""
-        column = _numbers(name, values)
-        _require_rows(name, column.size if column.ndim == 1 else -1, len(self.scores))
-        return column[self.used]
+    def columns(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Columns of any values."""
+        lists = {name: _as_list(name, values) for name, values in columns.items()}
+        for name, values in lists.items():
+            _require_rows(name, len(values), len(self.scores))
+        return {name: [values[row] for row in self.used_rows] for name, values in lists.items()}
 
-    def within(self, name: str, values: ArrayLike, high: float) -> Floats:
-        """The same, of numbers from 0 to a highest, or NaN."""
-        column = self.numbers(name, values)
-        strange = column[(column < 0) | (column > high)]
-        if len(strange):
-            wanted = "between 0 and 1" if high == 1 else "0 or more, and finite"
-            raise UsageError(f"The column {name} holds {strange[0]:g}; each is {wanted}, or NaN.")
-        return column
-
-    def values(self, name: str, values: Any) -> list[Any]:
-        """A column of anything, the rows that take part."""
-        column = _as_list(name, values)
-        _require_rows(name, len(column), len(self.scores))
-        return [column[row] for row in self.used]
-
-    def shuffled(self, scores: ArrayLike | str | None, *, higher_is_better: bool) -> Floats | str:
-        """The scores with other contexts, higher for grounded, NaN where there is none; or why not."""
+    def shuffled_scores(self, scores: ArrayLike | str | None, *, higher_is_better: bool) -> Floats | str:
+        """Scores with other contexts, higher = grounded, NaN if unknown; or the reason why there are none."""
         if scores is None or isinstance(scores, str):
             return scores or "scores with shuffled contexts were not given"
-        column = self.numbers("shuffled", scores)
+        column = self._numbers("shuffled", scores)
         return np.where(np.isfinite(column), column if higher_is_better else -column, np.nan)
 
+    def _numbers(self, name: str, values: ArrayLike) -> Floats:
+        column = _number_column(name, values)
+        _require_rows(name, column.size if column.ndim == 1 else -1, len(self.scores))
+        return column[self.used_rows]
 
-def _numbers(name: str, values: ArrayLike) -> Floats:
+    def _numbers_up_to(self, name: str, values: ArrayLike, high: float) -> Floats:
+        column = self._numbers(name, values)
+        invalid = column[(column < 0) | (column > high)]
+        if len(invalid):
+            expected = "between 0 and 1" if high == 1 else "finite and at least 0"
+            raise UsageError(f"A value of `{name}` must be {expected}, or NaN, not {invalid[0]:g}.")
+        return column
+
+
+def _number_column(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        hint = "Give one number for each row, NaN where there is none."
-        raise UsageError(f"The column {name} holds something that is no number.", hint=hint) from None
+        hint = "Give one number for each row, NaN if it is unknown."
+        raise UsageError(f"A value of `{name}` is not a number.", hint=hint) from None
 
 
-def _truth(labels: Any) -> Floats:
-    """1 and 0, NaN where there is no label."""
-    given = [math.nan if label is None else label for label in _as_list("labels", labels)]
-    column = _numbers("labels", given)
+def _label_column(labels: Any) -> Floats:
+    """1 and 0, NaN without a label."""
+    column = _number_column(
+        "labels", [math.nan if label is None else label for label in _as_list("labels", labels)]
+    )
     if column.ndim != 1 or not (np.isnan(column) | (column == 0) | (column == 1)).all():
-        hint = "Give True where the answer is grounded, False where it is not, None where that is not known."
-        raise UsageError("A label is neither true nor false.", hint=hint)
+        hint = "Give True for grounded, False for not grounded, None if it is unknown."
+        raise UsageError("A value of `labels` is neither true nor false.", hint=hint)
     return column
 
 
-def _codes(clusters: Any, rows: int) -> NDArray[np.int64]:
-    """A number for each distinct cluster; rows of unknown cluster have one each."""
-    named = _as_list("clusters", clusters)
-    _require_rows("clusters", len(named), rows)
+def _cluster_column(clusters: Any, rows: int) -> NDArray[np.int64]:
+    """A number for each distinct cluster; each row without a cluster has its own."""
+    values = _as_list("clusters", clusters)
+    _require_rows("clusters", len(values), rows)
     numbers: dict[Any, int] = {}
     try:
-        keys = [(True, row) if _unknown(value) else (False, value) for row, value in enumerate(named)]
+        keys = [(True, row) if _is_unknown(value) else (False, value) for row, value in enumerate(values)]
         codes = [numbers.setdefault(key, len(numbers)) for key in keys]
     except (TypeError, ValueError):
-        hint = "Give one number or one text for each row, the same for rows that belong together."
-        raise UsageError("A cluster is a list or the like, not one value.", hint=hint) from None
+        hint = "Give one number or text for each row, the same for dependent rows."
+        raise UsageError("A value of `clusters` is a list or a mapping.", hint=hint) from None
     return np.array(codes, dtype=np.int64)
 
 
-def _unknown(value: Any) -> bool:
+def _is_unknown(value: Any) -> bool:
     return value is None or bool(value != value)  # noqa: PLR0124 - NaN of any type differs from itself
 
 
 def _as_list(name: str, values: Any) -> list[Any]:
     if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, np.ndarray):
-        raise UsageError(f"The column {name} is one value.", hint="Give a list, one value for each score.")
+    if isinstance(values, (str, bytes, np.ndarray)) or not isinstance(values, Iterable):
+        raise UsageError(f"`{name}` is one value.", hint="Give a list with one value for each score.")
     return list(values)
 
 
-def _require_numbers(*, draws: object, seed: object) -> None:
-    for name, found, least in (("draws", draws, 1), ("seed", seed, 0)):
-        if not isinstance(found, (int, np.integer)) or found < least:
-            raise UsageError(f"{name} is a whole number, {least} or more, not {found!r}.")
-
-
-def _require_baselines(given: Mapping[str, tuple[ArrayLike, Direction]]) -> None:
-    for name, (_, direction) in given.items():
-        if name in {LENGTH, OVERLAP}:
-            hint = f"Give its values as {name}s, or another name."
-            raise UsageError(f"A baseline cannot be called {name!r}: the card has its own.", hint=hint)
-        if direction not in get_args(Direction):
-            hint = f"It is one of {', '.join(get_args(Direction))}."
-            raise UsageError(f"The baseline {name!r} has the direction {direction!r}.", hint=hint)
-
-
-def _require_rows(name: str, found: int, wanted: int) -> None:
-    if found != wanted:
-        shown = found if found >= 0 else "several columns"
+def _require_rows(name: str, count: int, rows: int) -> None:
+    if count != rows:
+        size = "several columns" if count < 0 else f"{count} values"
         hint = "Give one value for each score."
-        raise UsageError(f"There are {wanted} scores, but {name} has {shown}.", hint=hint)
+        raise UsageError(f"`{name}` has {size}, but there are {rows} scores.", hint=hint)

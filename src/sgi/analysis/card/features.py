@@ -1,4 +1,4 @@
-"""What can be read off a sample without looking at meaning: the trivial scores of a detector card."""
+"""Trivial scores of a detector card: length, overlap, verbatim copies and cosines."""
 
 from __future__ import annotations
 
@@ -26,63 +26,55 @@ if TYPE_CHECKING:
 
 
 def lengths(samples: Sequence[Sample]) -> Floats:
-    """Characters of each response; NaN where there is none."""
+    """Characters of each response; NaN without a response."""
     return np.array([len(s.response) if s.has(Field.RESPONSE) else math.nan for s in samples], dtype=float)
 
 
 def overlaps(samples: Sequence[Sample]) -> Floats:
-    """The share of each response's words found in its contexts; NaN without response or contexts."""
-    return np.array(
-        [token_precision(s.response, s.contexts) if _has_answer(s) else math.nan for s in samples],
-        dtype=float,
-    )
+    """Share of each response's words found in its contexts; NaN without response or contexts."""
+    shares = (token_precision(s.response, s.contexts) if _has_texts(s) else math.nan for s in samples)
+    return np.fromiter(shares, dtype=float)
 
 
 def verbatim(samples: Sequence[Sample]) -> Floats:
-    """1 where the response stands in a passage as it is, else 0; NaN without response or contexts."""
-    found = [is_verbatim(s.response, s.contexts) if _has_answer(s) else math.nan for s in samples]
-    return np.array(found, dtype=float)
+    """1 if a passage contains the response verbatim, else 0; NaN without response or contexts."""
+    copies = (is_verbatim(s.response, s.contexts) if _has_texts(s) else math.nan for s in samples)
+    return np.fromiter(copies, dtype=float)
 
 
-def _has_answer(sample: Sample) -> bool:
+def _has_texts(sample: Sample) -> bool:
     return sample.has(Field.RESPONSE) and bool(sample.contexts)
 
 
 async def cosines(samples: Sequence[Sample], embedder: Embedder) -> tuple[Floats, Floats]:
-    """The cosine of each response with its question, and with the passage that is nearest to it.
+    """Cosine of each response with its question, and with its nearest passage.
 
-    Args:
-        samples: the rows.
-        embedder: of all texts.
-
-    Returns:
-        Both in [−1, 1], NaN where one of the two texts is blank or absent, shape (n,).
+    Both are in [−1, 1], shape (n,), and NaN if a text is blank or absent.
 
     Raises:
         EmbedderError: there are no usable vectors.
     """
-    of_question = [_pairs(sample, [sample.question]) for sample in samples]
-    of_passages = [_pairs(sample, sample.contexts) for sample in samples]
-    texts = {text for found in (*of_question, *of_passages) for pair in found for text in pair}
+    questions = [_pairs(sample, [sample.question]) for sample in samples]
+    passages = [_pairs(sample, sample.contexts) for sample in samples]
+    texts = sorted({text for pairs in (*questions, *passages) for pair in pairs for text in pair})
     if not texts:
         return np.full(len(samples), math.nan), np.full(len(samples), math.nan)
-    asked = sorted(texts)
-    made = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
-    table = VectorTable.of(embedder_name(embedder), asked, made.rows)
-    return _nearest(of_question, table), _nearest(of_passages, table)
+    vectors = await anyio.to_thread.run_sync(encode, embedder, texts, abandon_on_cancel=True)
+    table = VectorTable.of(embedder_name(embedder), texts, vectors.rows)
+    return _greatest_cosines(questions, table), _greatest_cosines(passages, table)
 
 
 def _pairs(sample: Sample, others: Iterable[str]) -> list[tuple[str, str]]:
-    """The response beside each of the others, blank texts left out."""
+    """The response with each of the other texts, without blank ones."""
     return [(sample.response, other) for other in others if sample.response.strip() and other.strip()]
 
 
-def _nearest(pairs: Sequence[Sequence[tuple[str, str]]], table: VectorTable) -> Floats:
-    """The greatest cosine of each row's pairs."""
-    flat = [pair for found in pairs for pair in found]
-    best = np.full(len(pairs), -math.inf)
+def _greatest_cosines(rows: Sequence[Sequence[tuple[str, str]]], table: VectorTable) -> Floats:
+    """The greatest cosine of the pairs of each row."""
+    flat = [pair for pairs in rows for pair in pairs]
+    greatest = np.full(len(rows), -math.inf)
     if flat:
         left, right = (table.rows([pair[side] for pair in flat]).astype(np.float64) for side in (0, 1))
-        rows = np.repeat(np.arange(len(pairs)), [len(found) for found in pairs])
-        np.maximum.at(best, rows, cosine(left, right))
-    return np.where(np.isinf(best), math.nan, best)
+        numbers = np.repeat(np.arange(len(rows)), [len(pairs) for pairs in rows])
+        np.maximum.at(greatest, numbers, cosine(left, right))
+    return np.where(np.isinf(greatest), math.nan, greatest)

@@ -1,7 +1,8 @@
-"""Contexts of other questions for every answer: what a detector that uses its contexts has to notice."""
+"""Gives every answer the contexts of another question: a control for detectors that use contexts."""
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,19 +16,18 @@ if TYPE_CHECKING:
 def shuffled_contexts(
     samples: Sequence[Sample], *, seed: int = 0, questions: bool = True
 ) -> list[tuple[str, ...]] | None:
-    """The passages of another question for each sample, never of its own and never equal to its own.
+    """Passages of another question for each sample, never of its own and never equal to its own.
 
-    Samples that share question or passages, also by way of others, form a group. The groups are put in a
-    random circle, and each takes the passages of the next: no group keeps its own. Within a group the first
-    sample takes the passages of the first, and so on, from the start again where the next group is smaller.
+    Samples that share a question or passages, directly or through others, form a group. Each group takes the
+    passages of the next in a random circle, in order; a smaller next group is repeated.
 
     Args:
-        samples: with passages; a blank question is nobody else's.
-        seed: of the circle; equal input gives equal bits.
+        samples: with passages; a blank question is not shared.
+        seed: random seed of the circle.
         questions: whether rows that share only their question form a group.
 
     Returns:
-        Passages for each sample, in order; None where there are not two groups.
+        Passages for each sample; None with fewer than two groups.
 
     >>> from sgi.kernel.sample import Sample
     >>> rows = [Sample(id=n, question=n[0], contexts=(f"about {n[0]}",)) for n in ("a1", "a2", "b1")]
@@ -35,24 +35,23 @@ def shuffled_contexts(
     [('about b',), ('about b',), ('about a',)]
     """
     groups = _groups(samples, questions=questions)
-    if len(groups) < 2:  # noqa: PLR2004 - one alone has no other
+    if len(groups) < 2:  # noqa: PLR2004 - one group has no other
         return None
     circle = np.random.default_rng(seed).permutation(len(groups)).tolist()
     passages: list[tuple[str, ...]] = [()] * len(samples)
-    for taker, giver in zip(circle, [*circle[1:], circle[0]], strict=True):
-        given = groups[giver]
-        for place, row in enumerate(groups[taker]):
-            passages[row] = samples[given[place % len(given)]].contexts
+    for group, other in zip(circle, [*circle[1:], circle[0]], strict=True):
+        for row, source in zip(groups[group], cycle(groups[other]), strict=False):
+            passages[row] = samples[source].contexts
     return passages
 
 
 def _groups(samples: Sequence[Sample], *, questions: bool) -> list[list[int]]:
-    """Rows that share question or passages, also by way of others, in order of their first row."""
+    """Rows of each group, in the order of their first rows."""
     parents: dict[Hashable, Hashable] = {}
 
     def root(node: Hashable) -> Hashable:
         while parents.setdefault(node, node) != node:
-            parents[node] = parents[parents[node]]  # halves the way for the next
+            parents[node] = parents[parents[node]]  # shortens later searches
             node = parents[node]
         return node
 

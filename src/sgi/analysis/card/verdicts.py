@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.analysis.card.controls import BALANCED, LENGTH, OVERLAP
+from sgi.analysis.card.controls import LENGTH, MAX_IMBALANCE, OVERLAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.analysis.card.card import DetectorCard, Matched, Shuffled
+    from sgi.analysis.card.card import DetectorCard, MatchedControl, ShuffledControl
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
@@ -178,7 +178,7 @@ def _capital(name: str) -> str:
     return name if "(" in name else f"{name[:1].upper()}{name[1:]}"
 
 
-def _matching_notes(ranking: Ranking, matched: Matched | None, name: str, unit: str) -> Iterator[str]:
+def _matching_notes(ranking: Ranking, matched: MatchedControl | None, name: str, unit: str) -> Iterator[str]:
     if matched is None:
         return
     rows = f"{matched.pairs:,} pairs of {width_words(matched.width, unit)}"
@@ -211,7 +211,7 @@ def _matching_notes(ranking: Ranking, matched: Matched | None, name: str, unit: 
 
 def _ranks(alone: Ranking) -> bool:
     """Whether the matched quantity still separates the classes, or may do so."""
-    return abs(alone.auroc - CHANCE) > BALANCED or not _includes(alone.interval, CHANCE)
+    return abs(alone.auroc - CHANCE) > MAX_IMBALANCE or not _includes(alone.interval, CHANCE)
 
 
 def _within_length(alone: Ranking | None) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _within_length(alone: Ranking | None) -> Iterator[str]:
         yield f"Deciles of length do not remove its effect: length alone has AUROC {_auroc(alone)} in them."
 
 
-def _shuffling_notes(ranking: Ranking, shuffled: Shuffled, subject: str) -> Iterator[str]:
+def _shuffling_notes(ranking: Ranking, shuffled: ShuffledControl, subject: str) -> Iterator[str]:
     """Say whether the score uses its contexts."""
     if shuffled.ranking is None:
         return

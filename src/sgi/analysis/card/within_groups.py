@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.card.controls import Competitor, LabelledScores
-    from sgi.stats.confounds import Baseline
 
     Codes = NDArray[np.int64]
     Labels = NDArray[np.bool_]
@@ -34,17 +33,17 @@ _TIE = 1e-12
 def within_groups(
     data: LabelledScores, columns: Mapping[str, Sequence[Any]], competitors: Sequence[Competitor]
 ) -> tuple[WithinGroups, ...]:
-    """The score within the groups of each column that has 2 to 30 values, of which one has both labels."""
-    found = {}
+    """AUROC within the groups of each column with 2 to 30 values, one of which has both labels."""
+    results = {}
     for name, values in columns.items():
         names = value_names(values)
         if names is None or not MIN_GROUPS <= len(set(names)) <= MAX_GROUPS:
             continue
         groups = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        made = data.within(groups)
-        if made is not None:
-            found[name] = (groups, made)
-    p = _p_values(data, [groups for groups, _ in found.values()])
+        within = data.auroc_within(groups)
+        if within is not None:
+            results[name] = (groups, within)
+    p = _p_values(data, [groups for groups, _ in results.values()])
     return tuple(
         WithinGroups(
             column=name,
@@ -52,22 +51,19 @@ def within_groups(
             alone=rate_auroc(groups, data.grounded),
             left_out=left_out_auroc(groups, data.grounded),
             p=value,
-            within=made,
-            baselines=_baselines(data, groups, competitors),
+            within=within,
+            baselines=tuple(
+                replace(other.baseline, ranking=result.ranking)
+                for other in competitors
+                if (result := data.auroc_within(groups, other.values)) is not None
+            ),
         )
-        for (name, (groups, made)), value in zip(found.items(), p, strict=True)
+        for (name, (groups, within)), value in zip(results.items(), p, strict=True)
     )
 
 
-def _baselines(
-    data: LabelledScores, groups: Codes, competitors: Sequence[Competitor]
-) -> tuple[Baseline, ...]:
-    made = [(one.baseline, data.within(groups, one.values)) for one in competitors]
-    return tuple(replace(one, ranking=found.ranking) for one, found in made if found is not None)
-
-
 def _p_values(data: LabelledScores, columns: Sequence[Codes]) -> list[float]:
-    """Of permutation tests that move labels as `permutation_control` does, corrected by Holm."""
+    """p-values of permutation tests as in `permutation_control`, corrected by Holm."""
     if not columns:
         return []
     clusters = np.unique(data.clusters, return_inverse=True)[1].astype(np.int64)
@@ -82,20 +78,12 @@ def _p_values(data: LabelledScores, columns: Sequence[Codes]) -> list[float]:
 
 
 def rate_auroc(groups: Codes, labels: Labels) -> float:
-    """AUROC of the share of true labels in each row's group.
-
-    Args:
-        groups: counted from 0, shape (n,).
-        labels: of both kinds, shape (n,).
+    """AUROC of the share of true labels in each row's group; groups count from 0, shapes (n,).
 
     >>> rate_auroc(np.array([0, 0, 1, 1]), np.array([True, True, True, False]))
     0.8333333333333334
     """
     true, false = (np.bincount(groups, side).astype(np.float64) for side in (labels, ~labels))
-    return _counted_auroc(true, false)
-
-
-def _counted_auroc(true: NDArray[np.float64], false: NDArray[np.float64]) -> float:
     order = np.argsort(true / (true + false), kind="stable")
     shares, true, false = (true / (true + false))[order], true[order], false[order]
     starts = np.flatnonzero(np.diff(shares, prepend=-1.0) > _TIE)
@@ -105,10 +93,10 @@ def _counted_auroc(true: NDArray[np.float64], false: NDArray[np.float64]) -> flo
 
 
 def left_out_auroc(groups: Codes, labels: Labels) -> float:
-    """The same, where the share of a row's group leaves out the row's own label.
+    """`rate_auroc` with shares that leave out the row's own label.
 
-    A pair of rows of the same group counts half: a column cannot rank within its own groups, but there the
-    row with a true label would always have the lower share. A group of one row has the share of all rows.
+    A pair of rows of the same group counts half: there the true row would always have the lower share. A
+    group of one row has the share of all rows.
 
     >>> left_out_auroc(np.array([0, 0, 0, 1, 1, 1]), np.array([True, True, True, True, False, False]))
     0.875

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sgi.analysis.card.controls import (
-    BALANCED,
     ENOUGH_PAIRS,
-    FEWEST_PAIRS,
     LENGTH_WIDTHS,
+    MAX_IMBALANCE,
+    MIN_PAIRS,
     Baselines,
     LabelledScores,
     differences_from,
@@ -39,7 +39,7 @@ def trivial(lengths=None, overlaps=None, **others):
 
 def kept(values, widths=LENGTH_WIDTHS, over=None, beside=None, shuffled="not asked for"):
     of, competitors = over or data(), beside or trivial(values)
-    return match_by(of, values, widths, competitors.ranked(of), shuffled)
+    return match_by(of, values, widths, competitors.competitors(of), shuffled)
 
 
 def test_taking_rows_takes_them_of_every_column():
@@ -49,12 +49,12 @@ def test_taking_rows_takes_them_of_every_column():
     assert part.grounded.tolist() == GROUNDED[rows].tolist()
     assert part.clusters.tolist() == CLUSTERS[rows].tolist()
     assert (part.draws, part.seed) == (40, 0)
-    (length, rival) = trivial(NOISE, None, rival=(-SCORES, "either")).ranked(data())
+    (length, rival) = trivial(NOISE, None, rival=(-SCORES, "either")).competitors(data())
     assert (length.baseline.name, rival.baseline.direction) == ("length", "lower")
-    beside = rival.within(data(), np.arange(60))
+    beside = rival.over(data(), np.arange(60))
     assert beside.values.tolist() == SCORES[:60].tolist()
     assert beside.baseline.ranking == data().take(np.arange(60)).ranking()
-    assert rival.within(data(), np.array([0, 2])) is None
+    assert rival.over(data(), np.array([0, 2])) is None
 
 
 def test_average_precision_and_false_positives_are_of_the_ungrounded():
@@ -70,13 +70,15 @@ def test_average_precision_and_false_positives_are_of_the_ungrounded():
 
 def test_strata_are_tenths_of_what_is_known_and_equal_values_share_one():
     lengths = np.repeat(np.arange(10.0), N // 10)
-    assert data().stratified(lengths).strata == 10
-    assert data().stratified(np.full(N, 3.0)).strata == 1
-    assert data().stratified(np.full(N, 3.0)).ranking.auroc == auroc(SCORES, GROUNDED)
+    assert data().auroc_within_deciles(lengths).strata == 10
+    assert data().auroc_within_deciles(np.full(N, 3.0)).strata == 1
+    assert data().auroc_within_deciles(np.full(N, 3.0)).ranking.auroc == auroc(SCORES, GROUNDED)
     gaps = lengths.copy()
     gaps[:60] = np.nan
-    assert data().stratified(gaps) == data().take(np.arange(60, N)).stratified(lengths[60:])
-    assert data().stratified(np.full(N, np.nan)) is None
+    assert data().auroc_within_deciles(gaps) == data().take(np.arange(60, N)).auroc_within_deciles(
+        lengths[60:]
+    )
+    assert data().auroc_within_deciles(np.full(N, np.nan)) is None
 
 
 def test_matching_takes_the_first_width_with_enough_pairs():
@@ -107,9 +109,9 @@ def test_bins_within_which_the_nuisance_still_ranks_match_nothing():
     lengths[:40] = np.repeat(np.arange(20) * 3.0, 2)
     narrow = kept(lengths)
     wide = kept(lengths, widths=(50.0,))
-    assert FEWEST_PAIRS <= narrow.pairs < wide.pairs
+    assert MIN_PAIRS <= narrow.pairs < wide.pairs
     alone, still = narrow.baselines[0].ranking.auroc, wide.baselines[0].ranking.auroc
-    assert abs(alone - 0.5) <= BALANCED < abs(still - 0.5)
+    assert abs(alone - 0.5) <= MAX_IMBALANCE < abs(still - 0.5)
 
 
 def test_labels_that_cannot_change_places_are_not_shuffled():
@@ -117,26 +119,26 @@ def test_labels_that_cannot_change_places_are_not_shuffled():
     clusters = np.repeat(np.arange(8), sizes)
     grounded = clusters % 2 == 0
     scores = grounded + GENERATOR.normal(size=len(clusters))
-    assert "no two groups" in data(scores, grounded, clusters).permuted()
+    assert "no two groups" in data(scores, grounded, clusters).permutation_control()
     # Two of one size and one label cannot either; of two labels they can, and so can labels within a group.
     alike = np.append(clusters, 8)
     for label, fixed in ((True, True), (False, False)):
         part = data(np.append(scores, 0.0), np.append(grounded, label), alike)
-        assert isinstance(part.permuted(), str) == fixed
+        assert isinstance(part.permutation_control(), str) == fixed
     mixed = grounded.copy()
     mixed[-1] = not mixed[-1]
-    found = data(scores, mixed, clusters).permuted()
+    found = data(scores, mixed, clusters).permutation_control()
     assert found.interval.low < found.interval.high
-    assert not isinstance(data(clusters=np.arange(N)).permuted(), str)
+    assert not isinstance(data(clusters=np.arange(N)).permutation_control(), str)
 
 
 def test_strata_rank_other_scores_over_the_same_rows():
     lengths = np.arange(N, dtype=float)
-    found = data().stratified(lengths, lengths)
+    found = data().auroc_within_deciles(lengths, lengths)
     assert found.strata == 10
     # Twelve pairs a tenth, the ungrounded of each a character longer.
     assert found.ranking.auroc == pytest.approx(66 / 144)
-    assert data().stratified(lengths).ranking != found.ranking
+    assert data().auroc_within_deciles(lengths).ranking != found.ranking
 
 
 def test_matched_rows_are_what_everything_beside_is_held_against():
@@ -158,7 +160,7 @@ def test_matched_rows_are_what_everything_beside_is_held_against():
 
 def test_a_baseline_keeps_the_direction_of_all_rows():
     values = trivial(None, None, rival=(-SCORES, "either"))
-    (ranked,) = values.ranked(data())
+    (ranked,) = values.competitors(data())
     assert ranked.baseline.direction == "lower"
     assert ranked.values.tolist() == SCORES.tolist()
     assert differences_from(data(), [ranked])["rival"].value == 0.0
@@ -179,11 +181,15 @@ def test_one_cluster_for_a_class_leaves_points_without_intervals():
 
 def test_shuffled_scores_that_are_partly_unknown():
     gaps = np.where(np.arange(N) < 30, np.nan, NOISE)
-    found = data().shuffled(gaps)
+    found = data().shuffled_control(gaps)
     assert found.ranking.positives + found.ranking.negatives == N - 30
     assert found.difference.rows == N - 30
-    assert data().shuffled(np.where(GROUNDED, np.nan, NOISE)).reason.endswith("a class has no scores left")
-    assert data().shuffled("no contexts").reason == "no contexts"
+    assert (
+        data()
+        .shuffled_control(np.where(GROUNDED, np.nan, NOISE))
+        .reason.endswith("a class has no scores left")
+    )
+    assert data().shuffled_control("no contexts").reason == "no contexts"
 
 
 def test_probabilities_are_those_out_of_fold():

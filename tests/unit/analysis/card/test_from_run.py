@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from functools import partial
-
 import anyio
 import pytest
 
-from sgi.analysis.card.from_run import card_of_run
+from sgi.analysis.card.from_run import CardOptions, card_of_run
 from sgi.kernel import registry
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
@@ -36,8 +34,8 @@ def samples(**changes):
 
 
 def card(database, metric="support", run="r1", **options):
-    work = partial(card_of_run, draws=50, **options)
-    return anyio.run(work, database, find_run(database, run), metric)
+    record = find_run(database, run)
+    return anyio.run(card_of_run, database, record, metric, CardOptions(draws=50, **options))
 
 
 def test_scores_are_those_that_the_run_keeps(database):
@@ -84,7 +82,7 @@ def test_another_version_of_the_metric_is_another_score(database, monkeypatch):
     spec = overlap_metric.Support.spec
     monkeypatch.setattr(overlap_metric.Support, "spec", type(spec)("support", 2, spec.needs, 0.0, 1.0))
     add_run(database, samples=samples(), scores={"support": SCORES})
-    assert card(database).shuffled.reason == "the run was scored with its version 1, and the one here is 2"
+    assert card(database).shuffled.reason == "the run was scored with version 1, but version 2 is installed"
 
 
 def test_one_list_of_contexts_for_all_cannot_be_shuffled(database):
@@ -197,11 +195,11 @@ def test_many_reasons_are_told_together():
 
     from sgi.analysis.card.from_run import _most
 
-    lost = Counter({f"failed: reason {n}": n for n in range(1, 12)})
-    told = _most(lost)
-    assert sum(told.values()) == lost.total()
-    assert told["other reasons"] == 1 + 2 + 3
-    assert len(told) == 9
+    counts = Counter({f"failed: reason {n}": n for n in range(1, 12)})
+    most = _most(counts)
+    assert sum(most.values()) == counts.total()
+    assert most["other reasons"] == 1 + 2 + 3
+    assert len(most) == 9
     assert _most(Counter({"no label": 3})) == {"no label": 3}
 
 
@@ -224,7 +222,7 @@ def test_rows_are_clustered_by_the_rule_of_the_run_or_another(database):
     record = find_run(database, "r1")
 
     def groups(record):
-        return anyio.run(partial(card_of_run, draws=50), database, record, "support")
+        return anyio.run(card_of_run, database, record, "support", CardOptions(draws=50))
 
     assert groups(record).clusters == 1
     assert "--cluster contexts" in " ".join(groups(record).notes)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sgi.analysis.agreement.report import Estimate
-from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl, Subgroup
 from sgi.analysis.card.verdicts import notes, number, warnings, width_words
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl
@@ -96,9 +96,9 @@ def test_a_trivial_score_of_the_wrong_direction_is_named():
 )
 def test_the_verdict_on_matched_rows(found, word):
     assert f"On 50 pairs of equal length, {word}" in said(
-        length_matched=Matched(0.0, 50, found, (), {}, NOT_SHUFFLED)
+        length_matched=MatchedControl(0.0, 50, found, (), {}, NOT_SHUFFLED)
     )
-    wide = Matched(0.05, 50, found, (), {}, NOT_SHUFFLED)
+    wide = MatchedControl(0.05, 50, found, (), {}, NOT_SHUFFLED)
     assert f"On 50 pairs of overlap with the contexts within bins of 0.05, {word}" in said(
         overlap_matched=wide
     )
@@ -117,7 +117,7 @@ def test_the_verdict_on_matched_rows(found, word):
 )
 def test_pairs_that_still_differ_allow_no_verdict(auroc, low, high, differ):
     alone = replace(baseline("length", auroc, 0, 1), ranking=ranked(auroc, low, high))
-    text = said(length_matched=Matched(50.0, 70, ranked(0.77, 0.74, 0.8), (alone,), {}, NOT_SHUFFLED))
+    text = said(length_matched=MatchedControl(50.0, 70, ranked(0.77, 0.74, 0.8), (alone,), {}, NOT_SHUFFLED))
     assert ("the AUROC is 0.770 [0.740, 0.800], but length may explain part of it." in text) == differ
     assert (f"The pairs are not balanced: length alone has AUROC {auroc:.3f}" in text) == differ
     assert ("not shown to differ" in text) == (not differ)
@@ -127,7 +127,7 @@ def test_pairs_that_still_differ_allow_no_verdict(auroc, low, high, differ):
 
 def test_trivial_scores_that_are_better_on_matched_rows_too():
     others = (baseline("verbatim", 0.98, 0.97, 0.99), baseline("length", 0.5, 0.5, 0.5))
-    text = said(length_matched=Matched(0.0, 1282, ranked(0.77, 0.75, 0.79), others, {}, NOT_SHUFFLED))
+    text = said(length_matched=MatchedControl(0.0, 1282, ranked(0.77, 0.75, 0.79), others, {}, NOT_SHUFFLED))
     assert "On 1,282 pairs of equal length" in text
     assert "These baselines rank better on those pairs: verbatim (0.98)." in text
 
@@ -150,9 +150,9 @@ def test_trivial_scores_that_are_better_on_matched_rows_too():
     ],
 )
 def test_contexts_shuffled(found, word):
-    assert f"With shuffled contexts, the score {word}" in said(shuffled=Shuffled(found))
+    assert f"With shuffled contexts, the score {word}" in said(shuffled=ShuffledControl(found))
     assert "shuffled" not in said()
-    on_pairs = Matched(0.0, 50, ranked(0.8, 0.75, 0.85), (), {}, Shuffled(found))
+    on_pairs = MatchedControl(0.0, 50, ranked(0.8, 0.75, 0.85), (), {}, ShuffledControl(found))
     assert f"With shuffled contexts on those pairs, the score {word}" in said(length_matched=on_pairs)
 
 
