@@ -104,5 +104,5 @@ def test_a_page_that_cannot_be_read_is_not_reported_as_damage(tmp_path):
     failed = subprocess.run(failing, capture_output=True, text=True, check=False)
     assert failed.stderr.splitlines()[-1] == (
         f"sgi.kernel.errors.StoreError: The database {path} cannot be used: disk I/O error. "
-        "Check the disk and its free space; what was written before is kept, and a run resumes with --resume."
+        "Check the disk and its free space; what was written before is kept, and you can resume the run."
     )

@@ -264,4 +264,4 @@ def test_postgresql_gets_no_texts_either(runs, postgres_url):
 def test_a_run_on_ray_is_refused(runs):
     done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--ray", "local", "-o", "parts")
     assert done.code == 2
-    assert "--no-texts does not go with --ray" in done.err
+    assert "`no_texts` does not apply to a run on Ray" in done.err

@@ -236,7 +236,7 @@ def test_an_incomplete_folder_is_imported_only_when_told(finished, answers, tmp_
     shutil.copytree(finished[0], folder)
     sorted(folder.glob("part-??????.json"))[1].unlink()
     with open_database(tmp_path / "sgi.db") as database:
-        with pytest.raises(StoreError, match=r"1 of . partitions are missing.*--incomplete"):
+        with pytest.raises(StoreError, match=r"1 of . partitions are missing.*incomplete"):
             import_partitions(database, folder, data=answers)
         kept = import_partitions(database, folder, data=answers, incomplete=True)
         assert 0 < kept.missing < 200

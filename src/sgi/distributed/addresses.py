@@ -23,11 +23,10 @@ _SECRET = re.compile(r"[?&](?:\w*(?:secret|passw|token|key)\w*|sig|sas)=", re.IG
 def as_address(text: str) -> str | None:
     """Parse an address, also one that `Path` normalised; None for a path.
 
+    Raises UsageError if the address contains a password or a key; the message does not.
+
     >>> as_address("s3:/bucket/rows.jsonl"), as_address("rows.jsonl")
     ('s3://bucket/rows.jsonl', None)
-
-    Raises:
-        UsageError: the address contains a password or a key; the message does not.
     """
     found = _ADDRESS.match(text)
     if found is None:

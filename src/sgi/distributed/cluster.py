@@ -45,12 +45,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Cluster:
-    """Workers of a connected cluster.
-
-    Attributes:
-        workers: number of workers.
-        cores: cores per worker; below 1 if workers share a core.
-    """
+    """Workers of a connected cluster; ``cores`` is the number per worker, below 1 if workers share a core."""
 
     workers: int
     cores: float
@@ -98,14 +93,10 @@ class Cluster:
 def connect_cluster(address: str, workers: int | None) -> Iterator[Cluster]:
     """Connect to a cluster; an existing one continues after the context ends.
 
-    Args:
-        address: ``local`` for a new local cluster, ``auto`` for a running one on this machine, or
-            ``HOST:PORT``.
-        workers: number of workers; None for one per core.
+    ``address`` is ``local`` for a new local cluster, ``auto`` for a running one on this machine, or
+    ``HOST:PORT``. ``workers`` is the number of workers; None for one per core.
 
-    Raises:
-        MissingExtraError: Ray is not installed.
-        UsageError: there is no cluster at the address, or it has no cores.
+    Raises MissingExtraError if Ray is not installed, UsageError if there is no cluster or it has no cores.
     """
     if find_spec("ray") is None or find_spec("pyarrow") is None:
         raise MissingExtraError("Running on Ray", "ray")
@@ -138,16 +129,16 @@ def _start(ray: Any, address: str) -> None:
         with _suppress_stderr():
             ray.init(address, **quiet)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        hint = "Name HOST:PORT of its head, or write --ray local for a cluster of this machine."
+        hint = f"Name HOST:PORT of its head, or {LOCAL!r} for a new cluster on this machine."
         raise UsageError(f"There is no Ray cluster at {address}.", hint=hint) from error
 
 
 def _check_reachable(address: str) -> None:
     """Check that the address accepts connections, because Ray waits long."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    hint = f"It can be {LOCAL}, {RUNNING} or HOST:PORT."
+    hint = f"Use {LOCAL}, {RUNNING} or HOST:PORT."
     if not host or not port.isdecimal():
-        raise UsageError(f"{address!r} is no address of a Ray cluster.", hint=hint)
+        raise UsageError(f"{address!r} is not an address of a Ray cluster.", hint=hint)
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
@@ -189,7 +180,6 @@ def _suppress_stderr() -> Iterator[None]:
 
 
 def _quiet_loggers() -> None:
-    """Limit Ray loggers to critical messages."""
     import ray.data  # noqa: F401 - sets up its logger at import
 
     for name in ("ray", "ray.data"):

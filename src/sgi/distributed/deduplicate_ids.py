@@ -32,17 +32,11 @@ def deduplicate_ids(
     *,
     skipping: bool,
 ) -> list[FragmentScan]:
-    """Resolve ids that occur in several fragments.
+    """Resolve ids that occur in several fragments; return the scans.
 
-    Rows with equal id hashes are read again to compare the ids. If rows are skipped, fragments with duplicate
-    ids are scanned again without these rows; otherwise the first duplicate becomes the error of its fragment.
-
-    Args:
-        fragments: all parts of the data, in order.
-        scans: their scans.
-        columns: mapping from field to column.
-        each: applies a function to items.
-        skipping: whether unreadable rows are skipped.
+    Rows with equal id hashes are read again to compare the ids. With ``skipping`` (unreadable rows are
+    skipped), fragments with duplicate ids are scanned again without these rows; otherwise the first duplicate
+    becomes the error of its fragment.
     """
     sequence_fragment_scan = list(scans)
     doubtful = _colliding_positions(scans)
@@ -84,7 +78,6 @@ def _colliding_positions(scans: Sequence[FragmentScan]) -> dict[int, list[int]]:
 
 
 def _read_ids(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
-    """Read the ids and lines at some positions of a fragment."""
     number, values, places = json.loads(text)
     dataset = FragmentDataset(Fragment.from_dict(values), columns)
     rows = enumerate(dataset.with_lines(dataset.reading(), on_reject=(lambda _: None) if skipping else None))

@@ -87,15 +87,13 @@ def run(
         options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
             ``max_failures``, ``inputs``, ``backend``, ``name``.
 
-    Raises:
-        MissingExtraError: the extra ``ray`` is not installed.
-        DataError: the data cannot be read; says file, line, id and field.
-        RunMismatchError: the folder holds another run, or a run of other data.
-        SgiError: another error that the user can fix; complete partitions stay.
+    Raises MissingExtraError without the extra ``ray``; DataError with file, line, id and field of bad data;
+    RunMismatchError if the folder holds another run, or a run of other data; another SgiError for what else
+    the user can fix (complete partitions stay).
 
     >>> run("ragtruth:test.jsonl", "scores")
     Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: A benchmark is read by one process. Leave out --ray.
+    sgi.kernel.errors.UsageError: A benchmark is read by one process. Score it without Ray.
     """
     asked = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
     values = {name: value for name, value in (asked | options).items() if value is not None}
@@ -161,23 +159,25 @@ def read_partitions(
 
 
 def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
-    """What cannot be done on a cluster is said before anything begins; so are addresses with secrets."""
-    for place_named in (spec.data, spec.out):
-        as_address(str(place_named))
+    """Raise before anything starts if a cluster cannot do this, or an address contains a secret."""
+    for place in (spec.data, spec.out):
+        as_address(str(place))
     if spec.out is None:
-        raise UsageError("Where to?", hint="Name a folder for the partitions: -o FOLDER.")
+        raise UsageError("`out` is required.", hint="Name a folder for the partitions.")
     if spec.no_texts:
-        hint = "A run on Ray keeps no database; its folder holds scores, and details that quote texts."
-        raise UsageError("--no-texts does not go with --ray.", hint=hint)
+        hint = "A run on Ray has no database; its folder holds scores, and details that quote texts."
+        raise UsageError("`no_texts` does not apply to a run on Ray.", hint=hint)
     if spec.target is not None:
-        hint = "Have it answered by `sgi run` first, and score its answers on Ray."
-        raise UsageError("A target is not asked from a cluster.", hint=hint)
+        hint = "Collect its answers with `sgi run` first, and score them on Ray."
+        raise UsageError("A cluster cannot send requests to a target.", hint=hint)
     if spec.cascade is not None:
-        raise UsageError("A cascade is done by one process.", hint="Leave out --cascade, or --ray.")
+        raise UsageError(
+            "A cascade needs a single process.", hint="Leave out `cascade`, or score without Ray."
+        )
     if as_address(str(spec.data)) is None and parse_name(spec.data) is not None:
-        raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
+        raise UsageError("A benchmark is read by one process.", hint="Score it without Ray.")
     if config.workers is not None and config.workers < 1:
-        raise UsageError(f"There cannot be {config.workers} workers.")
+        raise UsageError(f"`workers` is {config.workers}, but must be at least 1.")
     require_backend(spec.backend, spec.precision)
     reject_idf_metrics((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
 
@@ -194,7 +194,6 @@ def _fragments(sources: Sequence[Source], workers: int) -> list[Fragment]:
 def _survey_all(
     fragments: Sequence[Fragment], spec: RunSpec, cluster: Cluster, listener: Listener
 ) -> list[FragmentScan]:
-    """Scan all fragments, in order."""
     listener(Started("reading", None))
     read = partial(_scan, columns=spec.columns, skipping=spec.on_error == "skip")
     items = [json.dumps([number, fragment.to_dict()]) for number, fragment in enumerate(fragments)]
@@ -228,7 +227,6 @@ def _prepare_run(
     scans: Sequence[FragmentScan],
     folder: Folder,
 ) -> tuple[Settings, RunManifest]:
-    """Worker settings and run manifest."""
     several = len({fragment.source for fragment in fragments}) > 1
     name = Path(split_query(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
     skipping = spec.on_error == "skip"
@@ -270,7 +268,6 @@ def _stored_spec(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
 
 
 async def _signature_and_provenance(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:
-    """Signature, and provenance of each metric."""
     async with open_worker_resources(settings) as resources:
         provenance = {metric.canonical: resources.provenance(metric) for metric in settings.metrics}
         return resources.signature(settings.metrics, n=rows), provenance
@@ -279,7 +276,6 @@ async def _signature_and_provenance(settings: Settings, rows: int) -> tuple[str,
 def _score_tasks(
     tasks: Sequence[Task], settings: Settings, cluster: Cluster
 ) -> Iterator[tuple[int, Manifest]]:
-    """Score tasks; yields partitions as they complete."""
     if not tasks:
         return
 
@@ -319,7 +315,7 @@ class _FailureRate:
         raise kind(
             f"{100 * self.share:.3g}% of {self._rows:,} rows failed, more than {100 * self._most:.3g}%. "
             f"The last reason: {reason or 'unknown'}",
-            hint="Fix the cause and run into another folder, or raise --max-failures.",
+            hint="Fix the cause and run into another folder, or raise `max_failures`.",
         )
 
 

@@ -45,12 +45,9 @@ _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, co
 class Fragment:
     """A part of a file.
 
-    Attributes:
-        source: the file.
-        begin: the first byte of JSON Lines, or the first row group of Parquet.
-        parts: number of lines or row groups; None for the whole file.
-        first_line: the number of its first line in the file, or of its first row in a table.
-        first_row: the number of its first row in the file.
+    ``begin`` is the first byte of JSON Lines, or the first row group of Parquet; ``parts`` counts lines or
+    row groups (None: the whole file). ``first_line`` is the number of its first line in the file, or of its
+    first row in a table; ``first_row`` that of its first row in the file.
     """
 
     source: Source
@@ -79,13 +76,10 @@ def fragment_size(total: int, workers: int) -> int:
 
 
 def split_file(source: Source, size: int) -> Iterator[Fragment]:
-    """Split a file into fragments of about ``size`` bytes.
+    """Split a file into fragments of about ``size`` bytes. Raises DataError if it cannot be read.
 
     JSON Lines are split at line ends, Parquet between row groups. Other formats, compressed files, UTF-16
     files and files with a given encoding are one fragment each.
-
-    Raises:
-        DataError: the file cannot be read.
     """
     kind = suffix(Path(source.shown))
     if kind == ".parquet":
@@ -138,10 +132,8 @@ def _split_groups(source: Source, size: int) -> Iterator[Fragment]:
 class FragmentDataset:
     """A fragment as a dataset: the same samples, ids and errors as when the whole file is read.
 
-    Attributes:
-        fragment: the part of a file.
-        columns: mapping from field to column.
-        taken: ids of earlier fragments, with their locations; rows with one of these ids are rejected.
+    ``columns`` maps fields to columns. ``taken`` holds ids of earlier fragments, with their locations; rows
+    with one of these ids are rejected.
     """
 
     fragment: Fragment
@@ -215,11 +207,7 @@ def duplicate_id_error(sample_id: str, where: str) -> DataError:
 
 
 def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
-    """The raw rows of a fragment, numbered as in their file.
-
-    Raises:
-        DataError: the file cannot be read as a whole.
-    """
+    """The raw rows of a fragment, numbered as in their file. Raises DataError for a bad file."""
     source = fragment.source
     kind = suffix(Path(source.shown))
     with open_input(source.place, source.shown) as stream:
@@ -251,7 +239,6 @@ def _number_rows(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, b
 
 
 def _group_rows(fragment: Fragment, stream: IO[bytes], mapping: Pairs) -> Iterator[RawRow]:
-    """Rows of row groups; a local file is decoded in a process with limited memory."""
     source, parts = fragment.source, fragment.parts
     groups = None if parts is None else list(range(fragment.begin, fragment.begin + parts))
     if as_address(source.place) is None:

@@ -34,13 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """Result of an import.
-
-    Attributes:
-        run: the id of the new run.
-        rows: number of imported rows.
-        missing: number of rows of the data without a partition.
-    """
+    """Result of an import: id of the new run, imported rows, and rows of the data without a partition."""
 
     run: str
     rows: int
@@ -67,12 +61,9 @@ def import_partitions(
         name: name of the run; None keeps its original name.
         incomplete: import a folder with missing partitions, as an unfinished run.
 
-    Raises:
-        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a file
-            is damaged, of another run, or not as it was written.
-        UsageError: the run is in the database already, or its data is outside of the folder and not named.
-        RunMismatchError: the data changed.
-        DataError: the data cannot be read.
+    Raises StoreError if the folder holds no run, lacks partitions (without ``incomplete``), or a file is
+    damaged or of another run; UsageError if the run is in the database already, or its data is outside of the
+    folder and not named; RunMismatchError if the data changed; DataError if it cannot be read.
     """
     folder, run_manifest = read_folder(place)
     with wrap_damage(folder.shown("run.json")):
@@ -83,7 +74,7 @@ def import_partitions(
             lacking = (
                 f"{len(run_manifest.pieces) - len(done)} of {len(run_manifest.pieces)} partitions are missing"
             )
-            hint = "Give the same command again to resume it, or import what is there with --incomplete."
+            hint = "Run the same command again to resume it, or import what is there with `incomplete`."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
         spec = checked_spec(run_manifest.spec, folder.shown("run.json"))
         metrics = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
@@ -98,18 +89,14 @@ def import_partitions(
 def read_folder(place: str | Path) -> tuple[Folder, RunManifest]:
     """Read a folder of partitions and its ``run.json``.
 
-    Raises:
-        StoreError: the folder has no run, or ``run.json`` is damaged.
-        UsageError: the folder has other files.
+    Raises StoreError if there is no run or ``run.json`` is damaged, UsageError if the folder has other files.
     """
     folder = Folder(as_address(str(place)) or str(place))
     with wrap_damage(folder.shown("run.json")):
         require_own_files(folder)
         run_manifest = RunManifest.read(folder)
     if run_manifest is None:
-        raise StoreError(
-            f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
-        )
+        raise StoreError(f"{folder.text} holds no run.", hint="Name the folder of a run on Ray.")
     return folder, run_manifest
 
 
@@ -174,7 +161,7 @@ def _dataset_hash(run_manifest: RunManifest, folder: Folder, columns: Mapping[st
         state.update(batch_digest(batch))
         rows += len(batch)
     if rows != run_manifest.rows:
-        hint = "Take the data as it was when the run was done."
+        hint = "Use the data as it was at the time of the run."
         raise RunMismatchError(f"The data of the run in {folder.text} changed: {rows:,} rows.", hint=hint)
     return state.hexdigest()
 
@@ -186,7 +173,6 @@ def _samples(run_manifest: RunManifest, columns: Mapping[str, str]) -> Iterator[
 
 
 def _total_usage(manifests: Iterable[Manifest]) -> dict[str, Usage]:
-    """Judge usage of all partitions, by judge fingerprint."""
     total: dict[str, Usage] = {}
     for manifest in manifests:
         for judge, used in manifest.used().items():

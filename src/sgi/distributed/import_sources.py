@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def require_own_files(folder: Folder) -> None:
-    """Check that the files of an import are regular files inside the folder.
-
-    Raises:
-        StoreError: a file is a link to outside of the folder, or not a regular file.
-    """
+    """Raise a StoreError if a file of an import is a link to outside of the folder, or not a regular file."""
     if as_address(folder.text) is not None:
         return  # object stores have no links; the user named the address
     root = Path(folder.text).resolve()
@@ -43,17 +39,10 @@ def require_own_files(folder: Folder) -> None:
 
 
 def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None) -> RunManifest:
-    """Replace the data files of the run by those that the user named, or by those inside the folder.
+    """Replace the data files of the run by those in ``data``, or (None) by those inside the folder.
 
-    Args:
-        run_manifest: the run, as described by the folder.
-        folder: folder of the run.
-        data: path or address of the data; None if it is inside the folder.
-
-    Raises:
-        UsageError: the data is outside of the folder and not named.
-        RunMismatchError: the number of files changed.
-        DataError: the data cannot be read.
+    Raises UsageError if the data is outside of the folder and not named, RunMismatchError if the number of
+    files changed, DataError if the data cannot be read.
     """
     then = list(dict.fromkeys(piece.fragment.source for piece in run_manifest.pieces))
     if data is None:
@@ -62,7 +51,7 @@ def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None)
         now = find_sources(as_address(data) or data, then[0].encoding if then else None)
     if len(now) != len(then):
         message = f"The run in {folder.text} has data of {len(then):,} files, and {data} is {len(now):,}."
-        raise RunMismatchError(message, hint="Name the data as it was when the run was done.")
+        raise RunMismatchError(message, hint="Name the data as it was at the time of the run.")
     named = dict(zip(then, now, strict=True))
     pieces = tuple(
         replace(piece, fragment=replace(piece.fragment, source=named[piece.fragment.source]))
@@ -73,11 +62,7 @@ def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None)
 
 @contextmanager
 def wrap_damage(file: str) -> Iterator[None]:
-    """Convert unexpected exceptions from damaged content into a StoreError that names the file.
-
-    Raises:
-        StoreError: something other than an `SgiError` was raised.
-    """
+    """Convert unexpected exceptions from damaged content into a StoreError that names the file."""
     try:
         yield
     except SgiError:
@@ -90,7 +75,6 @@ def wrap_damage(file: str) -> Iterator[None]:
 
 
 def _inside(source: Source, folder: Folder) -> Source:
-    """Check that a data file is inside the folder."""
     root = None if as_address(folder.text) is not None else Path(folder.text).resolve()
     if root is None or as_address(source.place) is not None or not Path(source.place).is_absolute():
         inside = False
@@ -101,6 +85,6 @@ def _inside(source: Source, folder: Folder) -> Source:
         raise UsageError(
             f"The rows of the run in {folder.text} are in {source.place}, outside of the folder. A folder "
             "may come from someone else, so what it names is not opened.",
-            hint="Name the data yourself: --data PATH, or its address.",
+            hint="Name the data yourself: a path or an address as `data`.",
         )
     return source

@@ -25,19 +25,14 @@ if TYPE_CHECKING:
 FORMAT = 3
 """Format version; increased when older versions cannot read a folder."""
 _NAME = "run.json"
-_OTHER_FOLDER_HINT = "Name another folder with -o, or remove this one."
+_OTHER_FOLDER_HINT = "Name another folder, or remove this one."
 
 
 @dataclass(frozen=True)
 class FragmentRecord:
-    """A fragment and the result of its scan.
+    """A fragment, the hash of its samples, their number, and the number of unreadable rows.
 
-    Attributes:
-        fragment: the part of a file.
-        digest: hash of its samples.
-        rows: number of samples.
-        rejected: number of unreadable rows.
-        taken: ids of earlier fragments, with their locations; rows with these ids count as rejected.
+    ``taken`` holds ids of earlier fragments, with their locations; rows with these ids count as rejected.
     """
 
     fragment: Fragment
@@ -54,13 +49,11 @@ class RunManifest:
     Attributes:
         spec: settings, as from `RunSpec.stored`, with explicit metrics.
         spec_hash: hash of the settings that affect numbers.
-        signature: signature of the run.
-        versions: package versions.
         dataset: name of the data in messages.
-        metrics: canonical strings of the metrics.
+        metrics: canonical strings.
         pieces: fragments in the order of the data.
-        summary: summary; None until the run is finished.
-        provenance: provenance of each metric, by canonical string.
+        summary: None until the run is finished.
+        provenance: of each metric, by canonical string.
     """
 
     spec: JsonObject
@@ -95,11 +88,7 @@ class RunManifest:
         return sum(piece.rejected for piece in self.pieces)
 
     def begin(self, folder: Folder) -> None:
-        """Create ``run.json``.
-
-        Raises:
-            RunMismatchError: another driver created it for another run or partitioning.
-        """
+        """Create ``run.json``. Raises RunMismatchError if another driver created it for another run."""
         folder.make()
         if not folder.create(_NAME, self._content()):
             self.check_still(folder)
@@ -114,7 +103,7 @@ class RunManifest:
         if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
             raise RunMismatchError(
                 f"{folder.shown(_NAME)} is of another run: two runs started in one folder at the same time.",
-                hint="Name another folder with -o, or give the same command again once the other has ended.",
+                hint="Name another folder, or run the same command again after the other run has ended.",
             )
 
     def _content(self) -> bytes:
@@ -124,26 +113,18 @@ class RunManifest:
     def read(cls, folder: Folder) -> Self | None:
         """Read the manifest of a folder; None if the folder is empty or missing.
 
-        Raises:
-            UsageError: the folder has other files.
-            StoreError: the file is damaged, or a newer version wrote it.
+        Raises UsageError if the folder has other files, StoreError as `of` does.
         """
         text = folder.read(_NAME)
         if text is None:
             if any(not name.startswith(".") for name in folder.names()):
-                raise UsageError(
-                    f"The folder {folder.text} holds other files.", hint="Name another one with -o."
-                )
+                raise UsageError(f"The folder {folder.text} holds other files.", hint="Name another one.")
             return None
         return cls.of(text, folder.shown(_NAME))
 
     @classmethod
     def of(cls, text: bytes, file: str) -> Self:
-        """Parse ``run.json``.
-
-        Raises:
-            StoreError: the file is damaged, or another version wrote it.
-        """
+        """Parse ``run.json``. Raises StoreError if the file is damaged, or another version wrote it."""
         try:
             values = json.loads(text)
             if not isinstance(values, dict):
@@ -170,8 +151,7 @@ class RunManifest:
     def written(self, folder: Folder) -> dict[int, Manifest]:
         """Partitions with a manifest, by number; their files are checked when they are read.
 
-        Raises:
-            StoreError: a partition belongs to another run.
+        Raises StoreError if a partition belongs to another run.
         """
         found = self._manifests(folder)
         for number, manifest in found.items():
@@ -213,7 +193,7 @@ class RunManifest:
         if self.signature != now.signature:
             raise _mismatch(folder, f"the signature (then {self.signature}, now {now.signature})")
         if self.identity != now.identity:
-            raise _mismatch(folder, "whether texts are written (--inputs)")
+            raise _mismatch(folder, "whether texts are written (`inputs`)")
 
 
 def _mismatch(folder: Folder, what: str) -> RunMismatchError:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.io.write import RowWriter
 
-_REMOVE_HINT = "Take it away, and give the same command again."
+_REMOVE_HINT = "Remove it, and run the same command again."
 _NO_FAILURE_LIMIT = 1.0
 """Workers never stop for failed rows: only the driver knows the share over all rows."""
 
@@ -147,7 +147,7 @@ class Manifest:
                 self.reason = scores.reasons[int(lost[-1])]
 
     def changed_file(self, folder: Folder) -> str | None:
-        """The name of a file that is gone, or not the one that was written; None where all are."""
+        """The name of a file that is missing or was changed; None if there is none."""
         names = folder.names()
         for name, digest in self.files.items():
             if name not in names or folder.digest(name) != digest:
@@ -155,7 +155,7 @@ class Manifest:
         return None
 
     def used(self) -> dict[str, Usage]:
-        """What was asked of the judge, by its fingerprint."""
+        """Usage of the judge, by its fingerprint."""
         return {judge: Usage(**counts) for judge, counts in self.usage.items()}  # type: ignore[arg-type]
 
 
@@ -171,10 +171,8 @@ async def write_partition(
 ) -> Manifest:
     """Score a fragment, and write its results, the manifest last.
 
-    ``manifest`` names run and fragment; ``inputs`` also writes the texts.
-
-    Raises:
-        SgiError: as for `Pipeline.score`, except for the share of failed rows.
+    ``manifest`` names run and fragment; ``inputs`` also writes the texts. Raises SgiError as `Pipeline.score`
+    does, except for the share of failed rows.
     """
     told = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}
@@ -212,8 +210,7 @@ def read_partition(
 ) -> Iterator[tuple[Batch, BatchScores, dict[str, list[Any]]]]:
     """The batches of a partition, with the judgements of each row by metric.
 
-    Raises:
-        StoreError: the rows differ from the manifest or the data.
+    Raises StoreError if the rows differ from the manifest or the data.
     """
     changed = manifest.changed_file(folder)
     if changed is not None:
@@ -246,7 +243,7 @@ def read_partition(
 
 
 def rerun_hint(folder: Folder, name: str) -> str:
-    """The way out where a partition is not what it should be."""
+    """The hint for a partition that is damaged or of another run."""
     return f"Remove {folder.shown(name)}.json and run the same command again to recreate it."
 
 

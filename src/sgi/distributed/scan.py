@@ -163,10 +163,8 @@ def select_metrics(
 
     ``extra`` are further metrics; ``name`` is the data's name in messages.
 
-    Raises:
-        DataError: a row cannot be read, or there is none.
-        UsageError: a metric is unknown, or needs a field that no row has.
-        UnknownNameError: no row has the cluster column.
+    Raises DataError if a row cannot be read or there is none; UsageError if a metric is unknown, or needs a
+    field that no row has; UnknownNameError if no row has the cluster column.
     """
     chosen = resolve(metrics) if metrics is not None else None
     errors = [fragment_scan.error for fragment_scan in scans if fragment_scan.error is not None]
@@ -201,7 +199,7 @@ def reject_idf_metrics(metrics: Sequence[AnyMetric]) -> None:
         message = (
             f"{weighing[0]} weighs tokens by all references of the data, and a worker sees a part of them."
         )
-        raise UsageError(message, hint="Leave out idf, or --ray.")
+        raise UsageError(message, hint="Leave out idf, or score without Ray.")
 
 
 def _check_mapped(name: str, scans: Sequence[FragmentScan]) -> None:

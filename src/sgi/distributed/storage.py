@@ -38,12 +38,9 @@ _PLAIN = "/:@!$&'()*+,;=~"
 class Source:
     """A data file.
 
-    Attributes:
-        place: absolute path or address.
-        shown: name in messages, as given by the user.
-        size: size in bytes.
-        stem: prefix of generated row ids; None for a single file.
-        encoding: text encoding; None for UTF-8 or the byte order mark.
+    ``place`` is its absolute path or address, ``shown`` the name in messages, ``size`` in bytes. ``stem`` is
+    the prefix of generated row ids (None for a single file), ``encoding`` None for UTF-8 or the byte order
+    mark.
     """
 
     place: AnyText
@@ -59,9 +56,8 @@ def find_sources(data: str, encoding: str | None = None) -> list[Source]:
     A folder's files of unknown types, and names that begin with a dot or underscore, are ignored. With
     several files, generated row ids begin with the file name.
 
-    Raises:
-        DataError: a file is missing or cannot be read.
-        UsageError: the encoding is unknown, or a file is not text.
+    Raises DataError if a file is missing or cannot be read, UsageError if the encoding is unknown or a file
+    is not text.
     """
     address = as_address(data)
     sources = _local(data) if address is None else _remote(address)
@@ -119,7 +115,7 @@ class Folder:
                 system.create_dir(path, recursive=True)
         except OSError as error:
             message = f"{self.text} cannot be a folder: {_reason(error)}."
-            raise UsageError(message, hint="Name another folder with -o.") from error
+            raise UsageError(message, hint="Name another folder.") from error
 
     def names(self) -> set[str]:
         """Names of the files in the folder."""
@@ -315,5 +311,4 @@ def _arrow(address: str) -> tuple[Any, str]:
 
 
 def _reason(error: Exception) -> str:
-    """Reason of an error in one line."""
     return getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(".")

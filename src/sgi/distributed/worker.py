@@ -36,7 +36,6 @@ class Settings:
         run: hash that identifies the run.
         folder: folder of the partitions.
         cache: vector cache file, the user's cache on each machine (True), or none (False).
-        workers: number of workers.
         threads: number of cores per worker.
         retry_failed: request cached judge replies again if they were unusable.
     """
@@ -51,7 +50,7 @@ class Settings:
 
     @cached_property
     def run_spec(self) -> RunSpec:
-        """The spec."""
+        """The parsed spec."""
         return RunSpec.of(self.spec)
 
     @cached_property
@@ -62,14 +61,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Task:
-    """A fragment to score.
-
-    Attributes:
-        number: number of the fragment.
-        name: name of its partition.
-        fragment: part of a file.
-        scan: its scan, without ids.
-    """
+    """A fragment to score, its number, its scan without ids, and the name of its partition."""
 
     number: int
     name: str
@@ -92,17 +84,15 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     """Divide the limits of the judge among the workers.
 
     A worker counts only its own requests. A replacement of a dead worker, and every worker of a resumed run,
-    starts its share of ``max_cost`` again, so ``max_cost`` limits the cost between such events.
-
-    Raises:
-        UsageError: there are more workers than concurrent requests.
+    starts its share of ``max_cost`` again, so ``max_cost`` limits the cost between such events. Raises
+    UsageError if there are more workers than concurrent requests.
 
     >>> from sgi.llm.spec import JudgeSpec
     >>> share_judge(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
     30.0
     """
     if judge.concurrency < workers:
-        hint = f"Name at most {judge.concurrency} workers, or raise --judge-concurrency."
+        hint = f"Name at most {judge.concurrency} workers, or raise the judge's `concurrency`."
         raise UsageError(f"{workers} workers cannot share {judge.concurrency} requests at once.", hint=hint)
     limits = {name: getattr(judge, name) for name in ("rpm", "tpm", "max_cost")}
     shares = {name: limit / workers for name, limit in limits.items() if limit is not None}
@@ -110,11 +100,7 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
 
 
 def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Resources]:
-    """Open models and judge of a worker.
-
-    Raises:
-        SgiError: a model, a key or an extra is missing.
-    """
+    """Open models and judge of a worker. Raises SgiError if a model, a key or an extra is missing."""
     spec = settings.run_spec
     options = replace(
         ResourceOptions.of(spec),
@@ -127,11 +113,7 @@ def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Res
 
 
 class Worker:
-    """Scores fragments and writes their partitions.
-
-    Args:
-        settings: settings of the run.
-    """
+    """Scores fragments and writes their partitions."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -144,13 +126,9 @@ class Worker:
         return self._exit_stack.enter_context(opening)
 
     def score(self, text: str, /) -> str:
-        """Score one fragment.
+        """Score the fragment of a `Task` in JSON.
 
-        Args:
-            text: a `Task`, as JSON.
-
-        Returns:
-            Partition number and manifest, or the error that ends the run, as JSON.
+        Returns JSON: partition number and manifest, or the error that ends the run.
         """
         task = Task.from_json(text)
         try:

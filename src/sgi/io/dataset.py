@@ -78,7 +78,7 @@ def open_dataset(
             return open_file(Path(data), columns, encoding)
         data = open_named_benchmark(spelt, columns)
     if encoding is not None:
-        raise UsageError("Only files of text have an encoding.", hint="Leave out --encoding.")
+        raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
     table = frame_dataset(data, columns)
     if table is not None:
         return table

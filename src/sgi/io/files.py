@@ -71,7 +71,7 @@ def open_file(
 def check_encoded(path: Path, encoding: str | None) -> None:
     """Raise a UsageError if the encoding is unknown, or the format has none."""
     if checked_encoding(encoding) is not None and suffix(path) == ".parquet":
-        raise UsageError("Parquet files have no encoding of their own.", hint="Leave out --encoding.")
+        raise UsageError("Parquet files have no encoding of their own.", hint="Leave out `encoding`.")
 
 
 def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> Iterator[RawRow]:

@@ -27,8 +27,7 @@ _MARKS = (
 )
 _SIGNATURES = (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"%PDF", b"\x89PNG", b"SQLite format 3\x00", b"ARROW1")
 NOT_UTF8 = (
-    "Save the file as UTF-8, or name its encoding with --encoding (encoding= in Python), "
-    "such as cp1252 for files from Windows in Western Europe."
+    "Save the file as UTF-8, or name its `encoding`, such as cp1252 for files from Windows in Western Europe."
 )
 """The hint for text that is not UTF-8; we never guess its encoding."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -120,7 +119,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
         mark, marked = next(((m, e) for m, e in _MARKS if head.startswith(m)), (b"", ""))
         if encoding and marked and not codecs.lookup(encoding).name.startswith(marked[:6].rstrip("-")):
             message = f"begins with the byte order mark of {marked}, so it is not {encoding}"
-            raise DataError(message, file=file, hint="Leave out --encoding.")
+            raise DataError(message, file=file, hint="Leave out `encoding`.")
         chosen = marked or codecs.lookup(encoding or "utf-8").name
         if chosen == "utf-8":
             _refuse_binary(head, file)
@@ -131,7 +130,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
             yield number, part
             number += part.endswith(b"\n")
     except _DecodeError as error:
-        raise DataError(str(error), file=file, line=number, hint="Is --encoding right?") from None
+        raise DataError(str(error), file=file, line=number, hint="Check `encoding`.") from None
     except UnicodeError as error:
         problem = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
         raise DataError(f"the text breaks off: {problem}", file=file, line=number) from None
@@ -160,7 +159,7 @@ def broken_text(line: bytes, before: int = 0) -> str | None:
 
 def _refuse_odd(path: Path, name: str) -> None:
     if path.is_dir():
-        hint = "Name a file in it; a whole folder is scored with --ray local -o FOLDER."
+        hint = "Name a file in it; a run on Ray can score a whole folder."
         raise DataError("is a directory", file=name, hint=hint)
     if not path.exists():
         raise DataError("does not exist", file=name, hint="Check the name and the folder.")
@@ -174,7 +173,7 @@ def _refuse_binary(head: bytes, file: str) -> None:
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)  # noqa: PLR2004 - tab to CR are text
     if head.startswith(_SIGNATURES) or controls > _BINARY_SHARE * len(head):
         hint = (
-            "Save it as UTF-8 text. UTF-16 needs a byte order mark or --encoding utf-16-le, and other "
+            "Save it as UTF-8 text. UTF-16 needs a byte order mark or the `encoding` utf-16-le, and other "
             "formats their own suffix."
         )
         raise DataError("is binary data, not text", file=file, hint=hint)

@@ -15,8 +15,8 @@ from sgi.kernel.errors import MissingExtraError, StoreDamagedError, StoreError, 
 DEFAULT = "sgi.db"
 """The default database, in the working folder."""
 
-ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
-_KEPT = "what was written before is kept, and a run resumes with --resume."
+ANOTHER = "Name another database, or set SGI_DATABASE_URL."
+_KEPT = "what was written before is kept, and you can resume the run."
 _ROOM = f"Make room; {_KEPT}"
 _MEMORY = f"Close other programs; {_KEPT}"
 RIGHTS = "See that you may read and write there."

@@ -160,7 +160,7 @@ def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> 
         there = sa.select(samples.c.id).where(ours, samples.c.id == encode_text(sample_id))
         if connection.execute(there).first() is not None:
             message = f"The sample {sample_id!r} of the run {record.label} is not scored yet."
-            raise UsageError(message, hint=f"Go on with sgi run --resume {record.id}.")
+            raise UsageError(message, hint=f"Resume the run {record.id}.")
         some = sa.select(samples.c.id).where(ours, alike).order_by(samples.c.position).limit(_LOOKED_AT)
         known = [decode_text(name) for name in connection.execute(some).scalars()]
         some = sa.select(samples.c.id).where(ours).order_by(samples.c.position).limit(_SHOWN)

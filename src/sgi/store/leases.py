@@ -117,7 +117,7 @@ def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
 
 def _busy_error(held: Row[tuple[object, ...]]) -> RunBusyError:
     message = f"The run {held.run} is being written by {_owner(held)} since {held.since}."
-    hint = "Wait until it ends, or end it; --take-over takes the run from it."
+    hint = "Wait until it ends, or stop it; `take_over` takes the run from it."
     return RunBusyError(message, hint=hint)
 
 

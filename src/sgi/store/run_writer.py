@@ -191,7 +191,7 @@ class RunRecorder:
         with self.database.writing() as connection:
             self.lease.renew(connection)
             if not _is_complete(connection, self.run):
-                hint = f"Resume it with sgi run --resume {self.run}."
+                hint = f"Resume the run {self.run}."
                 raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
             _update(connection, self.run, finished_at=now(), stopped=None, summary=dict(summary))
             self.lease.release(connection)
@@ -218,7 +218,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     run, moment = new_run_id(), now()
     with database.writing() as connection:
         if start.name is not None:
-            require_free_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
+            require_free_name(connection, start.name, otherwise=f"resume the run {start.name!r}")
         insert_run(connection, run, start, moment)
         specs = {metric.canonical: metric.spec for metric in start.metrics}
         ids = {

@@ -5,17 +5,17 @@ import pytest
     ("words", "reason"),
     [
         (["--workers", "2"], "--workers needs --ray"),
-        (["--ray", "local"], "Where to?"),
+        (["--ray", "local"], "`out` is required"),
         (["--ray", "local", "-o", "parts", "--resume", "last"], "--resume does not go with --ray"),
         (["--ray", "local", "-o", "parts", "--tag", "t"], "--tag does not go with --ray"),
         (["--ray", "local", "-o", "parts", "--db", "x.db"], "--db does not go with --ray"),
         (["--ray", "local", "-o", "parts", "--dry-run"], "--dry-run does not go with --ray"),
-        (["--ray", "local", "-o", "parts", "--target", "app:answer"], "A target is not asked from a cluster"),
+        (["--ray", "local", "-o", "parts", "--target", "app:answer"], "cannot send requests to a target"),
         (["--ray", "local", "-o", "parts", "--workers", "0"], "equal to 1"),
         (["--ray", "local", "-o", "parts", "-m", "nope"], "nope"),
         (["--ray", "local", "-o", "parts", "-m", "bertscore(idf=true)"], "weighs tokens by all references"),
         (["--ray", "local", "-o", "parts", "--precision", "nonsense"], "Unknown precision 'nonsense'"),
-        (["--ray", "nowhere", "-o", "parts"], "no address of a Ray cluster"),
+        (["--ray", "nowhere", "-o", "parts"], "not an address of a Ray cluster"),
     ],
 )
 def test_what_does_not_go_with_a_cluster_is_told_before_any_work(sgi, tmp_path, monkeypatch, words, reason):

@@ -9,7 +9,7 @@ from sgi.kernel.errors import MissingExtraError, UsageError
 
 @pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
 def test_what_is_no_address_is_told(address):
-    with pytest.raises(UsageError, match="is no address of a Ray cluster"), connect_cluster(address, 2):
+    with pytest.raises(UsageError, match="is not an address of a Ray cluster"), connect_cluster(address, 2):
         pass
 
 
@@ -34,5 +34,5 @@ def test_a_target_a_benchmark_and_no_workers_are_refused(tmp_path):
         run("rows.jsonl", tmp_path, target={"where": "app:answer"})
     with pytest.raises(UsageError, match="benchmark"):
         run("ragtruth:rows", tmp_path)
-    with pytest.raises(UsageError, match="0 workers"):
+    with pytest.raises(UsageError, match="`workers` is 0"):
         run("rows.jsonl", tmp_path, workers=0)

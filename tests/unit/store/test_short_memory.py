@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 _CACHE = "Close other programs; what the cache held before is kept."
-_DATABASE = "Close other programs; what was written before is kept, and a run resumes with --resume."
+_DATABASE = "Close other programs; what was written before is kept, and you can resume the run."
 TESTS = Path(__file__).parents[2]
 
 
