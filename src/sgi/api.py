@@ -118,12 +118,12 @@ def gate(
     from dataclasses import replace
 
     from sgi.analysis.gate.gate import gate as gate_run
-    from sgi.analysis.gate.stored import gate_stored
+    from sgi.analysis.gate.looks import gate_stored_run
 
     if isinstance(run, str | StoredRun) and isinstance(against, str | StoredRun | None):
         names = (run,) if against is None else (run, against)
         with _open_runs(names, cluster, db) as (database, records):
-            report, notes = gate_stored(database, records[0], rules, *records[1:], **options)
+            report, notes = gate_stored_run(database, records[0], rules, *records[1:], **options)
         return replace(report, notes=(*report.notes, *notes))
     base = None if against is None else _scored_run(against, cluster, db)
     return gate_run(_scored_run(run, cluster, db), rules, against=base, **options)

@@ -203,7 +203,7 @@ def _require_same_questions(
 
 
 def _both_questions(before: Sample, after: Sample) -> str:
-    return f"{shortened(before.id)} is {shortened(before.question)!r} and {shortened(after.question)!r}"
+    return f"{shorten(before.id)} is {shorten(before.question)!r} and {shorten(after.question)!r}"
 
 
 def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
@@ -211,10 +211,10 @@ def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
     return [] if run.samples is None else list(run.samples(rows.tolist()))
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
+def shorten(text: str, longest: int = _LONGEST) -> str:
     r"""A text in one line of at most so many characters.
 
-    >>> shortened("one\n two three", 8)
+    >>> shorten("one\n two three", 8)
     'one two…'
     """
     line = " ".join(display_text(text)[: 4 * longest].split())

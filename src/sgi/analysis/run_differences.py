@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.analysis.pairing import read_samples, shortened
+from sgi.analysis.pairing import read_samples, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.provenance import MetricProvenance
@@ -151,9 +151,9 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
             read_samples(run, rows[other[:1]])[0] for run, rows in ((base, pairs.first), (new, pairs.second))
         )
         yield Difference(
-            f"reference of {len(other):,} of {len(pairs.first):,} pairs, such as {shortened(one.id)}",
-            repr(shortened(one.reference or "")),
-            repr(shortened(two.reference or "")),
+            f"reference of {len(other):,} of {len(pairs.first):,} pairs, such as {shorten(one.id)}",
+            repr(shorten(one.reference or "")),
+            repr(shorten(two.reference or "")),
         )
 
 
@@ -181,7 +181,7 @@ def _of_metric(before: MetricColumn, after: MetricColumn) -> Iterator[Difference
         base = new = MetricProvenance()
     base, new = replace(base, version=before.version), replace(new, version=after.version)
     for what, one, two in base.differences(new):
-        yield Difference(what, shortened(one, _LONGEST), shortened(two, _LONGEST), (before.metric,))
+        yield Difference(what, shorten(one, _LONGEST), shorten(two, _LONGEST), (before.metric,))
 
 
 def _merge(found: Iterable[Difference]) -> Iterator[Difference]:

@@ -103,8 +103,8 @@ def gate(
       sgi gate last rules.toml --junit gate.xml --looks 20
       sgi gate last --against main --max-drop 0.02
     """
+    from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules
-    from sgi.analysis.gate.stored import gate_stored
     from sgi.engine.spec import share
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -124,7 +124,7 @@ def gate(
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
         base = None if against is None else find_run(database, against).clustered(cluster)
-        report, notes = gate_stored(database, record, parsed, base, **settings)
+        report, notes = gate_stored_run(database, record, parsed, base, **settings)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):
         talk(one_line(line, longest=_MAX_NOTE))

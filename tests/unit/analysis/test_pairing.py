@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, shortened
+from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, shorten
 from sgi.kernel.errors import UsageError
 from sgi.kernel.placeholders import placeholder
 from sgi.kernel.sample import Sample, are_numbers
@@ -133,4 +133,4 @@ def test_rows_without_texts_have_the_keys_of_the_rows_with_texts():
 
 
 def test_a_placeholder_is_shown_as_a_text_that_is_not_kept():
-    assert shortened(placeholder("Who?")) == "(text not kept)"
+    assert shorten(placeholder("Who?")) == "(text not kept)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.analysis.gate.rules import Condition
-from sgi.analysis.pairing import shortened
+from sgi.analysis.pairing import shorten
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.stats.intervals import Interval, NoInterval
@@ -46,7 +46,7 @@ class WorstRow:
     """A row beyond the limit of a rule, or a row with a drop.
 
     Attributes:
-        id: id of the sample.
+        id: the id of the row.
         value: value of the metric.
         before: value in the baseline run, for a drop; else None.
         response: its beginning; empty if the run has no texts.
@@ -121,8 +121,8 @@ class Policy:
 
 def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
     """Fail a rule that cannot be decided."""
-    made = Check(rule.metric, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
-    return replace(made, decided_on=policy.on, level=policy.level)
+    check = Check(rule.metric, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
+    return replace(check, decided_on=policy.on, level=policy.level)
 
 
 def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
@@ -132,158 +132,142 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
     """
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
-    values = scaled.values[column.ok]
-    found = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
-    lower = rule.condition.is_lower
-    mean, end = (float(values.mean()) if len(values) else None), _end(found, lower=lower)
-    made = Check(
-        rule.metric,
-        str(rule),
-        rule.side,
-        _in_unit(mean, column),
-        _in_unit(end, column),
-        _share(len(values), run),
-        passed=False,
-        reason=lacks_values(len(values), run, rule, policy, "have a value"),
-        decided_on=policy.on,
-        level=policy.level,
+    values, lower = scaled.values[column.ok], rule.condition.is_lower
+    interval = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
+    mean, end = (float(values.mean()) if len(values) else None), _end(interval, lower=lower)
+    check = replace(
+        failed_check(rule, _missing_values(len(values), run, rule, policy, "have a value"), policy),
+        value=ratio_of(mean) if column.is_ratio and mean is not None else mean,
+        bound=ratio_of(end) if column.is_ratio and end is not None else end,
+        coverage=_share(len(values), run),
         questions=len(np.unique(clusters)),
     )
-    if not made.reason:
+    if not check.reason:
         limit = float(bounded_ratio(rule.threshold)) if column.is_ratio else rule.threshold
-        needed = _needed(mean, limit, made.questions, end, scaled.low if lower else scaled.high, policy)
-        made = _decide(made, rule, policy, found, _questions(made.questions, needed, run), needed)
-    passed = not made.reason
-    worst = () if passed else _worst(run, column, rule, policy.worst)
-    return replace(made, passed=passed, worst=worst)
+        edge = scaled.low if lower else scaled.high
+        needed = _questions_needed(mean, limit, check.questions, end, edge, policy)
+        check = _decide_threshold(check, rule, policy, interval, needed, run)
+    if not check.reason:
+        return replace(check, passed=True)
+    return replace(check, worst=_worst_rows(run, column, rule, policy.worst))
 
 
-def _in_unit(number: float | None, column: MetricColumn) -> float | None:
-    """Convert a number from the scale of the mean to the unit of the metric."""
-    return ratio_of(number) if column.is_ratio and number is not None else number
-
-
-def _decide(
-    made: Check, rule: Rule, policy: Policy, found: Interval | NoInterval, few: str, needed: int | None
+def _decide_threshold(
+    check: Check,
+    rule: Rule,
+    policy: Policy,
+    interval: Interval | NoInterval,
+    needed: int | None,
+    run: ScoredRun,
 ) -> Check:
     """Add the reason for a failure, and how many questions would be enough."""
     holds, limit = _HOLDS[rule.condition], f"{_PHRASES[rule.condition]} {rule.threshold:g}"
-    if made.value is None:
-        return replace(made, reason="there are no values")
-    met = holds(made.value, rule.threshold)
+    if check.value is None:
+        return replace(check, reason="there are no values")
+    mean_holds = holds(check.value, rule.threshold)
     if policy.on == "mean":
-        return replace(made, reason="" if met else f"the mean is {made.value:.4g}; your limit is {limit}")
-    if isinstance(found, NoInterval) or made.bound is None:
-        return replace(made, reason=_no_interval(found))
-    if holds(made.bound, rule.threshold):
-        return made
-    reached = f"{'down' if rule.condition.is_lower else 'up'} to {made.bound:.4g}"
-    reason = f"the {policy.interval} reaches {reached}; your limit is {limit}"
-    if not met:
-        return replace(made, reason=f"{reason}. The mean itself is {made.value:.4g}")
-    return replace(made, needed=needed, reason=f"{reason}. {few}")
+        reason = f"the mean is {check.value:.4g}; your limit is {limit}"
+        return check if mean_holds else replace(check, reason=reason)
+    if isinstance(interval, NoInterval) or check.bound is None:
+        cause = f": {interval.reason}" if isinstance(interval, NoInterval) else ""
+        return replace(check, reason=f"there is no interval{cause}")
+    if holds(check.bound, rule.threshold):
+        return check
+    end = f"{'down' if rule.condition.is_lower else 'up'} to {check.bound:.4g}"
+    reason = f"the {policy.interval} reaches {end}; your limit is {limit}"
+    if not mean_holds:
+        return replace(check, reason=f"{reason}. The mean itself is {check.value:.4g}")
+    return replace(check, needed=needed, reason=f"{reason}. {_size_note(check.questions, needed, run)}")
 
 
-def _no_interval(found: Interval | NoInterval) -> str:
-    return (
-        f"there is no interval: {found.reason}" if isinstance(found, NoInterval) else "there is no interval"
-    )
-
-
-def _needed(
-    value: float | None, limit: float, there: int, end: float | None, edge: float | None, policy: Policy
+def _questions_needed(
+    value: float | None, limit: float, count: int, end: float | None, edge: float | None, policy: Policy
 ) -> int | None:
-    if value is None or not there:
+    if value is None or not count:
         return None
-    return clusters_needed(value, limit, clusters=there, end=end, edge=edge, level=policy.level)
+    return clusters_needed(value, limit, clusters=count, end=end, edge=edge, level=policy.level)
 
 
-def _questions(there: int, needed: int | None, run: ScoredRun) -> str:
-    """State how many questions there are, and how many are needed."""
+def _size_note(count: int, needed: int | None, run: ScoredRun) -> str:
+    """State how many questions the run has, and how many are needed."""
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
-        return f"The run has {there:,} {unit}; no number of {unit} is enough"
-    return f"The run has {there:,} {unit}; about {needed:,} are needed if the mean stays the same"
+        return f"The run has {count:,} {unit}; no number of {unit} is enough"
+    return f"The run has {count:,} {unit}; about {needed:,} are needed if the mean stays the same"
 
 
-def check_drop(made: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun) -> Check:
+def check_drop(
+    compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun
+) -> Check:
     """Decide a rule on the drop of a metric that both runs have."""
-    found = made.difference
-    greater = max(new, base, key=all_rows)
-    bound = _end(found.interval, lower=made.higher_is_better)
-    check = Check(
-        rule.metric,
-        str(rule),
-        rule.side,
-        found.difference,
-        bound,
-        _share(found.pairs, greater),
-        passed=False,
-        reason=lacks_values(found.pairs, greater, rule, policy, "have a value in both runs"),
-        decided_on=policy.on,
-        level=policy.level,
-        questions=found.clusters,
+    difference, larger = compared.difference, max(new, base, key=_all_rows)
+    reason = _missing_values(difference.pairs, larger, rule, policy, "have a value in both runs")
+    check = replace(
+        failed_check(rule, reason, policy),
+        value=difference.difference,
+        bound=_end(difference.interval, lower=compared.higher_is_better),
+        coverage=_share(difference.pairs, larger),
+        questions=difference.clusters,
     )
+    if not reason:
+        check = _decide_drop(check, compared, rule, policy, base)
     if not check.reason:
-        check = _drop_decided(check, made, rule, policy, base)
-    passed = not check.reason
-    worst = () if passed else _largest_drops(made, new, policy.worst)
-    return replace(check, passed=passed, worst=worst)
+        return replace(check, passed=True)
+    return replace(check, worst=_largest_drops(compared, new, policy.worst))
 
 
-def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun) -> Check:
-    found, sign = made.difference, -1.0 if made.higher_is_better else 1.0
+def _decide_drop(
+    check: Check, compared: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun
+) -> Check:
+    difference, sign = compared.difference, -1.0 if compared.higher_is_better else 1.0
+    limit = f"your limit is {rule.threshold:g}"
     if check.value is None:
         return replace(check, reason="there are no pairs with values")
-    fallen = sign * check.value
+    drop = sign * check.value
     if policy.on == "mean":
-        met = fallen <= rule.threshold
-        drop = f"the mean difference is a drop of {fallen:.4g}; your limit is {rule.threshold:g}"
-        return replace(check, reason="" if met else drop)
-    if found.interval is None or check.bound is None:
-        return replace(check, reason=f"there is no interval: {found.no_interval}")
-    lost = sign * check.bound
-    if lost <= rule.threshold:
+        reason = f"the mean difference is a drop of {drop:.4g}; {limit}"
+        return check if drop <= rule.threshold else replace(check, reason=reason)
+    if difference.interval is None or check.bound is None:
+        return replace(check, reason=f"there is no interval: {difference.no_interval}")
+    largest = sign * check.bound
+    if largest <= rule.threshold:
         return check
-    reason = f"the {policy.interval} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
-    if fallen > rule.threshold:
-        return replace(check, reason=f"{reason}. The mean difference itself is a drop of {fallen:.4g}")
-    width = with_range(base.metrics[made.metric]).width
+    reason = f"the {policy.interval} allows a drop of {largest:.4g}; {limit}"
+    if drop > rule.threshold:
+        return replace(check, reason=f"{reason}. The mean difference itself is a drop of {drop:.4g}")
+    width = with_range(base.metrics[compared.metric]).width
     edge = None if width is None else sign * width
-    needed = _needed(check.value, sign * rule.threshold, found.clusters, check.bound, edge, policy)
-    if not made.changed_pairs:
-        unchanged = f"none of the {found.pairs:,} pairs changed, but with so few pairs the {policy.interval}"
-        reason = f"{unchanged} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
-    return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
+    questions = difference.clusters
+    needed = _questions_needed(check.value, sign * rule.threshold, questions, check.bound, edge, policy)
+    if not compared.changed_pairs:
+        reason = f"none of the {difference.pairs:,} pairs changed, but with so few pairs {reason}"
+    return replace(check, needed=needed, reason=f"{reason}. {_size_note(questions, needed, base)}")
 
 
-def _worst(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
+def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
     """The rows furthest beyond the limit; ties in the order of the data."""
-    holds = _HOLDS[rule.condition]
-    order = np.argsort(column.values if rule.condition.is_lower else -column.values, kind="stable")[:worst]
-    rows = [
-        int(row) for row in order if column.ok[row] and not holds(float(column.values[row]), rule.threshold)
-    ]
-    responses = _responses(run, rows)
+    holds, values = _HOLDS[rule.condition], column.values
+    order = np.argsort(values if rule.condition.is_lower else -values, kind="stable")[:worst].tolist()
+    rows = [row for row in order if column.ok[row] and not holds(float(values[row]), rule.threshold)]
     return tuple(
-        WorstRow(run.ids[row], float(column.values[row]), None, response)
-        for row, response in zip(rows, responses, strict=True)
+        WorstRow(run.ids[row], float(values[row]), None, response)
+        for row, response in zip(rows, _responses(run, rows), strict=True)
     )
 
 
-def _largest_drops(made: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
-    """The rows with the largest drops; ``made`` has only rows that got worse."""
-    some = made.changed[:worst]
-    responses = _responses(new, [new.ids.index(row.new_id) for row in some])
+def _largest_drops(compared: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
+    """The rows with the largest drops; the comparison lists only rows that got worse."""
+    rows = compared.changed[:worst]
+    responses = _responses(new, [new.ids.index(row.new_id) for row in rows])
     return tuple(
         WorstRow(row.new_id, row.after, row.before, response)
-        for row, response in zip(some, responses, strict=True)
+        for row, response in zip(rows, responses, strict=True)
     )
 
 
 def _responses(run: ScoredRun, rows: list[int]) -> list[str]:
     samples = [] if run.samples is None else [*run.samples(rows)]
-    return [shortened(sample.response, _LONGEST) for sample in samples] or [""] * len(rows)
+    return [shorten(sample.response, _LONGEST) for sample in samples] or [""] * len(rows)
 
 
 def _end(interval: Interval | NoInterval | None, *, lower: bool) -> float | None:
@@ -292,23 +276,23 @@ def _end(interval: Interval | NoInterval | None, *, lower: bool) -> float | None
     return interval.low if lower else interval.high
 
 
-def all_rows(run: ScoredRun) -> int:
+def _all_rows(run: ScoredRun) -> int:
     """Number of rows of the data, unreadable rows included."""
     return run.rows + run.rejected
 
 
 def _share(values: int, run: ScoredRun) -> float:
-    rows = all_rows(run)
+    rows = _all_rows(run)
     return values / rows if rows else 0.0
 
 
-def lacks_values(values: int, run: ScoredRun, rule: Rule, policy: Policy, what: str) -> str:
+def _missing_values(values: int, run: ScoredRun, rule: Rule, policy: Policy, verb: str) -> str:
     """Why too few rows have a value for a decision; empty if there are enough."""
     limit = policy.coverage if rule.coverage is None else rule.coverage
-    covered = _share(values, run)
-    if not all_rows(run):
+    share, rows = _share(values, run), _all_rows(run)
+    if not rows:
         return "there are no rows"
-    if not covered >= limit:  # NaN fails
-        unread = f" ({run.rejected} could not be read)" if run.rejected else ""
-        return f"only {covered:.1%} of {all_rows(run)} rows{unread} {what}; {limit:.1%} are required"
+    if not share >= limit:  # NaN fails
+        unreadable = f" ({run.rejected} could not be read)" if run.rejected else ""
+        return f"only {share:.1%} of {rows} rows{unreadable} {verb}; {limit:.1%} are required"
     return ""

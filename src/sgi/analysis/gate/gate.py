@@ -135,10 +135,9 @@ def gate(
     """Decide whether a run passes its rules.
 
     A rule passes if the end of the metric's 95 % interval satisfies it: the low end for ``>=`` and ``>``, the
-    high end for ``<=`` and ``<``. A rule on a drop passes if the interval of new − base
-    allows no larger drop.
-    A rule fails without a value, an interval or enough coverage, for an unknown metric, for a run that is not
-    finished, and for a drop between runs that differ in more than their responses.
+    high end for ``<=`` and ``<``. A rule on a drop passes if the interval of new − base allows no larger
+    drop. A rule fails without a value, an interval or enough coverage, for an unknown metric, for a run that
+    is not finished, and for a drop between runs that differ in more than their responses.
 
     Args:
         run: the run to decide on.
@@ -169,15 +168,15 @@ def gate(
     (True, False)
     """
     policy = _policy(coverage, on, looks, worst)
-    selected = _all_rules(read_rules(rules), against, max_drop)
-    _check_ranges(selected, run)
+    all_rules = _add_drops(read_rules(rules), against, max_drop)
+    _check_ranges(all_rules, run)
     compared = None if against is None else _comparison(against, run, policy)
     checks = []
-    for rule in selected:
+    for rule in all_rules:
         check = _check(run, rule, policy, against, compared, allow_different=allow_different)
-        check = _with_number(check, look_of(run, rule), looks, earlier)
+        check = _count_look(check, look_of(run, rule), looks, earlier)
         checks.append(check if allow_unfinished else _require_finished(check, rule, run, against))
-    return GateReport(run.name, tuple(checks), looks, _notes(run, selected, compared))
+    return GateReport(run.name, tuple(checks), looks, _notes(run, all_rules, compared))
 
 
 def look_of(run: ScoredRun, rule: Rule | Check) -> Look | None:
@@ -196,20 +195,23 @@ def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
     return Policy(checked_share("coverage", coverage), on, 1 - _ALPHA / (looks or 1), worst)  # type: ignore[arg-type]
 
 
-def _all_rules(
-    given: tuple[Rule, ...], against: ScoredRun | None, max_drop: float | None
+def _add_drops(
+    rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float | None
 ) -> tuple[Rule, ...]:
-    """The rules, with those that ``max_drop`` adds."""
-    if max_drop is not None and against is None:
-        raise UsageError(_NO_BASELINE, hint=_BOTH)
+    """Add a rule with ``max_drop`` for each metric that has no drop rule."""
     if max_drop is not None:
-        given += _drops(given, against, checked_threshold("max_drop", max_drop, least=0.0))
-    drops = [rule for rule in given if rule.condition is Condition.MAX_DROP]
-    if not given:
+        if against is None:
+            raise UsageError(_NO_BASELINE, hint=_BOTH)
+        limit = checked_threshold("max_drop", max_drop, least=0.0)
+        own = {rule.metric for rule in rules if rule.condition is Condition.MAX_DROP}
+        names = dict.fromkeys([rule.metric for rule in rules] or against.metrics)
+        rules += tuple(Rule(name, Condition.MAX_DROP, limit) for name in names if name not in own)
+    if not rules:
         raise UsageError("There is no rule.", hint='Give one, such as "faithfulness>=0.8".')
-    if (against is None) == bool(drops):
-        raise UsageError(_NO_BASELINE if drops else _NO_DROP, hint=_BOTH)
-    return given
+    has_drops = any(rule.condition is Condition.MAX_DROP for rule in rules)
+    if (against is None) == has_drops:
+        raise UsageError(_NO_BASELINE if has_drops else _NO_DROP, hint=_BOTH)
+    return rules
 
 
 def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
@@ -221,26 +223,20 @@ def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
             check_range(rule, column.low, column.high)
 
 
-def _require_finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
-    """Fail a check that is based on an unfinished run."""
-    before = against if rule.condition is Condition.MAX_DROP else None
-    reasons = {
-        f"{len(found.ids)} of {found.rows} rows are scored; resume it with"
-        f" sgi run --resume {shlex.quote(found.name)}": None
-        for found in (run, before)
-        if found is not None and not found.finished
-    }
-    if not reasons:
-        return check
+def _fail(check: Check, *reasons: str) -> Check:
     return replace(check, passed=False, reason="; ".join(filter(None, [*reasons, check.reason])))
 
 
-def _drops(rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float) -> tuple[Rule, ...]:
-    """Rules with ``max_drop`` for the metrics that have no drop rule."""
-    own = {rule.metric for rule in rules if rule.condition is Condition.MAX_DROP}
-    before = () if against is None else against.metrics
-    names = dict.fromkeys([rule.metric for rule in rules] or before)
-    return tuple(Rule(name, Condition.MAX_DROP, max_drop) for name in names if name not in own)
+def _require_finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
+    """Fail a check that is based on an unfinished run."""
+    base = against if rule.condition is Condition.MAX_DROP else None
+    reasons = dict.fromkeys(
+        f"{len(part.ids)} of {part.rows} rows are scored; resume it with"
+        f" sgi run --resume {shlex.quote(part.name)}"
+        for part in (run, base)
+        if part is not None and not part.finished
+    )
+    return _fail(check, *reasons) if reasons else check
 
 
 def _comparison(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison | UsageError:
@@ -262,7 +258,7 @@ def _notes(
         *run.clustering.notes(len(run.ids)),
     ]
     if isinstance(compared, Comparison):
-        notes += [f"Differs in more than the responses: {found}." for found in compared.differences]
+        notes += [f"Differs in more than the responses: {other}." for other in compared.differences]
         notes += compared.notes
     return tuple(dict.fromkeys(notes))
 
@@ -287,8 +283,8 @@ def _check(
     reason = _no_drop(run, against, rule, name, compared, allow_different=allow_different)
     if reason:
         return failed_check(rule, reason, policy)
-    found = next(made for made in compared.metrics if made.metric == name)
-    return check_drop(found, rule, policy, against, run)
+    metric = next(metric for metric in compared.metrics if metric.metric == name)
+    return check_drop(metric, rule, policy, against, run)
 
 
 def _no_drop(
@@ -299,21 +295,23 @@ def _no_drop(
         return f"{run.name} has no metric {rule.metric}, but {name}: score both runs alike"
     if name not in against.metrics:
         return f"{against.name} has no metric {name}"
-    different = [str(one) for one in compared.differences if one.concerns([name])]
+    different = [str(other) for other in compared.differences if other.concerns([name])]
     if different and not allow_different:
         reason = f"{against.name} and {run.name} differ in more than their responses: {'; '.join(different)}"
         return f"{reason}. Score both runs alike, or set `allow_different`"
     return ""
 
 
-def _with_number(
+def _count_look(
     check: Check, look: Look | None, looks: int | None, earlier: Mapping[Look, int] | None
 ) -> Check:
     """Number the check among the gates on these questions; fail it beyond the planned number."""
     if earlier is None or look is None:
         return check
-    check = replace(check, look=earlier.get(look, 0) + 1)
-    if looks is None or check.look <= looks:  # type: ignore[operator]
+    number = earlier.get(look, 0) + 1
+    check = replace(check, look=number)
+    if looks is None or number <= looks:
         return check
-    reason = f"this is gate {check.look} on these questions, but {looks} were planned; use new questions"
-    return replace(check, passed=False, reason="; ".join(filter(None, [reason, check.reason])))
+    return _fail(
+        check, f"this is gate {number} on these questions, but {looks} were planned; use new questions"
+    )

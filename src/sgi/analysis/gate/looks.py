@@ -1,14 +1,69 @@
-"""Identifies sets of questions, so that gates on the same questions can be counted."""
+"""Gates stored runs, and counts how often their questions were used for a gate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
+from sgi.analysis.gate.gate import gate, look_of
 from sgi.analysis.pairing import RowKeys
+from sgi.kernel.errors import StoreError
 from sgi.kernel.signature import canonical_json, digest
+from sgi.store.gates import earlier_looks, record_gate
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sgi.analysis.gate.gate import GateReport, Options
+    from sgi.analysis.gate.rules import Rule
     from sgi.kernel.scored import ScoredRun
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+def gate_stored_run(
+    database: Database,
+    record: RunRecord,
+    rules: str | Path | Rule | Sequence[str | Path | Rule],
+    against: RunRecord | None = None,
+    **options: Unpack[Options],
+) -> tuple[GateReport, list[str]]:
+    """Gate a stored run, record the gate in the database, and return notes on the number of gates.
+
+    Args:
+        database: the database of both runs.
+        record: the run to decide on.
+        rules: as for `gate`.
+        against: the baseline run, for rules on drops.
+        **options: as for `gate`.
+    """
+    base = None if against is None else scored_run(database, against)
+    run = scored_run(database, record)
+    questions = questions_key(run)
+    earlier = earlier_looks(database, questions, record.id)
+    report = gate(run, rules, against=base, earlier=earlier, **options)
+    notes = _look_notes(report)
+    if run.finished:
+        pairs = ((look_of(run, check), check) for check in report.checks)
+        rows = [(*look, check.rule, check.passed) for look, check in pairs if look is not None]
+        try:
+            record_gate(database, questions, record.id, rows)
+        except StoreError as error:
+            notes.append(f"This gate is not counted: {error}")
+    return report, notes
+
+
+def _look_notes(report: GateReport) -> list[str]:
+    """Say how often these questions were used for a gate."""
+    look = max((check.look or 1 for check in report.checks), default=1)
+    if report.looks is not None:
+        level = f"{100 * report.checks[0].level:.6g} %"
+        return [f"This is gate {look} of {report.looks} planned on these questions; intervals at {level}."]
+    if look == 1:
+        return []
+    advice = "Each gate at 95 % is one more chance for a bad run to pass; correct for all with `looks`."
+    return [f"This is gate {look} on these questions. {advice}"]
 
 
 def questions_key(run: ScoredRun) -> str:
@@ -29,5 +84,6 @@ def questions_key(run: ScoredRun) -> str:
     """
     keys = RowKeys.of(run)
     identities = [("", 0)] * len(run.ids) if keys is None else keys.identity
-    named = {found if found[1] else ("id", name) for found, name in zip(identities, run.ids, strict=True)}
-    return digest(canonical_json(sorted(map(list, named), key=repr))).hex()
+    pairs = zip(identities, run.ids, strict=True)
+    questions = {identity if identity[1] else ("id", name) for identity, name in pairs}
+    return digest(canonical_json(sorted(map(list, questions), key=repr))).hex()
