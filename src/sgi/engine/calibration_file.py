@@ -27,7 +27,7 @@ from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
-from sgi.metrics.calibrated import Calibration, calibrated
+from sgi.metrics.calibration import Calibration, calibrate_metric
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.intervals import Interval
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
@@ -278,7 +278,7 @@ class CalibrationFile(BaseModel):
     def metrics(self) -> tuple[AnyMetric, AnyMetric]:
         """The calibrated metric, and the metric with its probability and verdict."""
         inner = self.inner()
-        return inner, calibrated(inner, self.fitted())
+        return inner, calibrate_metric(inner, self.fitted())
 
     def fitted(self) -> Calibration:
         """What is applied."""

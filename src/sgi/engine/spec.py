@@ -17,7 +17,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.spec import JudgeSpec
-from sgi.metrics.calibrated import Calibrated, CalibratedJudged
+from sgi.metrics.calibration import CalibratedMetric
 from sgi.target.spec import TargetSpec
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class RunSpec(BaseModel):
         known = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
         cascade = None if self.cascade is None else self.cascade.with_absolute_path()
-        named = tuple(m.canonical for m in metrics if not isinstance(m, (Calibrated, CalibratedJudged)))
+        named = tuple(m.canonical for m in metrics if not isinstance(m, CalibratedMetric))
         return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
 
     @property

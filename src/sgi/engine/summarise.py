@@ -14,7 +14,7 @@ from sgi.engine.summary import MetricSummary, Summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import COUNT, RATIO, SCORE
 from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
-from sgi.metrics.calibrated import SPEC as CALIBRATED
+from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.stats.confounds import trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval

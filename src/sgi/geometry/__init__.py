@@ -1,4 +1,4 @@
-"""Angles between vectors, and the semantic grounding index computed from them: pure numpy."""
+"""Angles between vectors and the semantic grounding index (SGI)."""
 
 from sgi.geometry.angles import angle, angles_to, cosine, unit
 from sgi.geometry.sgi import (

@@ -1,4 +1,4 @@
-"""Angles and cosines between unit rows, precise for nearly equal rows, computed in blocks."""
+"""Angles and cosines between unit rows, precise for nearly equal rows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# Blocks and their differences must fit in the CPU cache.
-_BLOCK_BYTES = 2**17
-_UNIT_TOLERANCE = 1e-3
-"""How far the mean of two squared lengths may be from 1."""
-_CANCELS = 1.0
-"""Below it, ‖u−v‖² + 4·u·v has lost digits that the square of u + v still has."""
+_BLOCK_BYTES = 2**17  # a block and its difference fit into the CPU cache
+_UNIT_TOLERANCE = 1e-3  # how far the mean of two squared lengths may be from 1
+_CANCELLATION = 1.0  # below it, ‖u−v‖² + 4·u·v is less precise than the square of u + v
 
 
 def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     """Angle between unit rows, in radians, in [0, π], shape (n,).
 
-    Computed as 2·atan2(‖u−v‖, ‖u+v‖), because arccos loses half of the digits for small angles: at 1e-3,
-    float32 rows give an accuracy of 1e-5. The angle of a row does not depend on other rows.
+    Computed as 2·atan2(‖u−v‖, ‖u+v‖), because arccos loses half of the digits for small angles. The result
+    for a row does not depend on other rows.
 
     Args:
         u: unit rows, shape (n, d).
@@ -40,12 +37,7 @@ def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Angles between unit rows and each of several arrays, shape (n,) each, with the same bits as `angle`.
-
-    Each row is read only once, because memory bandwidth limits large data.
-
-    Raises:
-        ValueError: as for `angle`.
+    """Angles between unit rows and each of several arrays, as `angle` gives them; reads each row only once.
 
     >>> [theta.round(4).tolist() for theta in angles_to(np.eye(2), np.eye(2), np.eye(2)[::-1])]
     [[0.0, 0.0], [1.5708, 1.5708]]
@@ -58,14 +50,7 @@ def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ..
 def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     """Cosine between unit rows: (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²), in [−1, 1], shape (n,).
 
-    It is exactly 1 for equal rows and −1 for opposite ones.
-
-    Args:
-        u: unit rows, shape (n, d).
-        v: unit rows, shape (n, d).
-
-    Raises:
-        ValueError: as for `angle`.
+    It is exactly 1 for equal rows and −1 for opposite ones. Arguments and errors are those of `angle`.
 
     Source: the parallelogram law.
 
@@ -82,9 +67,6 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
     Args:
         vectors: shape (d,) or (n, d).
 
-    Returns:
-        The same shape; lengths are 1 to within 1e-15.
-
     Raises:
         ValueError: a vector is zero or contains NaN or infinity, or the shape is invalid.
 
@@ -100,14 +82,13 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
     largest = np.max(np.abs(array), axis=-1, keepdims=True, initial=0.0)
     bad = np.flatnonzero(~(np.isfinite(largest) & (largest > 0)))
     if bad.size:
-        place = f"Row {bad[0]} of the vectors" if array.ndim == 2 else "The vector"  # noqa: PLR2004 - rows, columns
-        raise ValueError(f"{place} is zero or not finite; such a vector has no direction.")
+        name = f"Row {bad[0]} of the vectors" if array.ndim == 2 else "The vector"  # noqa: PLR2004 - rows, columns
+        raise ValueError(f"{name} is zero or not finite; such a vector has no direction.")
     scaled = array.astype(np.float64) / largest
     return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
 
 
 def _numbers(values: ArrayLike) -> NDArray[Any]:
-    """Convert to float32 or float64; raise for anything but real numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"Vectors hold real numbers, not {array.dtype}.")
@@ -117,50 +98,50 @@ def _numbers(values: ArrayLike) -> NDArray[Any]:
 def _squared_chords(
     u: ArrayLike, *others: ArrayLike
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """‖u−v‖² and ‖u+v‖² of each pair of rows, for each v."""
+    """Return ‖u−v‖² and ‖u+v‖² of each pair of rows, for each v."""
     left, rights = _numbers(u), [_numbers(other) for other in others]
     for right in rights:
         if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
-            raise ValueError(f"Rows of one shape (n, d) are wanted, not {left.shape} and {right.shape}.")
+            raise ValueError(f"Rows of one shape (n, d) are required, not {left.shape} and {right.shape}.")
     n = len(left)
     apart, together = np.empty((len(rights), n)), np.empty((len(rights), n))
-    step = _rows_a_block(left, *rights)
-    rooms = [np.empty((min(n, step), left.shape[-1]), np.result_type(left, right)) for right in rights]
+    step = _rows_per_block(left, *rights)
+    buffers = [np.empty((min(n, step), left.shape[-1]), np.result_type(left, right)) for right in rights]
     with np.errstate(invalid="ignore", over="ignore"):  # reported below
         for start in range(0, n, step):
             block = slice(start, start + step)
             rows = np.ascontiguousarray(left[block])  # other memory layouts change the last bits
-            for at, (right, room) in enumerate(zip(rights, rooms, strict=True)):
-                beside, here = np.ascontiguousarray(right[block]), room[: len(rows)]
+            for at, (right, buffer) in enumerate(zip(rights, buffers, strict=True)):
+                other, difference = np.ascontiguousarray(right[block]), buffer[: len(rows)]
                 # Nearly equal float32 numbers subtract exactly. Rows are summed one by one.
-                np.subtract(rows, beside, out=here)
-                apart[at, block] = np.vecdot(here, here)
-                together[at, block] = np.vecdot(rows, beside)
+                np.subtract(rows, other, out=difference)
+                apart[at, block] = np.vecdot(difference, difference)
+                together[at, block] = np.vecdot(rows, other)
         together = apart + 4.0 * together  # ‖u+v‖² = ‖u−v‖² + 4·u·v
-    _refuse_other_lengths(apart + together)
+    _check_lengths(apart + together)
     for right, sums in zip(rights, together, strict=True):
-        _sum_again(left, right, sums)
+        _refine(left, right, sums)
     return list(zip(apart, together, strict=True))
 
 
-def _rows_a_block(*arrays: NDArray[Any]) -> int:
+def _rows_per_block(*arrays: NDArray[Any]) -> int:
     itemsize = max(array.itemsize for array in arrays)
     return max(1, _BLOCK_BYTES // max(1, int(arrays[0].shape[-1]) * itemsize))
 
 
-def _sum_again(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.float64]) -> None:
+def _refine(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.float64]) -> None:
     """Recompute ‖u+v‖² from the sum itself where the value from u·v is imprecise."""
-    opposite = np.flatnonzero(together < _CANCELS)
-    step = _rows_a_block(left, right)
+    opposite = np.flatnonzero(together < _CANCELLATION)
+    step = _rows_per_block(left, right)
     for start in range(0, len(opposite), step):
-        some = opposite[start : start + step]
-        here = left[some] + right[some]
-        together[some] = np.vecdot(here, here)
+        rows = opposite[start : start + step]
+        sums = left[rows] + right[rows]
+        together[rows] = np.vecdot(sums, sums)
 
 
-def _refuse_other_lengths(squares: NDArray[np.float64]) -> None:
+def _check_lengths(squares: NDArray[np.float64]) -> None:
     """Check lengths: ‖u−v‖² + ‖u+v‖² is four times the mean of the two squared lengths."""
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~(np.abs(squares / 4.0 - 1.0) <= _UNIT_TOLERANCE).all(axis=0))
     if bad.size:
-        raise ValueError(f"Row {bad[0]} is not of unit length; sgi.geometry.unit brings rows to it.")
+        raise ValueError(f"Row {bad[0]} is not of unit length; use sgi.geometry.unit.")

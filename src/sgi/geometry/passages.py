@@ -1,4 +1,4 @@
-"""Angles of statements to all passages of their row, as flat pairs, and their aggregation."""
+"""Angles of statements to all passages of their row, and their aggregation."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Aggregate = Literal["nearest", "mean"]
 
 LEAST_SEPARATION = 1e-3
-"""The θ(q,c) in radians below which question and passage are one point, and SGI is 1 for every response."""
+"""Below this θ(q,c), in radians, question and passage count as one point, and SGI is 1 for every response."""
 
 VERBATIM_ANGLE = 0.01
-"""The θ(r,c) in radians below which a response is a verbatim copy of its passage; SGI takes it for θ(r,c).
+"""Below this θ(r,c), in radians, a response is a verbatim copy of its passage; SGI never uses a smaller one.
 
-Of 200 bundled passages, copies that differ in white space or case lie at 0 from the passage for the embedded
-model; copies without the final full stop, with other quotation marks or without commas lie at 0.012 or more.
+Of 200 bundled passages, copies with other white space or case have an angle of 0 with the embedded model;
+copies without the final full stop, with other quotation marks or without commas have 0.012 or more.
 """
 
 
@@ -64,14 +64,11 @@ class PassageAngles:
             owners: the row of each statement, shape (m,).
             offsets: first passage of each row, and the total, shape (n + 1,); no row is empty.
 
-        Raises:
-            ValueError: rows are not of unit length.
-
         Source: Marín (2025), arXiv:2512.13771, equation 2, passage by passage.
 
         >>> eye = np.eye(3, dtype=np.float32)
-        >>> made = PassageAngles.of(eye[2:], eye[:1], eye[1:], owners=np.array([0]), offsets=np.array([0, 2]))
-        >>> made.theta_rc.round(4).tolist(), made.nearest.tolist()
+        >>> pair = PassageAngles.of(eye[2:], eye[:1], eye[1:], owners=np.array([0]), offsets=np.array([0, 2]))
+        >>> pair.theta_rc.round(4).tolist(), pair.nearest.tolist()
         ([1.5708, 0.0], [1])
         """
         lengths = np.diff(offsets)[owners]
@@ -89,10 +86,7 @@ class PassageAngles:
 
     @cached_property
     def grounding(self) -> NDArray[np.float64]:
-        """SGI of each pair, shape (pairs,), with θ(r,c) at least ``VERBATIM_ANGLE``.
-
-        It is meaningless if the passage is the question.
-        """
+        """SGI of each pair, shape (pairs,), with θ(r,c) at least `VERBATIM_ANGLE`; see `apart`."""
         theta_rc = np.maximum(self.theta_rc, VERBATIM_ANGLE)
         return grounding_index(np.repeat(self.theta_rq, self.lengths), theta_rc)
 
@@ -102,13 +96,13 @@ class PassageAngles:
         return self.theta_rc < VERBATIM_ANGLE
 
     @cached_property
-    def bounded(self) -> NDArray[np.float64]:
-        """Bounded index of each pair, shape (pairs,); meaningless if the passage is the question."""
+    def bounded_index(self) -> NDArray[np.float64]:
+        """Bounded index of each pair, shape (pairs,); see `apart`."""
         return bounded_grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc, self.theta_qc)
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:
-        """Pairs whose passage differs from the question, shape (pairs,)."""
+        """Pairs whose passage differs from the question, shape (pairs,); else an index is meaningless."""
         return self.theta_qc >= LEAST_SEPARATION
 
     @cached_property
@@ -118,27 +112,24 @@ class PassageAngles:
 
     @cached_property
     def nearest(self) -> NDArray[np.int64]:
-        """The pair of each statement's nearest passage that counts (the first of equals), shape (m,).
-
-        For a given statement, the nearest passage has the highest SGI.
-        """
-        reach = np.where(self._counted, self.theta_rc, np.inf)
-        least = np.repeat(np.minimum.reduceat(reach, self._starts), self.lengths)
-        hits = np.flatnonzero(reach == least)
+        """The pair of each statement's nearest passage that counts, which has the highest SGI, shape (m,)."""
+        distance = np.where(self._counts, self.theta_rc, np.inf)
+        least = np.repeat(np.minimum.reduceat(distance, self._starts), self.lengths)
+        hits = np.flatnonzero(distance == least)  # the first of equals counts
         return hits[np.searchsorted(hits, self._starts)]
 
     def aggregate(self, pairs: NDArray[np.float64], how: Aggregate) -> NDArray[np.float64]:
-        """Aggregate values of pairs per statement, shape (m,): that of the nearest passage, or the mean."""
+        """Aggregate values of pairs per statement, shape (m,): of the nearest passage, or their mean."""
         if how == "nearest":
             return pairs[self.nearest]
-        total = np.add.reduceat(np.where(self._counted, pairs, 0.0), self._starts)
-        return np.asarray(total / np.add.reduceat(self._counted.astype(np.float64), self._starts))
+        total = np.add.reduceat(np.where(self._counts, pairs, 0.0), self._starts)
+        return np.asarray(total / np.add.reduceat(self._counts.astype(np.float64), self._starts))
 
     @property
     def _starts(self) -> NDArray[np.int64]:
         return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
-    def _counted(self) -> NDArray[np.bool_]:
-        """Pairs that count; passages equal to the question count only if the row has no other."""
+    def _counts(self) -> NDArray[np.bool_]:
+        """Pairs that count; a passage equal to the question counts only if the row has no other."""
         return self.apart | ~np.repeat(self.separate, self.lengths)

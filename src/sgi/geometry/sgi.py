@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 EPSILON = 1e-8
-"""What is added to θ(r,c), so that a response equal to its context has a finite index."""
+"""Added to θ(r,c), so that a response equal to its context has a finite index."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,7 @@ class Grounding:
     """SGI of one response, with its angles.
 
     Attributes:
-        sgi: θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1, the response is nearer to its context than its
-            question.
+        sgi: θ(r,q) / (θ(r,c) + ε), in [0, ∞).
         theta_rq: angle between response and question, in radians.
         theta_rc: angle between response and context, in radians.
     """
@@ -57,7 +56,7 @@ def compute_sgi(
     named = {"q_emb": np.asarray(q_emb), "c_emb": np.asarray(c_emb), "r_emb": np.asarray(r_emb)}
     if any(array.ndim != 1 for array in named.values()) or len({array.shape for array in named.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in named.items())
-        raise ValueError(f"Three vectors of one shape (d,) are wanted, not {shapes}.")
+        raise ValueError(f"Three vectors of one shape (d,) are required, not {shapes}.")
     question, context, response = (_direction(name, array) for name, array in named.items())
     theta_rq, theta_rc = angle([response, response], [question, context])
     index = grounding_index(theta_rq, theta_rc, epsilon)
@@ -74,10 +73,10 @@ def _direction(name: str, vector: NDArray[np.generic]) -> NDArray[np.float64]:
 def grounding_index(
     theta_rq: ArrayLike, theta_rc: ArrayLike, epsilon: float = EPSILON
 ) -> NDArray[np.float64]:
-    """SGI = θ(r,q) / (θ(r,c) + ε), in [0, ∞), of the angles' shape; above 1 = nearer to the context.
+    """SGI = θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1 = nearer to the context.
 
     Args:
-        theta_rq: angles between response and question, in radians.
+        theta_rq: angles between response and question, in radians, of any shape.
         theta_rc: angles between response and context, of the same shape.
         epsilon: keeps the index finite if the response equals the context.
 
@@ -94,13 +93,7 @@ def bounded_grounding_index(
 ) -> NDArray[np.float64]:
     """Bounded form without ε: (θ(r,q) − θ(r,c)) / θ(q,c), in [−1, 1]; positive exactly if SGI is above 1.
 
-    Args:
-        theta_rq: angles between response and question, in radians.
-        theta_rc: angles between response and context, of the same shape.
-        theta_qc: angles between question and context, of the same shape.
-
-    Returns:
-        Values of the angles' shape; NaN if question and context coincide.
+    It is NaN if question and context coincide. The angles are in radians and have one shape.
 
     Source: the triangle inequality of angles, arXiv:2512.13771, equation 4.
 
@@ -125,7 +118,7 @@ def bounds(theta_qc: ArrayLike, theta_rc: ArrayLike) -> tuple[NDArray[np.float64
         theta_rc: angles between response and context, of the same shape.
 
     Returns:
-        Lower and upper ends, in [0, ∞], of the angles' shape; infinite if only x is 0, NaN if both are.
+        Minima and maxima, in [0, ∞]; infinite if only x is 0, NaN if both are.
 
     Source: arXiv:2512.13771, equations 4 and 5, with the modulus that equation 5 lacks.
 

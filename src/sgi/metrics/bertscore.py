@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TextTokens, TokenFrequencies, TokenTable
 
-NO_TOKENS = "the reference holds nothing that the model makes a token of"
-NO_WEIGHT = "every token stands in every reference, so that none weighs anything"
+NO_TOKENS = "the model makes no tokens of the reference"
+NO_WEIGHT = "every token is in every reference, so all weights are 0"
 
-_BLOCK = 1 << 20
-"""Cosines held at once: 4 MB of float32, however long the texts."""
+_BLOCK = 1 << 20  # cosines in memory at once: 4 MB of float32
 
 
 class Baseline(NamedTuple):
@@ -44,14 +43,14 @@ _DEBERTA = "microsoft/deberta-xlarge-mnli"
 _SAME_WEIGHTS = {"minilm": _MINILM, "all-MiniLM-L6-v2": _MINILM}
 
 RECOMMENDED_LAYERS: Mapping[str, int] = {_DEBERTA: 40}
-"""The layer that agrees best with people, of models where it is not the last; from Zhang et al. (2020)."""
+"""Layers that agree best with people, of models where it is not the last; from Zhang et al. (2020)."""
 
 BASELINES: Mapping[tuple[str, int | None], Baseline] = {
     (_DEBERTA, 40): Baseline(0.5169066, 0.5170288, 0.5150192),
     (_MINILM, None): Baseline(0.1550176, 0.1538978, 0.1476717),
 }
-"""By model and layer, None for the last. Of DeBERTa: published with bert-score, of random pairs of
-sentences. Of MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_bertscore_baseline.py``."""
+"""By model and layer, None for the last. DeBERTa: published with bert-score, for random pairs of sentences.
+MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_bertscore_baseline.py``."""
 
 _Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
 
@@ -180,14 +179,12 @@ class BertScore(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi import Batch, Features, Sample
     >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.features import Features
     >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
     >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
     >>> table = TokenTable.build("minilm", ["a b", "a"], ids, rows, special=())
-    >>> features = Features(token_table=table)
-    >>> BertScore().score(pair, features).details[0]["raw"]
+    >>> BertScore().score(pair, Features(token_table=table)).details[0]["raw"]
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666}
     """
 
@@ -207,8 +204,8 @@ class BertScorePrecision(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> two = np.eye(2, dtype=np.float32)  # a response of two tokens, whose reference has the first alone
-    >>> greedy_match(two, two[:1])[0].mean().tolist()
+    >>> tokens = np.eye(2, dtype=np.float32)  # the response has two tokens, the reference only the first
+    >>> greedy_match(tokens, tokens[:1])[0].mean().tolist()
     0.5
     """
 
@@ -226,8 +223,8 @@ class BertScoreRecall(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> two = np.eye(2, dtype=np.float32)  # a response of two tokens, whose reference has the first alone
-    >>> greedy_match(two, two[:1])[1].mean().tolist()
+    >>> tokens = np.eye(2, dtype=np.float32)  # the response has two tokens, the reference only the first
+    >>> greedy_match(tokens, tokens[:1])[1].mean().tolist()
     1.0
     """
 
@@ -321,7 +318,7 @@ def _check_parameters(model: object, layer: object, choices: Mapping[str, object
     if not isinstance(model, str) or not model.strip():
         raise ValueError(f"model is the name of a model, not {model!r}")
     if layer is not None and (not isinstance(layer, int) or isinstance(layer, bool) or layer < 0):
-        raise ValueError(f"layer is a whole number from 0 on, or null for the last, not {layer!r}")
+        raise ValueError(f"layer is a whole number from 0, or null for the last, not {layer!r}")
     for name, value in choices.items():
         if not isinstance(value, bool):
-            raise ValueError(f"{name} is true or false, not {value!r}")  # noqa: TRY004 - what a parameter is wrong in
+            raise ValueError(f"{name} is true or false, not {value!r}")  # noqa: TRY004 - as other bad values

@@ -1,8 +1,7 @@
 """The metrics under the names of document 002, with the conventions of that document.
 
-Each is a plain metric with other parameters and another unit. Both send the same prompts, so that asking for
-both costs one call. `TABLE` lists them; each row becomes a class of this module, such as
-``RagasFaithfulness``.
+Each is a plain metric with other parameters and another unit; both share their calls. Each row of `TABLE`
+becomes a class of this module, such as ``RagasFaithfulness``.
 """
 
 from __future__ import annotations
@@ -54,13 +53,12 @@ class Row(NamedTuple):
     """One metric of the document.
 
     Attributes:
-        name: the metric's name.
         section: the section of the document.
         plain: the plain metric, with the conventions of the document.
         meaning: the first line of the docstring.
         note: the rest of it.
-        convert: from the plain metric's scores; None for a count, which keeps them.
-        parameter: the parameter that is passed on to the plain metric; empty without one.
+        convert: converts the plain metric's scores; None for a count, which keeps them.
+        parameter: the parameter that is passed on to the plain metric, or "".
         first_embedder: whether only the first embedder is used.
     """
 
@@ -174,7 +172,7 @@ class _DocumentMetric(MetricWrapper):
     _row: ClassVar[Row]
 
     def __post_init__(self) -> None:
-        _ = self.inner  # raises what is wrong with the parameter
+        _ = self.inner  # checks the parameter
 
     @property
     def inner(self) -> Any:
@@ -193,13 +191,11 @@ class _DocumentMetric(MetricWrapper):
         return scores if self._row.convert is None else self._row.convert(scores)
 
 
-@dataclass(frozen=True)
 class _JudgedDocumentMetric(_DocumentMetric, JudgedWrapper):
     pass
 
 
 def _metric_class(row: Row) -> type[AnyMetric]:
-    """Make the class of a metric."""
     plain, judged = row.plain, isinstance(row.plain, JudgedMetric)
     unit = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
     spec: Any = replace(
@@ -231,5 +227,5 @@ globals().update(_CLASSES)
 
 
 def __getattr__(name: str) -> Any:
-    """Tell type checkers that the classes of the table are attributes of the module."""
+    """Tell type checkers that the module has the classes of the table."""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

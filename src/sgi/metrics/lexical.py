@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from operator import attrgetter
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.references import BLANK, best_reference, not_blank, pairs_of
+from sgi.metrics.parameters import check_choice
+from sgi.metrics.references import BLANK, Pairs, best_reference, not_blank, pairs_of
 from sgi.text.normalise import normalise_answer
 from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words
 
@@ -23,21 +25,33 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch
 
 Tokenizer = Literal["rouge", "unicode"]
-"""Whose tokens ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
+"""The tokens that ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
 
 _TOKENIZERS: Mapping[str, Callable[[str], str]] = {"rouge": rouge_words, "unicode": unicode_words}
 _NO_TOKENS = {
     "rouge": 'the reference has no letter a to z and no digit; rouge_l(tokenizer="unicode") reads any script',
     "unicode": "the reference has no letter and no digit in any script",
 }
-_NOTHING_LEFT = "nothing of the reference is left without punctuation and articles"
+_NOTHING_LEFT = "the reference has only punctuation and articles"
 _ORDERS = 4
 """The longest n-gram that BLEU counts."""
-_NO_CONTENT = "the reference has no word of three characters or more, numbers aside"
+_NO_CONTENT = "the reference has no word of three characters or more, except numbers"
 
 
 def _spec(name: str, citation: str) -> MetricSpec:
     return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, low=0.0, high=1.0, citation=citation)
+
+
+def _best_score(
+    batch: Batch, words: Callable[[str], str], scores_of: Callable[[Pairs], NDArray[np.float64]], empty: str
+) -> Scores:
+    """Return the best score over the references of each row that have tokens."""
+    pairs = pairs_of(batch, words)
+    return best_reference(batch, scores_of(pairs), comparable=pairs.have_tokens, empty=empty)
+
+
+def _bag_f1(pairs: Pairs) -> NDArray[np.float64]:
+    return pairs.in_bags.f_score()
 
 
 @dataclass(frozen=True)
@@ -56,8 +70,7 @@ class Bleu(Metric):
     References: Papineni et al. (2002), "BLEU: a Method for Automatic Evaluation of Machine Translation";
     Post (2018), "A Call for Clarity in Reporting BLEU Scores".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> round(float(Bleu().score(Batch.of([pair]), Features()).values[0]), 4)
     0.474
@@ -86,8 +99,7 @@ class RougeL(Metric):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> round(float(RougeL().score(Batch.of([pair]), Features()).values[0]), 4)
     0.8889
@@ -98,7 +110,7 @@ class RougeL(Metric):
     spec: ClassVar = _spec("rouge_l", "Lin (2004)")
 
     def __post_init__(self) -> None:
-        _check_tokenizer(self.tokenizer)
+        check_choice("tokenizer", self.tokenizer, Tokenizer)
         if type(self.beta) not in (int, float) or not 0 < self.beta < math.inf:
             raise ValueError(f"beta is a number above 0, not {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
@@ -106,9 +118,8 @@ class RougeL(Metric):
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return the F-score against the best reference of each row."""
         del features
-        pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
-        numbers = pairs.in_order.f_score(self.beta)
-        return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
+        tokenizer, empty = _TOKENIZERS[self.tokenizer], _NO_TOKENS[self.tokenizer]
+        return _best_score(batch, tokenizer, lambda pairs: pairs.in_order.f_score(self.beta), empty)
 
 
 @dataclass(frozen=True)
@@ -119,14 +130,13 @@ class _RougeLShare(Metric):
     _part: ClassVar[str]
 
     def __post_init__(self) -> None:
-        _check_tokenizer(self.tokenizer)
+        check_choice("tokenizer", self.tokenizer, Tokenizer)
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return the share against the best reference of each row."""
         del features
-        pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
-        numbers: NDArray[np.float64] = getattr(pairs.in_order, self._part)
-        return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
+        part = attrgetter(f"in_order.{self._part}")
+        return _best_score(batch, _TOKENIZERS[self.tokenizer], part, _NO_TOKENS[self.tokenizer])
 
 
 @dataclass(frozen=True)
@@ -137,8 +147,7 @@ class RougeLPrecision(_RougeLShare):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> RougeLPrecision().score(Batch.of([pair]), Features()).values.tolist()
     [1.0]
@@ -156,8 +165,7 @@ class RougeLRecall(_RougeLShare):
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
     >>> RougeLRecall().score(Batch.of([pair]), Features()).values.tolist()
     [0.8]
@@ -176,8 +184,7 @@ class SquadExactMatch(Metric):
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="the paris!", reference=["Rome", "Paris"])]
     >>> SquadExactMatch().score(Batch.of(rows), Features()).values.tolist()
     [1.0]
@@ -188,7 +195,7 @@ class SquadExactMatch(Metric):
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return 1 where the response equals one of the references."""
         del features
-        # "A" normalises to nothing, and still is an answer: only what was blank before is none.
+        # "A" normalises to "", but only a response that was blank before is not an answer.
         pairs = pairs_of(batch, normalise_answer)
         same = pairs.tokens.equal(pairs.responses, pairs.references)
         answered = np.array([bool(text.strip()) for text in batch.response], dtype=np.bool_)
@@ -205,8 +212,7 @@ class SquadTokenF1(Metric):
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="It is Paris.", reference="Paris, France")]
     >>> SquadTokenF1().score(Batch.of(rows), Features()).values.tolist()
     [0.4]
@@ -217,8 +223,7 @@ class SquadTokenF1(Metric):
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
         del features
-        pairs = pairs_of(batch, normalise_answer)
-        return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NOTHING_LEFT)
+        return _best_score(batch, normalise_answer, _bag_f1, _NOTHING_LEFT)
 
 
 @dataclass(frozen=True)
@@ -231,8 +236,7 @@ class ContentF1(Metric):
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> rows = [Sample(id="1", response="It is Paris in 1889.", reference="Paris, France")]
     >>> round(float(ContentF1().score(Batch.of(rows), Features()).values[0]), 4)
     0.6667
@@ -243,8 +247,7 @@ class ContentF1(Metric):
     def score(self, batch: Batch, features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
         del features
-        pairs = pairs_of(batch, content_words)
-        return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NO_CONTENT)
+        return _best_score(batch, content_words, _bag_f1, _NO_CONTENT)
 
 
 @dataclass(frozen=True)
@@ -257,8 +260,7 @@ class LexicalAggregate(Metric):
     are scaled up; the details hold every part. Undefined if all references are blank or no part has a value.
     A blank response scores 0.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")
     >>> scores = LexicalAggregate().score(Batch.of([pair]), Features())
     >>> round(float(scores.values[0]), 4), scores.details[0]["rouge_l"]
@@ -290,11 +292,6 @@ def _or_none(part: Scores) -> list[float | None]:
     return [float(value) if ok else None for value, ok in zip(part.values, part.ok, strict=True)]
 
 
-def _check_tokenizer(tokenizer: str) -> None:
-    if tokenizer not in get_args(Tokenizer):
-        raise ValueError(f"tokenizer is 'rouge' or 'unicode', not {tokenizer!r}")
-
-
 def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
     """Return the BLEU of each pair in [0, 1], bit-equal to sacrebleu."""
     pairs = pairs_of(batch, mteval_words)
@@ -315,12 +312,12 @@ def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, referen
     if not any(common):
         return 0.0
     smoothing, logs = 1.0, []
-    for hits, all_there in zip(common, total, strict=True):
-        if not all_there:
+    for hits, count in zip(common, total, strict=True):
+        if not count:
             break
         if not hits:
             smoothing *= 2
-        precision = 100.0 * hits / all_there if hits else 100.0 / (smoothing * all_there)
+        precision = 100.0 * hits / count if hits else 100.0 / (smoothing * count)
         logs.append(math.log(precision))
     brevity = math.exp(1 - reference / response) if response < reference else 1.0
     return min(1.0, brevity * math.exp(sum(logs) / len(logs)) / 100)

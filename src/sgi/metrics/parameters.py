@@ -1,4 +1,4 @@
-"""Checks of the parameters that metrics are made with; each error says what would be right."""
+"""Checks of the parameters of metrics."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """The value is one of a Literal's.
+    """Check that a parameter is one of the values of a Literal.
 
     Raises:
-        ValueError: it is not; names those there are.
+        ValueError: it is not; the message names the choices.
 
     >>> from typing import Literal
     >>> check_choice("scale", "cosine", Literal["cosine", "affine"])
@@ -21,10 +21,10 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
 
 def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...]:
-    """The weights as floats, one for each part.
+    """Return the weights as floats.
 
     Raises:
-        ValueError: they are not as many numbers from 0 on, one at least above 0.
+        ValueError: the weights are not one number for each part, from 0, at least one above 0.
 
     >>> checked_weights((1, 0), ("correctness", "consistency"))
     (1.0, 0.0)
@@ -36,6 +36,6 @@ def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...
         or not any(weights)
     ):
         raise ValueError(
-            f"weights are {len(parts)} numbers from 0 on, for {', '.join(parts)}, not all 0; not {weights!r}"
+            f"weights are {len(parts)} numbers from 0, for {', '.join(parts)}, not all 0; not {weights!r}"
         )
     return tuple(map(float, weights))

@@ -1,4 +1,4 @@
-"""Compares a response with several accepted answers; the best comparison counts."""
+"""Compares a response with each of its references; the best comparison counts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Pairs:
     """Each reference of a batch with the response of its row, as tokens.
 
     Attributes:
-        tokens: of the responses in row order, followed by those of all references.
-        responses: the text of each pair's response, shape (pairs,).
-        references: the text of each pair's reference, shape (pairs,).
+        tokens: all responses in row order, followed by all references.
+        responses: index of each pair's response among these texts, shape (pairs,).
+        references: index of each pair's reference, shape (pairs,).
     """
 
     tokens: TokenColumn
@@ -40,26 +40,24 @@ class Pairs:
 
     @cached_property
     def in_order(self) -> Match:
-        """What each pair has in common in the same order."""
+        """The match of each pair by common tokens in the same order."""
         return self.tokens.in_order(self.responses, self.references)
 
     @cached_property
     def in_bags(self) -> Match:
-        """What each pair has in common in any order."""
+        """The match of each pair by common tokens in any order."""
         return self.tokens.in_bags(self.responses, self.references)
 
     @property
-    def filled(self) -> NDArray[np.bool_]:
+    def have_tokens(self) -> NDArray[np.bool_]:
         """Which references have tokens, shape (pairs,)."""
         return self.tokens.lengths[self.references] > 0
 
 
 def pairs_of(batch: Batch, words: Words) -> Pairs:
-    """Return the pairs of a batch; cached for the same batch and tokens.
+    """Return the pairs of a batch, cached; ``words`` returns the tokens of a text, separated by spaces.
 
-    ``words`` returns the tokens of a text, separated by spaces.
-
-    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi import Batch, Sample
     >>> batch = Batch.of([Sample(id="1", response="b", reference=["a", "b"])])
     >>> pairs_of(batch, str.lower).in_bags.recall.tolist()
     [0.0, 1.0]
@@ -70,24 +68,22 @@ def pairs_of(batch: Batch, words: Words) -> Pairs:
 def _pairs(batch: Batch, words: Words) -> Pairs:
     references = batch.references
     tokens = TokenColumn.of((*batch.response, *references.values), words)
-    places = np.arange(len(batch), len(batch) + len(references.values))
-    return Pairs(tokens, references.owners, places)
+    indices = np.arange(len(batch), len(batch) + len(references.values))
+    return Pairs(tokens, references.owners, indices)
 
 
 def best_reference(
     batch: Batch, numbers: NDArray[np.float64], *, comparable: NDArray[np.bool_], empty: str = BLANK
 ) -> Scores:
-    """Return the best number over the references of each row.
-
-    References that are not comparable do not count. A row without a comparable one has no value.
+    """Return the best number over the comparable references of each row; no value without any.
 
     Args:
         batch: rows with responses and references.
         numbers: from 0 to 1, one for each reference.
         comparable: which references are not empty after normalisation.
-        empty: reason for rows whose references are not blank but not comparable.
+        empty: reason for rows with references that are not blank, but not comparable.
 
-    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi import Batch, Sample
     >>> rows = Batch.of(
     ...     [Sample(id="1", response="b", reference=["a", "b"]), Sample(id="2", response="b", reference=" ")]
     ... )
@@ -98,18 +94,18 @@ def best_reference(
     owners = batch.references.owners
     values = np.zeros(len(batch))
     np.maximum.at(values, owners[comparable], numbers[comparable])
-    lacking = np.ones(len(batch), dtype=np.bool_)
-    lacking[owners[comparable]] = False
-    blank = lacking.copy()
-    for place in np.flatnonzero(lacking[owners]).tolist():
-        blank[owners[place]] &= not batch.references.values[place].strip()
-    return Scores.of(values, undefined={BLANK: blank, empty: lacking})
+    no_reference = np.ones(len(batch), dtype=np.bool_)
+    no_reference[owners[comparable]] = False
+    blank = no_reference.copy()
+    for index in np.flatnonzero(no_reference[owners]).tolist():
+        blank[owners[index]] &= not batch.references.values[index].strip()
+    return Scores.of(values, undefined={BLANK: blank, empty: no_reference})
 
 
 def not_blank(batch: Batch) -> NDArray[np.bool_]:
     """Which references are more than white space.
 
-    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi import Batch, Sample
     >>> not_blank(Batch.of([Sample(id="1", response="b", reference=["a", " "])])).tolist()
     [True, False]
     """

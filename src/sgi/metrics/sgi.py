@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import chain
 from math import inf, pi
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.complete_rows import CompleteRows, Passages, blank_reasons, question_and_response
+from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,19 +31,18 @@ if TYPE_CHECKING:
 _ALL_THREE = QUESTION | CONTEXTS | RESPONSE
 _CITATION = "Marín (2025), arXiv:2512.13771"
 VERBATIM_COPY = "verbatim_copy"
-"""The entry of the details of ``sgi`` that is true where the response is a copy of its passage."""
+"""The key of the details of ``sgi`` that is true if the response is a copy of its passage."""
 
 
 @dataclass(frozen=True)
-class _OfPassages(Metric[CompleteRows]):
+class _PassageMetric(Metric[CompleteRows]):
     """Base of metrics of question, passages and response."""
 
     passages: Passages = "max"
-    _always: ClassVar[bool] = False  # whether a passage that is the question again has a value too
+    _allows_same_point: ClassVar[bool] = False  # whether a passage equal to the question has a value
 
     def __post_init__(self) -> None:
-        if self.passages not in (choices := get_args(Passages)):
-            raise ValueError(f"passages is one of {', '.join(choices)}, not {self.passages!r}")
+        check_choice("passages", self.passages, Passages)
 
     def prepare(self, rows: Batch, /) -> CompleteRows:
         """Select the rows that can have a value."""
@@ -58,36 +58,32 @@ class _OfPassages(Metric[CompleteRows]):
         angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
         values = self._aggregate(angles, self._of_pairs(angles))
         return rows.scores(
-            values, self._details(rows, angles, vectors), defined=angles.separate | self._always
+            values, self._details(rows, angles, vectors), defined=angles.separate | self._allows_same_point
         )
 
     @abstractmethod
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
-        """Return the value of each response with each of its passages."""
+        """Return the value of each pair of response and passage."""
 
     def _details(
         self, rows: CompleteRows, angles: PassageAngles, _vectors: VectorTable
     ) -> list[dict[str, JsonValue]]:
         """Return the angles of each row and the passage that counts."""
-        theta_rc = self._aggregate(angles, angles.theta_rc).tolist()
-        theta_qc = self._aggregate(angles, angles.theta_qc).tolist()
-        chosen = rows.positions[angles.passage[angles.nearest]].tolist()
-        return [
-            {
-                "theta_rq": rq,
-                "theta_rc": rc,
-                "theta_qc": qc,
-                "passage": at if self.passages == "max" else None,
-            }
-            for rq, rc, qc, at in zip(angles.theta_rq.tolist(), theta_rc, theta_qc, chosen, strict=True)
-        ]
+        nearest = rows.positions[angles.passage[angles.nearest]].tolist()
+        columns = {
+            "theta_rq": angles.theta_rq.tolist(),
+            "theta_rc": self._aggregate(angles, angles.theta_rc).tolist(),
+            "theta_qc": self._aggregate(angles, angles.theta_qc).tolist(),
+            "passage": nearest if self.passages == "max" else [None] * len(nearest),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _aggregate(self, angles: PassageAngles, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
         return angles.aggregate(pairs, "mean" if self.passages == "mean" else "nearest")
 
 
 @dataclass(frozen=True)
-class SemanticGroundingIndex(_OfPassages):
+class SemanticGroundingIndex(_PassageMetric):
     r"""How much closer in meaning the response is to its context than to its question.
 
     .. math:: \mathrm{SGI} = \theta(r, q) / (\theta(r, c) + \varepsilon), \quad \varepsilon = 10^{-8}
@@ -95,8 +91,8 @@ class SemanticGroundingIndex(_OfPassages):
     A ratio in [0, ∞), higher = more grounded; above 1 exactly if cos(r,c) > cos(r,q). It measures engagement
     with the context, not truth.
 
-    θ(r,c) is at least 0.01 rad, so SGI is at most π/0.01 ≈ 314; a smaller angle means that the response is a
-    verbatim copy of a passage. The mean over rows is that of SGI/(1 + SGI), converted back.
+    θ(r,c) counts as at least 0.01 rad, so SGI is at most π/0.01 ≈ 314; a smaller angle means that the
+    response is a verbatim copy of a passage. The mean over rows is that of SGI/(1 + SGI), converted back.
 
     Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. No value if
     the question, the response or all passages are blank, or if every passage equals the question.
@@ -138,10 +134,10 @@ class SemanticGroundingIndex(_OfPassages):
     ) -> list[dict[str, JsonValue]]:
         details = super()._details(rows, angles, vectors)
         by_passage = _passage_values(rows, angles) if self.passages != "joined" else [None] * len(details)
-        copied = self._aggregate(angles, angles.verbatim.astype(np.float64)) > 0
-        for detail, values, copy in zip(details, by_passage, copied.tolist(), strict=True):
+        copies = self._aggregate(angles, angles.verbatim.astype(np.float64)) > 0
+        for detail, values, is_copy in zip(details, by_passage, copies.tolist(), strict=True):
             detail["passages"] = values
-            if copy:
+            if is_copy:
                 detail[VERBATIM_COPY] = True
         if self.sentences:
             for detail, sentence_values in zip(details, self._sentences(rows, angles, vectors), strict=True):
@@ -151,21 +147,19 @@ class SemanticGroundingIndex(_OfPassages):
     def _sentences(
         self, rows: CompleteRows, whole: PassageAngles, vectors: VectorTable
     ) -> Iterable[JsonValue]:
-        """Text and value of each sentence; a response of one sentence has its value already."""
-        split = rows.sentences
-        angles = rows.angles(split, vectors)
-        each = Ragged(tuple(self._numbers(angles)), split.offsets)
+        """Return text and value of each sentence; a response of one sentence has the value of the whole."""
+        sentences = rows.sentences
+        by_sentence = Ragged(tuple(self._numbers(rows.angles(sentences, vectors))), sentences.offsets)
         for row, (response, value) in enumerate(zip(rows.responses, self._numbers(whole), strict=True)):
-            texts, values = (split[row], each[row]) if split[row] else ((response.strip(),), (value,))
+            texts, values = sentences[row] or (response.strip(),), by_sentence[row] or (value,)
             yield [{"text": text, "sgi": number} for text, number in zip(texts, values, strict=True)]
 
     def _numbers(self, angles: PassageAngles) -> list[float | None]:
-        values = self._aggregate(angles, angles.grounding)
-        return _numbers(values, angles.separate)
+        return _numbers(self._aggregate(angles, angles.grounding), angles.separate)
 
 
 @dataclass(frozen=True)
-class BoundedGroundingIndex(_OfPassages):
+class BoundedGroundingIndex(_PassageMetric):
     r"""How much closer the response is to its context than to its question, from −1 to 1.
 
     .. math:: (\theta(r, q) - \theta(r, c)) / \theta(q, c)
@@ -184,11 +178,11 @@ class BoundedGroundingIndex(_OfPassages):
     )
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
-        return angles.bounded
+        return angles.bounded_index
 
 
 @dataclass(frozen=True)
-class ResponseContextAngle(_OfPassages):
+class ResponseContextAngle(_PassageMetric):
     """Angle between response and context, in radians; the denominator of SGI.
 
     θ(r,c), in [0, π]; smaller is better. It is the angle in the details of ``sgi``, for the same passage, so
@@ -203,14 +197,14 @@ class ResponseContextAngle(_OfPassages):
     spec: ClassVar[MetricSpec] = MetricSpec(
         "theta_rc", 1, _ALL_THREE, low=0.0, high=pi, higher_is_better=False, unit="rad", citation=_CITATION
     )
-    _always: ClassVar[bool] = True
+    _allows_same_point: ClassVar[bool] = True
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
         return angles.theta_rc
 
 
 @dataclass(frozen=True)
-class QuestionContextAngle(_OfPassages):
+class QuestionContextAngle(_PassageMetric):
     """Angle between question and context, in radians; it bounds SGI.
 
     θ(q,c), in [0, π]. It describes the retrieval, not the answer: a wider angle leaves SGI a wider range, so
@@ -226,7 +220,7 @@ class QuestionContextAngle(_OfPassages):
     spec: ClassVar[MetricSpec] = MetricSpec(
         "theta_qc", 1, needs=_ALL_THREE, low=0.0, high=pi, unit="rad", citation=_CITATION
     )
-    _always: ClassVar[bool] = True
+    _allows_same_point: ClassVar[bool] = True
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
         return angles.theta_qc
@@ -268,17 +262,14 @@ class ResponseQuestionAngle(Metric):
 def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonValue]:
     """Return the SGI of each passage at its index in the row, None for passages without one."""
     numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
-    places = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
-    for row, at in enumerate(rows.kept):
-        row_values: list[JsonValue] = [None] * len(rows.batch.contexts[at])
-        for place, number in zip(places[row], numbers[row], strict=True):
-            row_values[place] = number
+    positions = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
+    for row, index in enumerate(rows.indices):
+        row_values: list[JsonValue] = [None] * len(rows.batch.contexts[index])
+        for position, number in zip(positions[row], numbers[row], strict=True):
+            row_values[position] = number
         yield row_values
 
 
 def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
     """Convert undefined values to None for JSON."""
-    return [
-        value if is_defined else None
-        for value, is_defined in zip(values.tolist(), defined.tolist(), strict=True)
-    ]
+    return [value if ok else None for value, ok in zip(values.tolist(), defined.tolist(), strict=True)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from sgi.geometry.angles import angle, cosine, unit
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
+from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
-"""How the values of several models become one."""
+"""How the values of several models are combined."""
 
 Scale = Literal["cosine", "angular", "euclidean", "manhattan"]
-"""What a similarity of 1 falls from, as vectors part."""
+"""The distance that a similarity is computed from."""
 
 _BANDS = ((0.9, "nearly identical"), (0.7, "same core"), (0.5, "partial"), (0.0, "different"))
 _TRUNCATED = "both truncated"
-_BEGINNINGS = "both texts are longer than the model reads: their similarity is that of their beginnings"
+_BEGINNINGS = "the model truncated both texts: only their beginnings are compared"
 _HALF = 0.5
 
 
@@ -41,7 +42,7 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     .. math:: \max(0, u \cdot v / (\lVert u \rVert \, \lVert v \rVert))
 
     Args:
-        vec1: a vector that is not zero, of any length, shape (d,); a list or an array.
+        vec1: a vector of any length except zero, shape (d,); a list or an array.
         vec2: the same.
 
     Raises:
@@ -66,9 +67,8 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     In [0, 1]. Bands of the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial,
     below that different. A blank response or reference scores 0 with a warning. The details hold the value of
-    each model. A model that fails is left out and named there; if all fail, the row fails. The details name
-    texts that a model truncated at its token limit; if both are truncated, the value compares only their
-    beginnings: a warning says so and the band is ``both truncated``.
+    each model, and the models that failed; if all fail, the row fails. They also name the texts that a model
+    truncated at its token limit. If both are truncated, there is a warning and the band ``both truncated``.
 
     Limits: a contradiction scores high, because it is about the same things; texts of very different length
     score too low; both must be in one language unless the model aligns several.
@@ -83,9 +83,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi import Batch, Features, Sample, VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
     >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
     >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))
@@ -112,19 +110,18 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "models", _names(self.models))
-        for name, choices in (("aggregate", get_args(Aggregate)), ("scale", get_args(Scale))):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} is one of {', '.join(choices)}, not {getattr(self, name)!r}")
+        check_choice("aggregate", self.aggregate, Aggregate)
+        check_choice("scale", self.scale, Scale)
         if self.threshold is None:
             if self.aggregate == "majority":
-                raise ValueError("a majority is counted of models that reach a threshold; give one")
+                raise ValueError("aggregate=majority needs a threshold")
         elif type(self.threshold) not in (int, float) or not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is a number from 0 to 1, not {self.threshold!r}")
         else:
             object.__setattr__(self, "threshold", float(self.threshold))
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """The chosen models, or all that are configured."""
+        """Choose the named models, or all that are configured."""
         return self.models or configured
 
     def prepare(self, rows: Batch, /) -> ComparedTexts:
@@ -132,7 +129,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         return ComparedTexts.of(rows)
 
     def texts(self, pairs: ComparedTexts, /) -> Iterable[str]:
-        """List the responses and references that are compared; blank texts are not."""
+        """List the responses and references to compare; blank texts are left out."""
         return chain(pairs.responses, pairs.references)
 
     def score(self, pairs: ComparedTexts, features: Features, /) -> Scores:
@@ -158,23 +155,23 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         votes = by_model if self.threshold is None else (by_model >= self.threshold).astype(np.float64)
         values = _AGGREGATES[self.aggregate](votes)
         common: dict[str, JsonValue] = {"left_out": dict(left_out)} if left_out else {}
-        cut = pairs.truncated(tables)
+        truncated = pairs.truncated_texts(tables)
         details = [
             {"models": dict(zip(used, column.tolist(), strict=True))}
-            | self._reading(value, cut.get(row, ()))
+            | self._band_and_warnings(value, truncated.get(row, ()))
             | common
             for row, column, value in zip(rows.tolist(), by_model.T, values, strict=True)
         ]
         return Scores.of(values, details=details)
 
-    def _reading(self, value: float, cut: Sequence[str]) -> dict[str, JsonValue]:
+    def _band_and_warnings(self, value: float, truncated: Sequence[str]) -> dict[str, JsonValue]:
         """Return the band of a cosine and the truncated texts."""
         details: dict[str, JsonValue] = {}
-        both = len(cut) > 1
+        both = len(truncated) > 1
         if self.threshold is None and self.scale == "cosine":
             details["band"] = _TRUNCATED if both else next(band for least, band in _BANDS if value >= least)
-        if cut:
-            details["truncated"] = list(cut)
+        if truncated:
+            details["truncated"] = list(truncated)
         return details | ({"warning": _BEGINNINGS} if both else {})
 
 
@@ -207,7 +204,7 @@ class ComparedTexts(NamedTuple):
         np.maximum.at(nearest, self.rows, _SCALES[scale](u, v))
         return nearest
 
-    def truncated(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
+    def truncated_texts(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
         """Return the rows with a text that a model truncated: response, reference or both."""
         texts = frozenset().union(*(table.truncated for table in tables))
         names_by_row: dict[int, dict[str, None]] = {}

@@ -1,4 +1,4 @@
-"""Metrics that convert the scores of another metric."""
+"""Metrics that convert the scores of an inner metric."""
 
 from __future__ import annotations
 
@@ -20,92 +20,92 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class _Prepared(NamedTuple):
+class _PreparedRows(NamedTuple):
     batch: Batch
     inner: Any
 
 
 class MetricWrapper(AnyMetric):
-    """A metric that converts the scores of another one; it needs the features that the other one needs."""
+    """Base of metrics that convert the scores of an inner metric, from the same features."""
 
     @property
     @abstractmethod
     def inner(self) -> AnyMetric:
-        """The other metric."""
+        """The inner metric."""
 
     @abstractmethod
     def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores of the other metric."""
+        """Convert the scores of the inner metric."""
 
     @property
     def vector_needs(self) -> VectorNeeds | None:
-        """The metric, if the other one needs vectors."""
+        """The metric, if the inner metric needs vectors."""
         return None if self.inner.vector_needs is None else self
 
     @property
     def token_needs(self) -> TokenNeeds | None:
-        """The metric, if the other one needs token vectors."""
+        """The metric, if the inner metric needs token vectors."""
         return None if self.inner.token_needs is None else self
 
     @property
     def entailment_needs(self) -> EntailmentNeeds | None:
-        """The metric, if the other one needs an entailment model."""
+        """The metric, if the inner metric needs an entailment model."""
         return None if self.inner.entailment_needs is None else self
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the embedders of the other metric."""
+        """Choose the embedders of the inner metric."""
         return self.inner.embedder_names(configured)
 
     @property
     def token_model(self) -> TokenModel:
-        """The token model of the other metric."""
-        return _required(self.inner.token_needs).token_model
+        """The token model of the inner metric."""
+        return _require(self.inner.token_needs).token_model
 
     @property
     def weighs_tokens(self) -> bool:
-        """Whether the other metric weighs tokens."""
-        return _required(self.inner.token_needs).weighs_tokens
+        """Whether the inner metric weighs tokens."""
+        return _require(self.inner.token_needs).weighs_tokens
 
     @property
     def entailment_model(self) -> str:
-        """The entailment model of the other metric."""
-        return _required(self.inner.entailment_needs).entailment_model
+        """The entailment model of the inner metric."""
+        return _require(self.inner.entailment_needs).entailment_model
 
-    def prepare(self, rows: Any, /) -> _Prepared:
-        """Prepare the rows for the other metric."""
-        return _Prepared(rows.batch if isinstance(rows, Judged) else rows, self.inner.prepare(rows))
+    def prepare(self, rows: Any, /) -> _PreparedRows:
+        """Prepare the rows for the inner metric."""
+        return _PreparedRows(rows.batch if isinstance(rows, Judged) else rows, self.inner.prepare(rows))
 
-    def texts(self, prepared: _Prepared, /) -> Iterable[str]:
-        """List the texts of the other metric."""
-        return _required(self.inner.vector_needs).texts(prepared.inner)
+    def texts(self, prepared: _PreparedRows, /) -> Iterable[str]:
+        """List the texts of the inner metric."""
+        return _require(self.inner.vector_needs).texts(prepared.inner)
 
-    def token_texts(self, prepared: _Prepared, /) -> Iterable[str]:
-        """List the token texts of the other metric."""
-        return _required(self.inner.token_needs).token_texts(prepared.inner)
+    def token_texts(self, prepared: _PreparedRows, /) -> Iterable[str]:
+        """List the token texts of the inner metric."""
+        return _require(self.inner.token_needs).token_texts(prepared.inner)
 
-    def pairs(self, prepared: _Prepared, /) -> Iterable[tuple[str, str]]:
-        """List the pairs of the other metric."""
-        return _required(self.inner.entailment_needs).pairs(prepared.inner)
+    def pairs(self, prepared: _PreparedRows, /) -> Iterable[tuple[str, str]]:
+        """List the pairs of the inner metric."""
+        return _require(self.inner.entailment_needs).pairs(prepared.inner)
 
     def score(self, prepared: Any, features: Features, /) -> Scores:
-        """Score with the other metric and convert."""
+        """Score with the inner metric and convert."""
         return self.convert(self.inner.score(prepared.inner, features), prepared.batch)
 
 
 class JudgedWrapper(MetricWrapper, JudgedMetric[Any]):
-    """A wrapper of a judged metric; it asks what that one asks, so that one call serves both."""
+    """Base of wrappers of a judged metric, which share its calls."""
 
     @property
     @abstractmethod
     def inner(self) -> JudgedMetric[Any]:
-        """The other metric."""
+        """The inner metric."""
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Any:
-        """Ask what the other metric asks."""
+        """Ask for the judgement of the inner metric."""
         return await self.inner.ask(sample, judge)
 
 
-def _required(needs: T | None) -> T:
+def _require(needs: T | None) -> T:
     if needs is None:
         raise TypeError("the inner metric does not need this feature")
     return needs

@@ -1,4 +1,4 @@
-"""How much of a response stands in its passages: the trivial baseline beside every grounding detector."""
+"""Word overlap of a response and its passages: a trivial baseline for grounding detectors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 
 def token_precision(response: str, passages: Iterable[str]) -> float:
-    r"""Share of the response's distinct casefolded words (``\w+``) that occur in the passages.
-
-    It is 0 for a response without words.
+    r"""Share of a response's distinct casefolded words (``\w+``) that occur in the passages; 0 if none.
 
     >>> token_precision("Paris, in 1889, not Rome", ["The tower in Paris", "built 1889"])
     0.6
@@ -22,7 +20,7 @@ def token_precision(response: str, passages: Iterable[str]) -> float:
 
 
 def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
-    """The token precision of each (response, passages) row; equal texts are tokenized once.
+    """Token precision of each (response, passages) row; equal texts are tokenized once.
 
     >>> token_precisions([("Paris", ["In Paris."]), ("Rome", ["In Paris."])])
     [1.0, 0.0]
@@ -43,15 +41,15 @@ def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
 
 
 def is_verbatim(response: str, passages: Iterable[str]) -> bool:
-    r"""Whether one passage contains the whole response, ignoring case and the amount of white space.
+    r"""Whether a passage contains the whole response, ignoring case, amount of white space, word boundaries.
 
-    Word boundaries are ignored. A blank response is not verbatim.
+    A blank response is not verbatim.
 
     >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
     (True, False)
     """
-    sought = _fold(response)
-    return bool(sought) and any(sought in _fold(passage) for passage in passages)
+    text = _fold(response)
+    return bool(text) and any(text in _fold(passage) for passage in passages)
 
 
 def _fold(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Answers that say that there is no answer."""
+"""Detects answers that say that there is no answer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PHRASES = (
 """The phrases of document 002, section 11."""
 
 SHORT_FORMS = ("unknown", "n/a", "none", "null")
-"""Words that are no answer where they are next to all there is."""
+"""Words that are no answer in a text of fewer than 10 characters."""
 
 _SHORT = 10
 
 _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
 _CLAUSE = re.compile(r"[.!?;:,\n…。！？、，；：—–]+|\s-+\s|\b(?:but|however|though|although)\b")
-_DRESS = " \t\r\f\v\"'“”«»*_`()[]{}<>#-"
+_EDGE_SIGNS = " \t\r\f\v\"'“”«»*_`()[]{}<>#-"
 
 _SOURCE = (
     r"(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|information|data|materials?"
@@ -48,7 +48,7 @@ _LAST = (
     r"(?: (?:at (?:this|the) (?:time|moment)|at present|to (?:me|us)"
     rf"|(?:from|in|within|based on) .*\b{_SOURCE}\b.*))?"
 )
-_NOTHING_THERE = (
+_NO_INFORMATION = (
     rf"(?:there(?:'s| is| was| are){_HOW} |{_WE} (?:have|found|find|see) |the .*\b{_SOURCE} \w+ )?"
     rf"(?:no information|no data|insufficient data)(?: {_BE})?{_GIVEN}"
 )
@@ -62,7 +62,7 @@ _UNCERTAIN = re.compile(
             rf"(?:{_WE}(?:'m|'re| am| are)?{_HOW} )?unable to answer\b.*",
             rf"(?:(?:{_WE}|the .*\b{_SOURCE}){_HOW} )?don't{_HOW} have enough information\b.*",
             rf"(?:(?:\S+ ){{1,8}}{_BE}{_HOW} )?(?:unknown|not available){_LAST}",
-            _NOTHING_THERE,
+            _NO_INFORMATION,
         ]
     )
 )
@@ -83,11 +83,10 @@ _CONJUNCTION = re.compile(r"(?:and|so|or|because|since|as|that|then)\s+")
 
 
 def is_no_answer(text: str) -> bool:
-    r"""Whether an English text only says that it has no answer.
+    r"""Whether an English text only says that it has no answer; False in doubt.
 
     One clause must have one of the `PHRASES` as predicate (not as in "the unknown soldier"), and all other
-    clauses must only excuse that ("sorry", "the context does not say"). A text of fewer than 10 characters
-    must be one of the `SHORT_FORMS`. In doubt, a text counts as an answer.
+    clauses must only excuse that ("sorry", "the context does not say"); or the text is a `SHORT_FORMS` word.
 
     Source: the phrases are those of document 002, section 11; the rule is our own.
 
@@ -96,10 +95,10 @@ def is_no_answer(text: str) -> bool:
     """
     plain = " ".join(text.translate(_SAME).casefold().replace("\n", " ; ").split())
     plain = re.sub(r"\bcan(?:'t| not)\b", "cannot", plain)
-    bare = plain.strip(_DRESS + ".!?")
+    bare = plain.strip(_EDGE_SIGNS + ".!?")
     if len(bare) < _SHORT and bare in SHORT_FORMS:
         return True
-    clauses = [stripped for clause in _CLAUSE.split(plain) if (stripped := clause.strip(_DRESS))]
+    clauses = [stripped for clause in _CLAUSE.split(plain) if (stripped := clause.strip(_EDGE_SIGNS))]
     clauses = [
         _CONJUNCTION.sub("", clause, count=1) if _CONJUNCTION.match(clause) else clause for clause in clauses
     ]

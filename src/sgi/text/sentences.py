@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import accumulate, pairwise
 
-# What the library cannot take, and what it sees instead, one character for one: half a surrogate pair, and
-# white space beyond ASCII, over which it stumbles when a full stop follows.
-_STAND_INS = (
+# Characters that the library does not handle (lone surrogates, white space beyond ASCII before a full stop)
+# and their replacements of the same length.
+_REPLACEMENTS = (
     (re.compile("[\ud800-\udfff]"), "\ufffd"),
     (re.compile("[\x85\u2028\u2029]"), "\n"),
     (re.compile(r"[^\S\x00-\x7f]"), " "),
@@ -15,9 +15,9 @@ _STAND_INS = (
 
 
 def sentences(text: str) -> list[str]:
-    r"""The sentences of a text, in order, without the white space around them.
+    r"""Split a text into sentences, without the white space around them; a blank text has none.
 
-    A line break ends a sentence; most abbreviations do not. A blank text has no sentences.
+    A line break ends a sentence; most abbreviations do not.
 
     Source: the rules of the library sentencex.
 
@@ -28,7 +28,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Start and end of each sentence, in characters.
+    """Return start and end of each sentence, in characters.
 
     >>> sentence_spans("It is old. It stands.")
     ((0, 10), (11, 21))
@@ -36,8 +36,8 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     import sentencex
 
     readable = text
-    for pattern, stand_in in _STAND_INS:
-        readable = pattern.sub(stand_in, readable)
+    for pattern, replacement in _REPLACEMENTS:
+        readable = pattern.sub(replacement, readable)
     ends = accumulate(map(len, sentencex.segment("en", readable)), initial=0)
     spans = []
     for start, end in pairwise(ends):

@@ -15,24 +15,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Stands between texts while they are cut together: a word that each definition of tokens leaves as it is.
+# Separates texts that are split together: a word that no tokenizer changes.
 _MARK = "qzjxvk"
 _BETWEEN = f" {_MARK} "
-_AT_ONCE = 2**20  # characters cut together
+_PORTION = 2**20  # characters that are split together
 _WIDTH = 8  # bytes of a token that fit into one number
-_NO_BYTE = 0xFF  # no byte of UTF-8
+_NO_BYTE = 0xFF  # not a byte of UTF-8
 _BYTE_BITS = 8
-_CHARACTERS = 0x110000  # as many as Unicode has room for
+_CHARACTERS = 0x110000  # code points of Unicode
 _PADDING = np.array([2**64 - 2 ** (_BYTE_BITS * n) for n in range(_WIDTH + 1)], dtype=np.uint64)
 
 
 class Match(NamedTuple):
-    """Precision and recall of each pair.
-
-    >>> match = Match.of(np.array([3]), responses=np.array([4]), references=np.array([6]))
-    >>> match.precision.tolist(), match.recall.tolist(), match.f_score().round(4).tolist()
-    ([0.75], [0.5], [0.6])
-    """
+    """Precision and recall of each pair."""
 
     precision: NDArray[np.float64]
     """Share of each response that is common, in [0, 1]."""
@@ -43,7 +38,7 @@ class Match(NamedTuple):
     def of(
         cls, common: NDArray[np.int64], *, responses: NDArray[np.int64], references: NDArray[np.int64]
     ) -> Match:
-        """The match of ``common`` tokens between texts of these lengths; a share of nothing is 0."""
+        """Match texts of these lengths with ``common`` tokens; an empty text has the share 0."""
         return cls(common / np.maximum(responses, 1), common / np.maximum(references, 1))
 
     def f_score(self, beta: float = 1.0) -> NDArray[np.float64]:
@@ -59,7 +54,7 @@ class Match(NamedTuple):
         >>> Match(np.array([1.0]), np.array([0.5])).f_score(beta=2).round(4).tolist()
         [0.5556]
         """
-        # Written with the smaller weight on top, so that no beta overflows.
+        # In this form, no beta overflows.
         weight = 1 / (1 + beta * beta)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = 1 / (weight / self.precision + (1 - weight) / self.recall)
@@ -86,7 +81,7 @@ class TokenColumn:
 
     @classmethod
     def of(cls, texts: Sequence[str], words: Callable[[str], str]) -> Self:
-        """Tokenize texts; ``words`` returns the tokens of a text with spaces between them."""
+        """Tokenize texts; ``words`` returns the tokens of a text, separated by spaces."""
         distinct = sorted(dict.fromkeys(texts), key=str.isascii)
         keys, counts = [_keys("", {})], list[int]()
         long: dict[bytes, int] = {}
@@ -96,23 +91,19 @@ class TokenColumn:
             counts += part_counts
         _, numbers = np.unique(np.concatenate(keys), return_inverse=True)
         lengths = np.array(counts, dtype=np.int64)
-        places = dict(zip(distinct, range(len(distinct)), strict=True))
-        rows = np.fromiter(map(places.__getitem__, texts), np.int64, len(texts))
+        indices = dict(zip(distinct, range(len(distinct)), strict=True))
+        rows = np.fromiter(map(indices.__getitem__, texts), np.int64, len(texts))
         return cls(numbers, (np.cumsum(lengths) - lengths)[rows], lengths[rows])
 
     @cached_property
     def vocabulary(self) -> int:
-        """How many different tokens there are."""
+        """Number of different tokens."""
         return int(self.numbers.max(initial=-1)) + 1
 
     def in_order(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
         """Match by longest common subsequence, as in ROUGE-L; arguments are text indices, shape (pairs,).
 
         Source: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries", section 3.1.
-
-        >>> column = TokenColumn.of(["a b c", "c a b d"], str.lower)
-        >>> column.in_order(np.array([0]), np.array([1])).recall.tolist()
-        [0.5]
         """
         from rapidfuzz.distance import LCSseq
 
@@ -120,12 +111,7 @@ class TokenColumn:
         return self._match(np.fromiter(common, np.int64, len(responses)), responses, references)
 
     def in_bags(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """Match by multiset overlap, in any order.
-
-        >>> column = TokenColumn.of(["a a b", "a c"], str.lower)
-        >>> column.in_bags(np.array([0]), np.array([1])).recall.tolist()
-        [0.5]
-        """
+        """Match by multiset overlap, in any order; arguments as for `in_order`."""
         return self._match(self.common(responses, references), responses, references)
 
     def common(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,10 +120,10 @@ class TokenColumn:
         >>> TokenColumn.of(["a a b", "a c a a"], str.lower).common(np.array([0]), np.array([1])).tolist()
         [2]
         """
-        first, often = np.unique(self._numbered(responses), return_counts=True)
-        second, again = np.unique(self._numbered(references), return_counts=True)
+        first, first_counts = np.unique(self._numbers_by_pair(responses), return_counts=True)
+        second, second_counts = np.unique(self._numbers_by_pair(references), return_counts=True)
         both, left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-        times = np.minimum(often[left], again[right])
+        times = np.minimum(first_counts[left], second_counts[right])
         pairs = both // max(self.vocabulary, 1)
         return np.bincount(pairs, weights=times, minlength=len(responses)).astype(np.int64)
 
@@ -153,13 +139,13 @@ class TokenColumn:
         )
 
     def longer(self, single: TokenColumn) -> TokenColumn:
-        """The column of (n+1)-grams, from this column of n-grams and that of single tokens.
+        """Build the column of (n+1)-grams from this column of n-grams and that of single tokens.
 
         >>> words = TokenColumn.of(["a b a b"], str.lower)
         >>> words.longer(words).numbers[:3].tolist(), words.longer(words).lengths.tolist()
         ([0, 1, 0], [3])
         """
-        # Runs that reach into the next text are numbered too, but beyond every text's length.
+        # n-grams that reach into the next text have numbers too, but after the end of their text.
         step = len(single.numbers) - len(self.numbers) + 1
         runs = self.numbers[:-1] * single.vocabulary + single.numbers[step:]
         _, numbers = np.unique(runs, return_inverse=True)
@@ -176,28 +162,28 @@ class TokenColumn:
 
     @cached_property
     def _sequences(self) -> list[Any]:
-        """Each text's numbers as a string, one character a token, or as a list where characters run out."""
+        """The numbers of each text, as a string with a character per token, or a list if too many."""
         flat: Any = self.numbers.tolist()
         if self.vocabulary <= _CHARACTERS:
             flat = self.numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
         ends = self.starts + self.lengths
         return [flat[start:end] for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True)]
 
-    def _numbered(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of these texts, one after another, those of each place told from all others."""
+    def _numbers_by_pair(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Concatenate the numbers of these texts; numbers of different pairs differ."""
         lengths = self.lengths[texts]
         owners = np.repeat(np.arange(len(texts)), lengths)
         before = np.cumsum(lengths) - lengths
-        places = np.arange(len(owners)) + np.repeat(self.starts[texts] - before, lengths)
-        numbers: NDArray[np.int64] = owners * self.vocabulary + self.numbers[places]
+        positions = np.arange(len(owners)) + np.repeat(self.starts[texts] - before, lengths)
+        numbers: NDArray[np.int64] = owners * self.vocabulary + self.numbers[positions]
         return numbers
 
 
 def _portions(texts: Sequence[str]) -> list[Sequence[str]]:
-    """The texts in order, cut into parts of bounded size; ASCII, which is quicker to fold, by itself."""
+    """Divide the texts into parts of bounded size; ASCII texts, which fold faster, are separate."""
     if not texts:
         return []
-    part_numbers = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))) // _AT_ONCE
+    part_numbers = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts))) // _PORTION
     plain = np.fromiter(map(str.isascii, texts), np.bool_, len(texts))
     cuts = np.flatnonzero((part_numbers[1:] != part_numbers[:-1]) | (plain[1:] != plain[:-1])) + 1
     return [texts[start:end] for start, end in pairwise([0, *cuts.tolist(), len(texts)])]
@@ -206,28 +192,25 @@ def _portions(texts: Sequence[str]) -> list[Sequence[str]]:
 def _split(
     texts: Sequence[str], words: Callable[[str], str], long: dict[bytes, int]
 ) -> tuple[NDArray[np.uint64], list[int]]:
-    """The keys of the tokens of all texts, and how many each has."""
+    """Return the keys of the tokens of all texts, and the number of tokens of each."""
     stripped = [text.rstrip() for text in texts]
     keys = _keys(words(_BETWEEN.join(stripped)), long)
     marks = np.flatnonzero(keys == _MARK_KEY)
     if len(marks) == len(texts) - 1:
         return np.delete(keys, marks), (np.diff(marks, prepend=-1, append=len(keys)) - 1).tolist()
-    each = [_keys(words(text), long) for text in stripped]  # one of them holds the very mark
+    each = [_keys(words(text), long) for text in stripped]  # one of the texts contains the mark
     return np.concatenate(each), [len(some) for some in each]
 
 
 def _keys(words: str, long: dict[bytes, int]) -> NDArray[np.uint64]:
-    """One number for each token, the same for the same token: its bytes themselves, if they are few.
-
-    The bytes of longer ones are numbered in ``long``, after a byte that no text has.
-    """
+    """Return a number for each token: its bytes, or, if it is long, a number of ``long`` and `_NO_BYTE`."""
     content = b" %b%b" % (words.encode("utf-8", "surrogatepass"), b" " * _WIDTH)
     signs = np.frombuffer(content, dtype=np.uint8)
     gaps = signs == ord(" ")
     edges = np.flatnonzero(gaps[1:] != gaps[:-1]) + 1
     starts, ends = edges[0::2], edges[1::2]
     lengths = ends - starts
-    # The eight bytes from each sign on, as one number, without a copy; those behind the token are masked.
+    # The eight bytes from each sign as one number, without a copy; bytes after the token are masked.
     eights = np.ndarray((len(signs) - _WIDTH + 1,), dtype="<u8", buffer=signs, strides=(1,))
     keys: NDArray[np.uint64] = eights[starts] | _PADDING[np.minimum(lengths, _WIDTH)]
     large = np.flatnonzero(lengths > _WIDTH)

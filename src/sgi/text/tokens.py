@@ -1,6 +1,6 @@
-"""The tokens of a text, one function for each definition that a metric names.
+"""Tokenizers of the metrics.
 
-Most return the tokens joined by spaces, so that `sgi.text.token_columns` can cut many texts at once.
+Most return the tokens joined by spaces, so that `sgi.text.token_columns` can split many texts at once.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import chain
 from operator import add
 from typing import Any
 
-# Capitals are left only where lower-casing knows nothing of them; `encode` writes "?" for what is not ASCII.
+# Each byte that is not a token character becomes a space.
 _ROUGE_SIGNS = bytes(
     sign if chr(sign) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for sign in range(256)
 )
 _PUNCTUATION = re.compile(r"([{-~\[-`!-&(-+:-@/])")
-# The script's substitution takes the sign before a mark with it, so that of marks in a row each second stays.
+# The script's substitution consumes the sign before a mark, so every second of several marks in a row stays.
 _MARKS_BEHIND = re.compile(r"([.,])(?<=[^0-9].)([.,]?)")
 _MARKS_BEFORE = re.compile(r"([.,])([^0-9])")
 _HYPHENS = re.compile(r"(-)(?<=[0-9].)")
@@ -28,7 +28,7 @@ _JOINERS = r"\p{M}\u200C\u200D"
 
 
 def rouge_words(text: str) -> str:
-    """Tokens of ROUGE: runs of a–z and digits in the lower-cased text; everything else separates.
+    """Tokens of ROUGE: runs of a–z and digits in the lower-cased text; all else separates.
 
     Source: the tokens that the package rouge-score compares, without a stemmer.
 
@@ -39,12 +39,12 @@ def rouge_words(text: str) -> str:
 
 
 def mteval_words(text: str) -> str:
-    """The tokens of WMT's scoring script ``mteval-v13a``, which BLEU compares; case is kept.
+    """Tokens of BLEU: those of WMT's scoring script ``mteval-v13a``; case is kept.
 
-    ASCII punctuation separates and is a token itself, but for apostrophes, hyphens that follow no digit, and
-    full stops and commas between digits. Four XML entities are read.
+    ASCII punctuation separates and is a token itself, except apostrophes, hyphens that do not follow a digit,
+    and full stops and commas between digits. Four XML entities are decoded.
 
-    Source: the tokenizer ``13a`` of the package sacrebleu, to the letter.
+    Source: the tokenizer ``13a`` of the package sacrebleu, with equal results.
 
     >>> mteval_words("It's U.S. $3.50, state-of-the-art.").split()
     ["It's", 'U', '.', 'S', '.', '$', '3.50', ',', 'state-of-the-art', '.']
@@ -52,10 +52,10 @@ def mteval_words(text: str) -> str:
     text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     for entity, sign in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
         text = text.replace(entity, sign)
-    # Cut and joined, all in C, where a substitution calls back at each match.
+    # Splitting and joining is faster than a substitution with a callback.
     text = " ".join(_PUNCTUATION.split(f" {text} "))
     for marks in (_MARKS_BEHIND, _MARKS_BEFORE):
-        pieces = marks.split(text)  # what stands before a mark, the mark, the sign behind it, and so on
+        pieces = marks.split(text)  # the text before a mark, the mark, the sign after it, and so on
         rests = map(add, pieces[2::3], pieces[3::3])
         text = " ".join([pieces[0], *chain.from_iterable(zip(pieces[1::3], rests, strict=True))])
     return " ".join(" ".join(_HYPHENS.split(text)).split())
@@ -64,9 +64,9 @@ def mteval_words(text: str) -> str:
 def unicode_words(text: str) -> str:
     """Tokens in any script: words where words are spaced, else characters.
 
-    The text is brought to Unicode form NFKC and casefolded. A token is a run of letters, digits and their
-    combining marks; in Chinese, Japanese, Thai, Lao, Khmer and Burmese script, which put no spaces between
-    words, it is one letter with its marks. Punctuation, symbols and emoji separate.
+    The text is normalised (NFKC) and casefolded. A token is a run of letters, digits and their combining
+    marks; in Chinese, Japanese, Thai, Lao, Khmer and Burmese script, which put no spaces between words, it is
+    one letter with its marks. Punctuation, symbols and emoji separate.
 
     Source: Unicode Standard Annexes 15 (normalisation forms) and 24 (scripts).
 
@@ -79,8 +79,6 @@ def unicode_words(text: str) -> str:
 
 def content_words(text: str) -> str:
     r"""Casefolded words (``\w+``) of three characters or more that are not all digits.
-
-    The length keeps most function words of English out; there is no list of stop words.
 
     >>> content_words("It is in the Capital: Paris, 1889.").split()
     ['the', 'capital', 'paris']
@@ -98,7 +96,7 @@ def word_tokens(text: str) -> list[str]:
 
 
 def _any_script() -> Any:
-    """One token of ``unicode_words``; Python's own patterns know neither scripts nor marks."""
+    # The module re has no classes for scripts and marks.
     import regex  # type: ignore[import-untyped]  # ships no types
 
     spaced = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"

@@ -53,7 +53,8 @@ def test_pairs_have_both_forms_of_the_index(parts):
     theta_rq = np.repeat(found.theta_rq, found.lengths)
     assert found.grounding.tolist() == grounding_index(theta_rq, found.theta_rc).tolist()
     assert (
-        found.bounded.tolist() == bounded_grounding_index(theta_rq, found.theta_rc, found.theta_qc).tolist()
+        found.bounded_index.tolist()
+        == bounded_grounding_index(theta_rq, found.theta_rc, found.theta_qc).tolist()
     )
 
 

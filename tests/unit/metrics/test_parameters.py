@@ -21,5 +21,5 @@ def test_weights_become_floats():
     "weights", [(), (1,), (1, 2, 3), (0, 0), (1, -0.1), (1, float("nan")), (1, None), {1, 2}, "12"]
 )
 def test_other_weights_are_told(weights):
-    with pytest.raises(ValueError, match="weights are 2 numbers from 0 on, for x, y, not all 0"):
+    with pytest.raises(ValueError, match="weights are 2 numbers from 0, for x, y, not all 0"):
         checked_weights(weights, ("x", "y"))

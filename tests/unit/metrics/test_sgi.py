@@ -135,9 +135,9 @@ REASONS = [
     (sample(response="\n"), "the response is blank"),
     (sample(contexts=()), "there are no passages"),
     (sample(contexts=("", "\t")), "all passages are blank"),
-    (sample(contexts=("q",)), "every passage is the question again (θ(q,c) < 0.001 rad)"),
-    (sample(contexts=("q", "", "q")), "every passage is the question again (θ(q,c) < 0.001 rad)"),
-    (sample("q", ("q",), "q"), "every passage is the question again (θ(q,c) < 0.001 rad)"),
+    (sample(contexts=("q",)), "every passage equals the question (θ(q,c) < 0.001 rad)"),
+    (sample(contexts=("q", "", "q")), "every passage equals the question (θ(q,c) < 0.001 rad)"),
+    (sample("q", ("q",), "q"), "every passage equals the question (θ(q,c) < 0.001 rad)"),
 ]
 
 

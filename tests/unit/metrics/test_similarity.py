@@ -92,7 +92,7 @@ def test_two_texts_that_the_model_cut_are_marked_and_not_called_identical() -> N
     both, reference, response = scores.details
     assert scores.values[0] > 0.9
     assert (both["band"], both["truncated"]) == ("both truncated", ["response", "reference"])
-    assert "similarity is that of their beginnings" in both["warning"]
+    assert "only their beginnings are compared" in both["warning"]
     assert (reference["band"], reference["truncated"]) == ("same core", ["reference"])
     assert (response["band"], response["truncated"]) == ("partial", ["response"])
     angular = score(metric('semantic_similarity(scale="angular")'), batch(("east", "near")), cut)
@@ -232,7 +232,7 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
         ({"threshold": "0.5"}, "threshold is a number"),
         ({"threshold": True}, "threshold is a number"),
         ({"aggregate": "sum"}, "aggregate is one of mean, median, min, max, majority, not 'sum'"),
-        ({"aggregate": "majority"}, "reach a threshold; give one"),
+        ({"aggregate": "majority"}, "majority needs a threshold"),
         ({"scale": "dot"}, "scale is one of cosine, angular, euclidean, manhattan, not 'dot'"),
     ],
 )

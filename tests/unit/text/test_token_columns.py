@@ -152,7 +152,7 @@ def test_a_text_with_the_very_mark_is_cut_as_any_other(words) -> None:
 def test_portions_leave_no_trace(words, monkeypatch) -> None:
     texts = [f"Word{n} is {n % 7}, as the Straße-{n % 3}.\n" + "x" * (n % 5) for n in range(40)] + ["plain"]
     whole = TokenColumn.of(texts, words)
-    monkeypatch.setattr(columns, "_AT_ONCE", 50)
+    monkeypatch.setattr(columns, "_PORTION", 50)
     parts = TokenColumn.of(texts, words)
     assert spelt(whole, texts, words) == spelt(parts, texts, words)
     first, second = all_pairs(len(texts))

@@ -26,7 +26,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
-from sgi.metrics.calibrated import SPEC as CALIBRATED
+from sgi.metrics.calibration import SPEC as CALIBRATED
 from sgi.store.run_provenance import derived_provenance
 from sgi.store.stored_batches import stored_batches
 

@@ -29,7 +29,7 @@ SPEC = MetricSpec(
     category="verdict",
     classes=("passed", "flagged"),
 )
-"""The facts of every calibrated metric; its needs are those of the metric within."""
+"""The spec of every calibrated metric, without the needs of the inner metric."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Calibration:
     Attributes:
         digest: identifies the calibration.
         higher_is_better: the metric's direction; if False, thresholds and map expect negated values.
-        thresholds: below which a row is flagged, by the length of its response in characters.
-        probabilities: from such values to the probability of being grounded.
+        thresholds: a row with a lower value is flagged; by the length of the response in characters.
+        probabilities: maps values to the probability of being grounded.
     """
 
     digest: str
@@ -48,19 +48,15 @@ class Calibration:
     thresholds: LengthThresholds
     probabilities: ProbabilityMap
 
-    def applied(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores of the metric to probabilities.
-
-        The details add ``score``, ``threshold`` (on the metric's scale; None if nothing can be flagged) and
-        ``verdict``, ``flagged`` or ``passed``. Rows without a score keep status and reason.
-        """
+    def apply(self, scores: Scores, batch: Batch) -> Scores:
+        """Convert scores to probabilities, with score, threshold and verdict in the details."""
         sign = 1.0 if self.higher_is_better else -1.0
         better = sign * scores.values
         probabilities = self.probabilities.probability(better)
         thresholds = self.thresholds.of([len(response) for response in batch.response])
         details = [
-            {**within, **_detail(score, sign * threshold, flagged=value < threshold)} if ok else within
-            for within, score, value, threshold, ok in zip(
+            {**detail, **_detail(score, sign * threshold, flagged=value < threshold)} if ok else detail
+            for detail, score, value, threshold, ok in zip(
                 scores.details,
                 scores.values.tolist(),
                 better.tolist(),
@@ -78,15 +74,15 @@ def _detail(score: float, threshold: float, *, flagged: bool) -> dict[str, JsonV
 
 
 @dataclass(frozen=True)
-class Calibrated(MetricWrapper):
+class CalibratedMetric(MetricWrapper):
     r"""The probability that a response is grounded, from a metric's score and its calibration.
 
     .. math:: P(grounded \mid s)
 
-    In [0, 1]. The details add the score, the threshold for the length of the response, and the verdict:
-    ``flagged`` if the score is worse than the threshold, else ``passed``. Rows without a value keep status
-    and reason of the metric. The probability holds for rows like those of the calibration, with their base
-    rate; elsewhere it can be far off.
+    In [0, 1]. The details add the score, the threshold for the length of the response (None if nothing can
+    be flagged), and the verdict: ``flagged`` if the score is worse than the threshold, else ``passed``. Rows
+    without a value keep status and reason of the metric. The probability holds for rows like those of the
+    calibration, with their base rate; elsewhere it can be far off.
 
     Attributes:
         metric: the metric to convert.
@@ -94,14 +90,13 @@ class Calibrated(MetricWrapper):
 
     References: Platt (1999); Zadrozny and Elkan (2002); Vovk (2012).
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
+    >>> from sgi import Batch, Features, Sample
     >>> from sgi.metrics.lexical import SquadTokenF1
     >>> from sgi.stats.conformal import LengthThresholds
     >>> from sgi.stats.probability_maps import PlattMap
     >>> fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))
     >>> rows = Batch.of([Sample(id="1", response="in 1950", reference="1950 or later")])
-    >>> metric = Calibrated(SquadTokenF1(), fitted)
+    >>> metric = calibrate_metric(SquadTokenF1(), fitted)
     >>> metric.canonical
     'calibrated(metric="squad_token_f1", calibration="3f2a")'
     >>> metric.score(metric.prepare(rows), Features()).details[0]["verdict"]
@@ -113,7 +108,8 @@ class Calibrated(MetricWrapper):
     spec: ClassVar = SPEC
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", _spec_around(self.metric))
+        spec = self.metric.spec
+        object.__setattr__(self, "spec", replace(SPEC, needs=spec.needs, citation=spec.citation))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -127,11 +123,11 @@ class Calibrated(MetricWrapper):
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
         """Convert scores to probabilities."""
-        return self.calibration.applied(scores, batch)
+        return self.calibration.apply(scores, batch)
 
 
 @dataclass(frozen=True)
-class CalibratedJudged(Calibrated, JudgedWrapper):
+class CalibratedJudgedMetric(CalibratedMetric, JudgedWrapper):
     """The same for a judged metric; it shares the call of that metric."""
 
     metric: JudgedMetric[Any]
@@ -147,20 +143,8 @@ class CalibratedJudged(Calibrated, JudgedWrapper):
         return self.metric
 
 
-def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated:
-    """Wrap a metric with a calibration.
-
-    >>> from sgi.metrics.lexical import RougeL
-    >>> from sgi.stats.conformal import LengthThresholds
-    >>> from sgi.stats.probability_maps import PlattMap
-    >>> fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))
-    >>> calibrated(RougeL(beta=1.2), fitted).canonical
-    'calibrated(metric="rouge_l(beta=1.2)", calibration="3f2a")'
-    """
+def calibrate_metric(metric: AnyMetric, calibration: Calibration) -> CalibratedMetric:
+    """Wrap a metric with a calibration."""
     if isinstance(metric, JudgedMetric):
-        return CalibratedJudged(metric, calibration)
-    return Calibrated(metric, calibration)
-
-
-def _spec_around(metric: AnyMetric) -> MetricSpec:
-    return replace(SPEC, needs=metric.spec.needs, citation=metric.spec.citation)
+        return CalibratedJudgedMetric(metric, calibration)
+    return CalibratedMetric(metric, calibration)

@@ -9,7 +9,13 @@ from sgi.kernel.features import Features
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
+from sgi.metrics.calibration import (
+    SPEC,
+    CalibratedJudgedMetric,
+    CalibratedMetric,
+    Calibration,
+    calibrate_metric,
+)
 from sgi.metrics.grounding.detector import Grounding
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
@@ -41,14 +47,14 @@ def batch(*lengths):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_promise_of_a_metric_is_kept(name):
-    check_metric(calibrated(metric(name), FITTED))
+    check_metric(calibrate_metric(metric(name), FITTED))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_wants_what_the_metric_within_wants(name):
     inner = metric(name)
-    made = calibrated(inner, FITTED)
-    assert isinstance(made, CalibratedJudged if hasattr(inner, "ask") else Calibrated)
+    made = calibrate_metric(inner, FITTED)
+    assert isinstance(made, CalibratedJudgedMetric if hasattr(inner, "ask") else CalibratedMetric)
     assert made.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
     for needs in ("vector_needs", "token_needs", "entailment_needs"):
         assert (getattr(made, needs) is None) == (getattr(inner, needs) is None)
@@ -57,29 +63,29 @@ def test_it_wants_what_the_metric_within_wants(name):
 
 
 def test_the_pairs_are_those_of_the_metric_within():
-    made = calibrated(READ, FITTED)
+    made = calibrate_metric(READ, FITTED)
     rows = Batch.of([Sample(id="1", contexts=("It is red.",), response="It is red and tall.")])
-    assert isinstance(made, Calibrated)
+    assert isinstance(made, CalibratedMetric)
     assert made.entailment_model == "owner/model"
     assert [*made.pairs(made.prepare(rows))] == [("It is red.", "It is red and tall.")]
 
 
 def test_the_name_tells_metric_and_calibration():
-    made = calibrated(metric('sgi(passages="mean")'), FITTED)
+    made = calibrate_metric(metric('sgi(passages="mean")'), FITTED)
     assert made.canonical == r'calibrated(metric="sgi(passages=\"mean\")", calibration="3f2a")'
-    other = calibrated(metric("sgi"), replace(FITTED, digest="77aa"))
-    assert len({made, other, calibrated(metric("sgi"), FITTED)}) == 3
-    assert calibrated(metric("sgi"), FITTED) == calibrated(metric("sgi"), FITTED)
+    other = calibrate_metric(metric("sgi"), replace(FITTED, digest="77aa"))
+    assert len({made, other, calibrate_metric(metric("sgi"), FITTED)}) == 3
+    assert calibrate_metric(metric("sgi"), FITTED) == calibrate_metric(metric("sgi"), FITTED)
 
 
 def test_the_class_itself_stays_as_it_was():
-    calibrated(metric("sgi"), FITTED)
-    assert Calibrated.spec is SPEC
+    calibrate_metric(metric("sgi"), FITTED)
+    assert CalibratedMetric.spec is SPEC
     assert SPEC.needs == frozenset()
 
 
 def test_probability_threshold_and_verdict_go_by_the_length_of_the_answer():
-    made = FITTED.applied(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
+    made = FITTED.apply(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
     assert made.values == pytest.approx([0.5, 0.5, 1 / (1 + np.exp(0.4)), 1 / (1 + np.exp(0.8))])
     assert made.details == (
         {"score": 0.5, "threshold": 0.4, "verdict": "passed"},
@@ -96,7 +102,7 @@ def test_where_lower_is_better_high_values_are_flagged():
         thresholds=LengthThresholds((), (-0.7,), (50,)),
         probabilities=IsotonicMap((-1.0, 0.0), (0.1, 0.9)),
     )
-    made = fitted.applied(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
+    made = fitted.apply(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
     assert made.values == pytest.approx([0.9, 0.34, 0.26])
     assert [detail["threshold"] for detail in made.details] == [0.7, 0.7, 0.7]
     assert [detail["score"] for detail in made.details] == [0.0, 0.7, 0.8]
@@ -106,7 +112,7 @@ def test_where_lower_is_better_high_values_are_flagged():
 @pytest.mark.parametrize("higher", [True, False])
 def test_where_nothing_can_be_promised_nothing_is_flagged(higher):
     fitted = Calibration("1", higher, LengthThresholds((), (FLAGS_NOTHING,), (3,)), PlattMap(1.0, 0.0))
-    made = fitted.applied(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
+    made = fitted.apply(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
     assert [detail["threshold"] for detail in made.details] == [None, None]
     assert [detail["verdict"] for detail in made.details] == ["passed", "passed"]
 
@@ -121,7 +127,7 @@ def test_a_row_without_a_value_keeps_its_status_and_reason():
             (np.array([3]), Scores.without_value(Status.MISSING, ["no contexts"])),
         ],
     )
-    made = FITTED.applied(inner, batch(1, 1, 1, 1))
+    made = FITTED.apply(inner, batch(1, 1, 1, 1))
     assert made.status.tolist() == inner.status.tolist()
     assert made.reasons == inner.reasons
     assert np.isnan(made.values[[0, 2, 3]]).all()
@@ -133,7 +139,7 @@ def test_what_the_metric_within_was_made_of_is_kept():
     inner = Scores.of(
         np.array([0.5, 0.3, np.nan]), undefined={"blank": np.array([False, False, True])}, details=found
     )
-    made = FITTED.applied(inner, batch(9, 9, 9))
+    made = FITTED.apply(inner, batch(9, 9, 9))
     assert made.details == (
         {"passage": 1, "score": 0.5, "threshold": 0.4, "verdict": "passed"},
         {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
@@ -145,7 +151,7 @@ def test_what_the_metric_within_was_made_of_is_kept():
 def test_a_calibrated_detector_has_its_evidence_map():
     sample = row("The tower is 312 m tall.", "The tower is 330 m tall.")
     inner = hashed([sample])
-    made = FITTED.applied(inner, Batch.of([sample]))
+    made = FITTED.apply(inner, Batch.of([sample]))
     assert evidence_map({name: made.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
     shown = evidence_map_view(made.details[0], sample.contexts)
     assert shown == evidence_map_view(inner.details[0], sample.contexts)
@@ -153,7 +159,7 @@ def test_a_calibrated_detector_has_its_evidence_map():
 
 
 def test_no_rows_have_no_scores():
-    made = calibrated(metric("content_f1"), FITTED)
+    made = calibrate_metric(metric("content_f1"), FITTED)
     assert len(made.score(made.prepare(Batch.of([])), Features())) == 0
 
 
