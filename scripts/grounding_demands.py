@@ -144,7 +144,7 @@ def demands(made: Mapping[str, Bench], folder: Path) -> str:
         for name, one in made.items()
         for row in demanded(one, entailment_pairs_of(folder / training.SETS[name]))
     ]
-    return Table.of(
+    return Table(
         ("set", "requirement", "limit", "measured"), rows, left=("requirement", "limit", "measured")
     ).markdown()
 
@@ -188,7 +188,7 @@ def errors_seen(made: Mapping[str, Bench]) -> str:
         for one in bench.changes
         if one.kind is Kind.ERROR
     ]
-    return Table.of(("errors", "rows", *next(iter(made.values())).metrics), rows).markdown()
+    return Table(("errors", "rows", *next(iter(made.values())).metrics), rows).markdown()
 
 
 def seen(cell: Cell | None) -> str:
@@ -210,7 +210,7 @@ def steadiness(made: Mapping[str, Bench]) -> str:
         for one in bench.changes
         if one.kind is Kind.HARMLESS
     ]
-    return Table.of(
+    return Table(
         ("harmless changes", "rows", "lost", "mean absolute change", "98th percentile", "maximum"), rows
     ).markdown()
 

@@ -134,9 +134,7 @@ def cards(sets: Mapping[str, Scored]) -> str:
                 "grounding, as committed: trained on this set": one.scores,
             }
         rows += [(name, score, *areas(one, values)) for score, values in (scores | one.others).items()]
-    return Table.of(
-        ("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",)
-    ).markdown()
+    return Table(("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",)).markdown()
 
 
 def held_out(name: str) -> bool:
@@ -168,7 +166,7 @@ def calibration(sets: Mapping[str, Scored]) -> str:
         score = brier(scores, true).score
         shown = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
         rows.append((name, f"{len(even):,}", f"{error:.2f}", f"{score:.3f}{shown}", "0.250"))
-    return Table.of(
+    return Table(
         ("set", "rows", "calibration error", "Brier score", "Brier score of a constant 0.5"), rows
     ).markdown()
 
@@ -205,7 +203,7 @@ def ablation(sets: Mapping[str, Scored]) -> str:
             for name, one in sets.items()
         ]
         rows.append((f"all but {signal}", *rest))
-    return Table.of(("AUROC", *sets), rows).markdown()
+    return Table(("AUROC", *sets), rows).markdown()
 
 
 def area_of(one: Scored, scores: Floats) -> str:
@@ -295,7 +293,7 @@ def similarities(found: EvidenceMap) -> str:
         (str(number), *(f"{value:.2f}" for value in sentence.similarity))
         for number, sentence in enumerate(found.sentences, start=1)
     ]
-    return Table.of(columns, rows).markdown()
+    return Table(columns, rows).markdown()
 
 
 def checked(page: str) -> str:

@@ -261,7 +261,7 @@ def _corrected(sets: int) -> Iterator[str]:
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    return Table.of(columns, rows).markdown()
+    return Table(columns, rows).markdown()
 
 
 def page(sets: int) -> str:

@@ -67,7 +67,7 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
 
 
 def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -> Table:
-    return Table.of(("change", "rows", *metrics), rows, title=title, left=metrics)
+    return Table(("change", "rows", *metrics), rows, title=title, left=metrics)
 
 
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
@@ -189,10 +189,10 @@ def bench_markdown(bench: Bench) -> str:
     lost = _lost_values(bench)
     if lost:
         columns = ("metric", "reason", "rows by change")
-        parts += ["## Lost values", Table.of(columns, lost, left=columns).markdown()]
+        parts += ["## Lost values", Table(columns, lost, left=columns).markdown()]
     parts += [
         "## The changes",
-        Table.of(("change", "description"), _descriptions(bench), left=("description",)).markdown(),
+        Table(("change", "description"), _descriptions(bench), left=("description",)).markdown(),
     ]
     parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
     return "\n\n".join(parts) + "\n"
@@ -218,7 +218,7 @@ def _moves(bench: Bench) -> list[str]:
         for one in bench.changes
         if one.kind in kinds
     ]
-    return [escape(told), Table.of(("change", *bench.metrics), rows).markdown()]
+    return [escape(told), Table(("change", *bench.metrics), rows).markdown()]
 
 
 def _move(cell: Cell | None) -> str:

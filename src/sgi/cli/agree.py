@@ -139,7 +139,7 @@ def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
             numbers = (*_agreement(agreement.kappa), *_agreement(agreement.alpha))
             counts = (f"{agreement.rows:,}", f"{sum(agreement.lacking.values()):,}")
             rows.append((agreement.metric, compared, *numbers, *counts))
-    return Table.of(("agreement", *columns), rows, left=["compared"])
+    return Table(("agreement", *columns), rows, left=["compared"])
 
 
 def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
@@ -148,7 +148,7 @@ def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
         for agreement in metrics
         if agreement.pearson is not None and agreement.spearman is not None
     ]
-    return Table.of(("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval"), rows)
+    return Table(("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval"), rows)
 
 
 def _agreement(agreement: Agreement) -> tuple[str, str]:
@@ -164,7 +164,7 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
             cells = [cell for one in both for cell in (*_estimate(one, percent=percent), f"{one.rows:,}")]
             methods = dict.fromkeys(one.interval.method for one in both if one.interval is not None)
             rows.append((agreement.metric, *cells, ", ".join(methods)))
-    return Table.of(("verdicts", *columns), rows, left=["intervals"])
+    return Table(("verdicts", *columns), rows, left=["intervals"])
 
 
 def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
@@ -187,7 +187,7 @@ def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
             cells = [cell for one in three for cell in _estimate(one, percent=as_percent)]
             rows = f"{agreement.corpus.labels.rows:,} / {agreement.corpus.naive.rows:,}"
             table.append((agreement.metric, *cells, f"{agreement.corpus.power:.2f}", rows))
-    return Table.of(("mean", *columns), table)
+    return Table(("mean", *columns), table)
 
 
 def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:

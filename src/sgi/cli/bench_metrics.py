@@ -134,7 +134,7 @@ def _list(*, as_json: bool) -> None:
         print_json([{"name": one.name, "kind": one.kind.value, "says": one.says} for one in found])
         return
     rows = [(one.name, one.kind.value, one.says) for one in found]
-    print_tables([Table.of(("perturbation", "kind", "what it does"), rows, left=("kind", "what it does"))])
+    print_tables([Table(("perturbation", "kind", "what it does"), rows, left=("kind", "what it does"))])
 
 
 def _show(made: Bench, *, as_json: bool) -> None:

@@ -141,7 +141,7 @@ def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
     if len(calibration.bins) > 1:
         rates = (*_rate(calibration.false_positives, percent), *_rate(calibration.recall, percent))
         rows.append(("all", "", *rates))
-    return Table.of(("answer length (characters)", *columns), rows)
+    return Table(("answer length (characters)", *columns), rows)
 
 
 def _rate(rate: Rate, percent: bool) -> tuple[str, str, str]:
@@ -163,7 +163,7 @@ def _probabilities(calibration: CalibrationFile) -> Table:
         numbers = (found.brier, found.ece_width, found.ece_mass)
         rows.append((name, *(scaled(number, percent=False) for number in numbers)))
     columns = ("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
-    return Table.of(columns, rows)
+    return Table(columns, rows)
 
 
 def _area(calibration: CalibrationFile) -> str:

@@ -61,7 +61,7 @@ def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
     tables = []
     for group in sorted(groups):
         rows = [(kind.spec.name, _first_line(kind)) for kind in groups[group]]
-        tables.append(Table.of((group[1], ""), rows, left=[""]))
+        tables.append(Table((group[1], ""), rows, left=[""]))
     return tables
 
 

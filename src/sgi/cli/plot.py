@@ -257,7 +257,7 @@ def _comparison(request: _Request) -> Chart:
         raise UsageError(
             f"{request.record.label} and {request.new.label} have no metric with values for the same rows."
         )
-    return comparison_figure(view)
+    return comparison_figure(view.comparison)
 
 
 _DRAWN: dict[Kind, Callable[[_Request], Chart]] = {

@@ -64,7 +64,7 @@ def _metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
     """One line per run and metric or tag."""
     rows = [row for record in records for row in _run_rows(record, percent=percent)]
-    return Table.of(
+    return Table(
         ("id", "name", "tags", "data", "rows", "metrics", "state", "created"), rows, title="Runs", left=_LEFT
     )
 
@@ -98,7 +98,7 @@ def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool)
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
         rows.append((row.id, value_text, label, *texts))
     columns = ("id", lowest_rows.metric, "label", "question", "response")
-    return Table.of(columns, rows, left=("question", "response"))
+    return Table(columns, rows, left=("question", "response"))
 
 
 def worst_facts(lowest_rows: LowestRows) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
             change = scaled(row.difference, percent=percent, unit="pp", sign="+")
             name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
             rows.append(("" if place else metric.metric, name, *numbers, change))
-    return Table.of(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])
+    return Table(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])
 
 
 def worst_tables(report: GateReport) -> list[Table]:
@@ -140,7 +140,7 @@ def worst_tables(report: GateReport) -> list[Table]:
             for row in check.worst
             for numbers in [[row.before, row.value] if before else [row.value]]
         ]
-        tables.append(Table.of((f"worst for {check.rule}", *columns), rows, left=("id", "response")))
+        tables.append(Table((f"worst for {check.rule}", *columns), rows, left=("id", "response")))
     return tables
 
 
@@ -159,4 +159,4 @@ def gate_table(report: GateReport) -> Table:
         )
         for check in report.checks
     ]
-    return Table.of(("rule", "value", "bound", "questions", "coverage", "gate", ""), rows, left=[""])
+    return Table(("rule", "value", "bound", "questions", "coverage", "gate", ""), rows, left=[""])

@@ -73,7 +73,7 @@ class Section:
             for column in self.columns
             if any(isinstance(row.get(column.key), str) for row in self.rows)
         ]
-        parts = [f"## {escape(self.heading)}", Table.of(headings, cells, left=left).markdown()]
+        parts = [f"## {escape(self.heading)}", Table(headings, cells, left=left).markdown()]
         return "\n\n".join([*parts, self.remark] if self.remark else parts)
 
 

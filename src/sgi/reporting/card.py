@@ -37,14 +37,7 @@ def card_tables(card: DetectorCard) -> list[Table]:
 
 
 def card_markdown(card: DetectorCard) -> str:
-    """A detector card as Markdown.
-
-    >>> import numpy as np
-    >>> from sgi.analysis.card.detector import detector_card
-    >>> made = detector_card("coin", np.arange(40) % 7, np.arange(40) % 2, draws=100)
-    >>> card_markdown(made).splitlines()[0]
-    '# Detector card: coin'
-    """
+    """A detector card as Markdown."""
     parts = [f"# Detector card: {escape(card.name)}", escape(headline(card))]
     parts += [f"> **Warning.** {escape(one)}" for one in card.warnings]
     parts += ["## Findings", "\n".join(f"- {escape(one)}" for one in card.notes)]

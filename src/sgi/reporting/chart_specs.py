@@ -53,7 +53,8 @@ def comparison_charts(view: ComparisonView) -> Specs:
     """The chart of the differences of two runs."""
     if not has_differences(view.comparison):
         return {}
-    return _specs({"differences": figures.comparison_figure(view)})
+    base, new = view.base.label, view.new.label
+    return _specs({"differences": figures.comparison_figure(view.comparison, base=base, new=new)})
 
 
 def has_differences(comparison: Comparison) -> bool:

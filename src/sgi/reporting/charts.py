@@ -57,11 +57,7 @@ def quantitative(field: str, **options: Any) -> dict[str, Any]:
 
 
 def nominal(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a column of names, with Vega-Lite options such as ``sort`` and ``axis``.
-
-    >>> nominal("label", title=None)
-    {'field': 'label', 'type': 'nominal', 'title': None}
-    """
+    """Encode a column of names, with Vega-Lite options such as ``sort`` and ``axis``."""
     return {"field": field, "type": "nominal", **options}
 
 
@@ -77,9 +73,6 @@ def dot_chart(
     """Values with their intervals: one line per label, one colour per series.
 
     ``chance`` places a dashed line, such as AUROC 0.5. ``colours`` fixes the colours of some series.
-
-    >>> dot_chart([Dot("SGI", 0.8, low=0.79, high=0.81)], title="HaluEval", axis="AUROC")["title"]
-    'HaluEval'
     """
     given = list(dots)
     rows = [_row(dot) for dot in given]
@@ -128,7 +121,6 @@ def series_colour(
 
 
 def _dash(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Dash encoding, which distinguishes lines that share a colour."""
     dashes = [_DASHES[n // len(COLOURS) % len(_DASHES)] for n in range(len(names))]
     return nominal(field, scale={"domain": list(names), "range": dashes}, legend=None)
 
@@ -144,12 +136,7 @@ def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
 def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """A value over named steps: one line per series. The first series sets the order; None is left out.
-
-    >>> chart = line_chart({"SGI": {"low": 0.72, "high": 0.83}}, title="t", axis="AUROC", across="tercile")
-    >>> chart["encoding"]["x"]["sort"]
-    ['low', 'high']
-    """
+    """A value over named steps, one line per series. The first series sets the order; None is left out."""
     steps = list(dict.fromkeys(step for found in series.values() for step in found))
     rows = [
         {"series": name, "step": step, "value": value}
@@ -176,9 +163,6 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed:
 
     Raises:
         ValueError: the matrix does not have one row and one column per name.
-
-    >>> matrix_chart(["a", "b"], [[1.0, 0.9], [0.9, 1.0]], title="Pearson")["title"]
-    'Pearson'
     """
     square = np.asarray(values, dtype=np.float64)
     if square.shape != (len(names), len(names)):
@@ -220,9 +204,6 @@ def distribution_chart(
     """Histograms of groups of values, each normalised to a sum of 1; empty groups are left out.
 
     The axis spans the 0.5th to 99.5th percentile of all values. Values beyond it count in the outermost bins.
-
-    >>> distribution_chart({"grounded": [1, 2, 3]}, title="SGI", axis="SGI")["title"]
-    'SGI'
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in groups.items()}
     columns = {name: column for name, column in columns.items() if len(column)}
@@ -245,9 +226,6 @@ def step_chart(
     """Shares of each group in bins as stepped areas; ``edges`` ascend, shape (bins + 1,).
 
     ``mark`` places a dashed line. ``colours`` fixes the colours of some groups.
-
-    >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI")["title"]
-    't'
     """
     rows = [
         {"group": name, "at": start, "share": share}
@@ -274,13 +252,7 @@ def _shares(column: Any, edges: Any) -> list[float]:
 
 
 def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
-    """Predicted probability against observed share, one line per series. The diagonal is perfect calibration.
-
-    >>> from sgi.stats.calibration import reliability
-    >>> bins = reliability([0.1, 0.9], [False, True])
-    >>> reliability_chart({"Platt": bins}, title="calibration")["title"]
-    'calibration'
-    """
+    """Predicted probability against observed share, by series. The diagonal is perfect calibration."""
     rows = [
         {"series": name, "confidence": confidence, "frequency": frequency, "rows": count}
         for name, bins in found.items()
@@ -318,11 +290,7 @@ def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0,
 def curve_chart(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """Curves in the unit square, such as ROC curves, from points (across, up); the diagonal is chance.
-
-    >>> curve_chart({"SGI": [(0, 0), (1, 1)]}, title="ROC", axis="y", across="x")["title"]
-    'ROC'
-    """
+    """Curves in the unit square, such as ROC curves, from points (across, up); the diagonal is chance."""
     rows = [
         {"series": name, "across": x, "up": y, "step": step}
         for name, points in curves.items()
@@ -349,11 +317,7 @@ def curve_chart(
 
 
 def side_by_side(*charts: Chart) -> Chart:
-    """Charts in a row, each with its own colours and scales.
-
-    >>> len(side_by_side(matrix_chart(["a"], [[1]], title="t"))["hconcat"])
-    1
-    """
+    """Charts in a row, each with its own colours and scales."""
     return {"hconcat": list(charts), "resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")}}
 
 
@@ -362,7 +326,7 @@ FIGURES = (".png", ".svg", ".pdf")
 
 
 def check_figure(path: Path) -> None:
-    """Check that a chart can be written to this file.
+    """Refuse a file that no chart can be written to.
 
     Raises:
         MissingExtraError: the extra ``images`` is not installed.
@@ -382,8 +346,7 @@ def save_figure(chart: Chart, path: Path, *, scale: float = _PIXELS) -> Path:
     The write is atomic. Equal charts give equal files, except PDF. ``scale`` is PNG pixels per point.
 
     Raises:
-        MissingExtraError: the extra ``images`` is not installed.
-        UsageError: the suffix is not one of ``FIGURES``, or the folder is missing.
+        MissingExtraError, UsageError: as for `check_figure`; UsageError also if the folder is missing.
         DataError: the file cannot be written.
     """
     check_figure(path)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sgi.analysis.compare import Comparison
 from sgi.kernel.registry import metric_name
 from sgi.reporting.formatting import beginning, plain
-from sgi.reporting.views.comparison import ComparisonView
-from sgi.reporting.views.correlation import Correlation
-from sgi.reporting.views.distribution import Distribution
-from sgi.reporting.views.groups import GroupTable
-from sgi.store.row_pages import Plane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.reporting.views.correlation import Correlation
+    from sgi.reporting.views.distribution import Distribution
+    from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.labelled import Labelled
     from sgi.reporting.views.scatter import Scatter
-    from sgi.store.row_pages import PlanePoint
+    from sgi.store.row_pages import Plane, PlanePoint
 
 _LONGEST = 60
 _MAX_METRICS = 8
@@ -26,11 +24,7 @@ _MAX_METRICS = 8
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
-    """A name on one line, without control characters, and shortened.
-
-    >>> short("a" * 100, longest=5)
-    'aaaa…'
-    """
+    """A name on one line, without control characters, and shortened."""
     return beginning(plain(text), longest)
 
 
@@ -51,40 +45,12 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def middle_line(metric: str) -> float | None:
-    """The neutral value of a metric; None for metrics without one.
-
-    >>> middle_line("sgi(epsilon=0.001)"), middle_line("bleu")
-    (1.0, None)
-    """
+    """The neutral value of a metric; None for metrics without one."""
     return 1.0 if metric_name(metric) == "sgi" else None
 
 
-def describe(
-    part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
-    metric: str | None = None,
-) -> str:
-    """Describe a chart in text; for groups, ``metric`` selects the means (default: the first metric).
-
-    >>> describe(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
-    'sgi over 4 rows. Largest of 2 bins: 0.5 to 1, with 75.0 % of all rows.'
-    """
-    match part:
-        case Distribution():
-            return _distribution(part)
-        case Plane():
-            return _plane(part)
-        case GroupTable():
-            return _groups(part, metric)
-        case Correlation():
-            return _correlation(part)
-        case ComparisonView() | Comparison():
-            comparison = part.comparison if isinstance(part, ComparisonView) else part
-            return _comparison(comparison, *compared_names(part))
-        case _:
-            return _describe_labelled(part)
-
-
-def _distribution(part: Distribution) -> str:
+def describe_distribution(part: Distribution) -> str:
+    """Describe the histogram of a metric."""
     name, rows = short(part.metric), sum(map(sum, part.counts.values()))
     if not rows:
         return f"{name} has no values."
@@ -103,7 +69,8 @@ def _peak(part: Distribution, group: str) -> str:
     return f"{low:.4g} to {high:.4g}, with {counts[fullest] / sum(counts):.1%} of {group}".replace("%", " %")
 
 
-def _plane(part: Plane) -> str:
+def describe_plane(part: Plane) -> str:
+    """Describe the angle plane."""
     if not part.points:
         return f"No row has both angles of {short(part.metric)}."
     drawn = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
@@ -119,23 +86,23 @@ def _above(points: Sequence[PlanePoint]) -> str:
     return f"{above:,} ({100 * above / len(points):.1f} %)"
 
 
-def _groups(part: GroupTable, metric: str | None) -> str:
-    names = [made.metric for group in part.groups for made in group.metrics]
-    wanted = metric or (names[0] if names else "")
+def describe_groups(part: GroupTable, metric: str) -> str:
+    """Describe the means of a metric by group."""
     means = [
-        (made.mean, short(group.name))
+        (summary.mean, short(group.name))
         for group in part.groups
-        for made in group.metrics
-        if made.metric == wanted and made.mean is not None
+        for summary in group.metrics
+        if summary.metric == metric and summary.mean is not None
     ]
-    head = f"{short(wanted)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
+    head = f"{short(metric)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
     if not means:
         return f"{head}: no group has a mean."
     (low, worst), (high, best) = min(means), max(means)
     return f"{head}: means from {low:.4f} ({worst}) to {high:.4f} ({best})."
 
 
-def _correlation(part: Correlation) -> str:
+def describe_correlation(part: Correlation) -> str:
+    """Describe the correlation matrix."""
     names = [short(name) for name in part.metrics]
     pairs = [
         (value, names[i], names[j])
@@ -155,12 +122,7 @@ def _correlation(part: Correlation) -> str:
 
 
 def describe_scatter(part: Scatter) -> str:
-    """Describe the scatter plot of two metrics.
-
-    >>> from sgi.reporting.views.scatter import Scatter
-    >>> describe_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
-    "semantic_similarity against bleu over 9 rows, Spearman's ρ 0.25. 2 row"
-    """
+    """Describe the scatter plot of two metrics."""
     up, across = short_names([part.semantic, part.lexical])
     ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
     return (
@@ -170,7 +132,8 @@ def describe_scatter(part: Scatter) -> str:
     )
 
 
-def _describe_labelled(part: Sequence[Labelled]) -> str:
+def describe_labelled(part: Sequence[Labelled]) -> str:
+    """Describe metrics against labels."""
     if not part:
         return "No metric has values for rows with both labels."
     told = "; ".join(_against_labels(found) for found in part[:_MAX_METRICS])
@@ -189,14 +152,8 @@ def _against_labels(labelled: Labelled) -> str:
     return f"{short(labelled.metric)} {', '.join([*numbers, f'{_count(labelled.rows)}'])}"
 
 
-def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
-    """Names of the base run and the new run."""
-    if isinstance(part, ComparisonView):
-        return part.base.label, part.new.label
-    return part.base, part.new
-
-
-def _comparison(comparison: Comparison, base: str, new: str) -> str:
+def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
+    """Describe the differences of two runs."""
     told = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
     more = (
         f"; and {_count(len(comparison.metrics) - _MAX_METRICS, 'more metric')}"
@@ -207,7 +164,7 @@ def _comparison(comparison: Comparison, base: str, new: str) -> str:
     return f"{head}: {told}{more}."
 
 
-def _differences(metrics: Sequence[Any]) -> Iterator[str]:
+def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
     for made in metrics:
         found = made.difference
         if found.difference is None:

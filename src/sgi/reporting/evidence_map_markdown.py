@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.reporting.formatting import beginning, plain
+from sgi.reporting.formatting import beginning
 from sgi.reporting.markdown import escape
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     for passage in view.unused:
-        yield f"  - passage {passage.number} supports no sentence: {_text(beginning(passage.text, longest))}"
+        yield f"  - passage {passage.number} supports no sentence: {escape(beginning(passage.text, longest))}"
     if view.more_unused:
         yield f"  - {view.more_unused:,} more passages support no sentence"
 
@@ -50,19 +50,15 @@ def _mark(sentence: SentenceView, longest: int) -> str:
 def _stretch(part: Stretch) -> str:
     """The part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
     if not part.verdict or not part.text.strip():
-        return _text(part.text)
+        return escape(part.text)
     edges = _EDGES.fullmatch(part.text)
     before, words, after = ("", part.text, "") if edges is None else edges.groups()
-    return f"{_text(before)}**{_text(words)}**{_text(after)}"
+    return f"{escape(before)}**{escape(words)}**{escape(after)}"
 
 
 def _fact(fact: FactView) -> str:
-    check = f"{fact.kind} {_text(fact.text)}: {_text(fact.reason)}"
+    check = f"{fact.kind} {escape(fact.text)}: {escape(fact.reason)}"
     if fact.quote is None or not (fact.quote.before or fact.quote.after):
         return check
-    around = _text(fact.quote.before), _text(fact.quote.found), _text(fact.quote.after)
+    around = escape(fact.quote.before), escape(fact.quote.found), escape(fact.quote.after)
     return f"{check}: “{around[0]}**{around[1]}**{around[2]}”"
-
-
-def _text(text: str) -> str:
-    return escape(plain(text))

@@ -20,8 +20,16 @@ from sgi.reporting.charts import (
     reliability_chart,
     step_chart,
 )
-from sgi.reporting.descriptions import compared_names, describe, middle_line, short, short_names
-from sgi.reporting.views.comparison import ComparisonView
+from sgi.reporting.descriptions import (
+    describe_comparison,
+    describe_correlation,
+    describe_distribution,
+    describe_groups,
+    describe_labelled,
+    middle_line,
+    short,
+    short_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,13 +51,7 @@ _VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": G
 
 
 def distribution_figure(part: Distribution) -> Chart:
-    """Histogram of a metric; one area per label for labelled rows.
-
-    >>> from sgi.reporting.views.distribution import Distribution
-    >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
-    >>> distribution_figure(part)["title"]
-    'Distribution of sgi'
-    """
+    """Histogram of a metric; one area per label for labelled rows."""
     shares = {
         name: [count / sum(counts) for count in counts] for name, counts in part.counts.items() if sum(counts)
     }
@@ -58,16 +60,13 @@ def distribution_figure(part: Distribution) -> Chart:
     axis = name if mark is None else f"{name} (ratio of angles; dashed: {mark:g})"
     title = f"Distribution of {name}"
     chart = step_chart(part.edges, shares, title=title, axis=axis, mark=mark, colours=LABEL_COLOURS)
-    return chart | {"description": describe(part)}
+    return chart | {"description": describe_distribution(part)}
 
 
 def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
     """Pairs of a group table and a metric to draw, at most ``MAX_GROUP_FIGURES``.
 
     A metric counts only if a group that `groups_figure` draws has a mean of it.
-
-    >>> group_figures([])
-    []
     """
     pairs = [(table, metric) for table in tables for metric in _metrics_with_means(table)]
     return pairs[:MAX_GROUP_FIGURES]
@@ -109,7 +108,7 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
         axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
         domain=(0.0, 1.0) if share else None,
     )
-    return chart | {"description": describe(part, metric)}
+    return chart | {"description": describe_groups(part, metric)}
 
 
 def _mean_dot(name: str, summary: MetricSummary) -> Dot:
@@ -119,17 +118,11 @@ def _mean_dot(name: str, summary: MetricSummary) -> Dot:
 
 
 def correlation_figure(part: Correlation) -> Chart:
-    """Spearman's ρ of each pair of metrics, as a matrix.
-
-    >>> from sgi.reporting.views.correlation import Correlation
-    >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
-    >>> correlation_figure(part)["title"]
-    "Rank correlation of metrics (Spearman's ρ)"
-    """
+    """Spearman's ρ of each pair of metrics, as a matrix."""
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
     title = "Rank correlation of metrics (Spearman's ρ)"
     chart = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
-    return chart | {"description": describe(part)}
+    return chart | {"description": describe_correlation(part)}
 
 
 def roc_figure(part: Sequence[Labelled]) -> Chart:
@@ -148,7 +141,7 @@ def roc_figure(part: Sequence[Labelled]) -> Chart:
     }
     title = "ROC curves: label 1 versus label 0 (AUROC)"
     axes = {"across": "false positive rate", "axis": "true positive rate"}
-    return curve_chart(curves, title=title, **axes) | {"description": describe(known)}
+    return curve_chart(curves, title=title, **axes) | {"description": describe_labelled(known)}
 
 
 def reliability_figure(part: Sequence[Labelled]) -> Chart:
@@ -167,24 +160,25 @@ def reliability_figure(part: Sequence[Labelled]) -> Chart:
         if labelled.reliability is not None
     }
     chart = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
-    return chart | {"description": describe(known)}
+    return chart | {"description": describe_labelled(known)}
 
 
-def comparison_figure(view: ComparisonView | Comparison) -> Chart:
+def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") -> Chart:
     """New − base for each metric with its interval, coloured by verdict.
+
+    ``base`` and ``new`` replace the names of the runs.
 
     Raises:
         ValueError: no metric has a difference.
     """
-    made = view.comparison if isinstance(view, ComparisonView) else view
-    dots = list(_differences(made))
+    dots = list(_differences(comparison))
     if not dots:
         raise ValueError("No metric of the two runs has a difference.")
-    base, new = compared_names(view)
+    base, new = base or comparison.base, new or comparison.new
     title = f"{short(new)} − {short(base)}"
     axis = "mean difference in the metric's own unit, 95 % interval"
-    drawn = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
-    return drawn | {"description": describe(view)}
+    chart = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
+    return chart | {"description": describe_comparison(comparison, base, new)}
 
 
 def _differences(comparison: Comparison) -> Iterator[Dot]:

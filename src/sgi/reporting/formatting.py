@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgi.kernel.metric import Status
 
@@ -52,11 +51,7 @@ def one_line(text: str, *, longest: int = 60) -> str:
 
 
 def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
-    """A number with a fixed count of decimals, or a dash.
-
-    >>> number(0.25), number(None), number(0.25, sign="+")
-    ('0.2500', '–', '+0.2500')
-    """
+    """A number with a fixed count of decimals, or a dash."""
     return NOTHING if value is None else f"{value:{sign}.{digits}f}"
 
 
@@ -74,12 +69,7 @@ def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign:
 
 
 def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - Jinja filters pass it by position
-    """Both ends of an interval.
-
-    >>> from sgi.stats.intervals import Interval
-    >>> span(Interval(0.1, 0.2, 0.95, "t")), span(Interval(0.1, 0.2, 0.95, "t"), True), span(None)
-    ('[0.1000, 0.2000]', '[10.00, 20.00]', '–')
-    """
+    """Both ends of an interval."""
     if interval is None:
         return NOTHING
     scale, digits = (100, 2) if is_share else (1, 4)
@@ -115,13 +105,7 @@ def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool
 
 
 def format_class(summary: MetricSummary, name: str) -> str:
-    """Rows of a class, and their share of all rows with a class.
-
-    >>> from sgi.engine.summary import MetricSummary
-    >>> made = MetricSummary("grade", None, None, None, {}, None, classes={"A": 3, "B": 1})
-    >>> format_class(made, "A"), format_class(made, "E")
-    ('3 (75.0 %)', '0')
-    """
+    """Rows of a class, and their share of all rows with a class."""
     rows = summary.classes.get(name, 0)
     return f"{rows:,} ({summary.class_shares[name] * 100:.1f} %)" if rows else "0"
 
@@ -132,11 +116,7 @@ def format_classes(summary: MetricSummary) -> str:
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:
-    """The command that calibrates a score, given the metric and the run with labelled rows.
-
-    >>> calibration_hint("grounding", "last").partition(": ")[2]
-    'sgi calibrate last -m grounding --target fpr=0.05'
-    """
+    """The command that calibrates a score, given the metric and the run with labelled rows."""
     command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
@@ -182,15 +162,6 @@ def moment(time: str | None) -> str:
     return f"{time[:19].replace('T', ' ')} UTC" if time else NOTHING
 
 
-def count(n: int) -> str:
-    """A count with thousands separators.
-
-    >>> count(12345)
-    '12,345'
-    """
-    return f"{n:,}"
-
-
 def beginning(text: str, longest: int = 160) -> str:
     r"""The start of a text on one line.
 
@@ -211,20 +182,6 @@ def shorten(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:longest]} … ({longest:,} of {len(text):,} characters)"
-
-
-def pretty(value: Any) -> str:
-    """A JSON value, indented.
-
-    >>> print(pretty({"n": [1, 2]}))
-    {
-      "n": [
-        1,
-        2
-      ]
-    }
-    """
-    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
 def notes(headline: Headline) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from functools import cache
+import json
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,10 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "number": formatting.number,
     "scaled": formatting.format_scaled,
     "moment": formatting.moment,
-    "count": formatting.count,
+    "count": "{:,}".format,
     "beginning": formatting.beginning,
     "plain": formatting.plain,
-    "pretty": formatting.pretty,
+    "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
     "summary_table": tables.summary_table,
     "class_lines": tables.class_lines,
@@ -72,11 +73,7 @@ def _clean(value: Any) -> Any:
 
 
 def asset(name: str) -> str:
-    """A style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``.
-
-    >>> asset("charts.js").startswith("//")
-    True
-    """
+    """A style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``."""
     return (resources.files("sgi.reporting") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -120,10 +117,6 @@ def inline(text: str) -> Markup:
 
 
 def content_hash(text: str) -> str:
-    """Hash of a script or style for a Content-Security-Policy.
-
-    >>> content_hash("")
-    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-    """
+    """Hash of a script or style for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

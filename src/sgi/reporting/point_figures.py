@@ -15,7 +15,7 @@ from sgi.reporting.charts import (
     quantitative,
     series_colour,
 )
-from sgi.reporting.descriptions import describe, describe_scatter, short, short_names
+from sgi.reporting.descriptions import describe_plane, describe_scatter, short, short_names
 from sgi.reporting.views.scatter import WIDE_GAP
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     }
     return {
         "title": f"{short(part.metric)}: angle plane",
-        "description": describe(part),
+        "description": describe_plane(part),
         "width": _SIDE,
         "height": _SIDE,
         "layer": [diagonal("theta_rc", "theta_rq", axes, low=low, high=high), points, diagonal_name],

@@ -99,7 +99,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     columns = tuple(dict.fromkeys(key for row in rows for key in row))
     cells = [_column(key, rows) for key in columns]
     names = tuple(map(str, columns))
-    return Table.of(names, zip(*cells, strict=True), title="Parts", left=names)
+    return Table(names, zip(*cells, strict=True), title="Parts", left=names)
 
 
 def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -121,11 +121,7 @@ def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def scalar_text(value: Any) -> str:
-    """A JSON scalar as text.
-
-    >>> scalar_text(0.5), scalar_text(True), scalar_text(None), scalar_text(3)
-    ('0.5000', 'yes', '–', '3')
-    """
+    """A JSON scalar as text."""
     match value:
         case str():
             return value

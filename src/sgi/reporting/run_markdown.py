@@ -6,9 +6,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.reporting import formatting
-from sgi.reporting.descriptions import describe, describe_scatter
+from sgi.reporting.descriptions import describe_distribution, describe_plane, describe_scatter
 from sgi.reporting.evidence_map_markdown import evidence_map_markdown
-from sgi.reporting.formatting import format_scaled, number, plain, shorten
+from sgi.reporting.formatting import format_scaled, number, shorten
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.row_details import support
 from sgi.reporting.tables import (
@@ -63,7 +63,7 @@ def run_markdown(view: RunView) -> str:
 def comparison_markdown(view: ComparisonView) -> str:
     """A comparison of two runs as Markdown."""
     parts: Iterator[str] = chain(
-        [f"# {_text(view.base.label)} → {_text(view.new.label)}"],
+        [f"# {escape(view.base.label)} → {escape(view.new.label)}"],
         [_list_lines(_pairs(view))],
         _differences(view),
         _changed_rows(view),
@@ -74,17 +74,17 @@ def comparison_markdown(view: ComparisonView) -> str:
 
 
 def _title(head: RunHeader) -> Iterator[str]:
-    yield f"# {_text(head.label)}"
+    yield f"# {escape(head.label)}"
     rows = f"{head.rows:,}" if head.scored == head.rows else f"{head.scored:,} of {head.rows:,}"
-    facts = {"run": code(head.id), "data": _text(head.data), "rows": rows}
+    facts = {"run": code(head.id), "data": escape(head.data), "rows": rows}
     if head.rejected:
         facts["rejected"] = f"{head.rejected:,} rows that could not be parsed"
-    facts["state"] = head.state + (f": {_text(head.stopped)}" if head.stopped else "")
+    facts["state"] = head.state + (f": {escape(head.stopped)}" if head.stopped else "")
     facts["started"] = formatting.moment(head.created_at)
     if head.finished_at:
         facts["finished"] = formatting.moment(head.finished_at)
     if head.tags:
-        facts["tags"] = ", ".join(map(_text, head.tags))
+        facts["tags"] = ", ".join(map(escape, head.tags))
     yield _list_lines(f"{name}: {told}" for name, told in facts.items())
 
 
@@ -96,7 +96,7 @@ def _headline(view: RunView) -> Iterator[str]:
     else:
         yield "No rows are scored yet."
     if classes := class_lines(summary.metrics):
-        yield _list_lines(map(_text, classes))
+        yield _list_lines(map(escape, classes))
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.markdown()
@@ -105,18 +105,18 @@ def _headline(view: RunView) -> Iterator[str]:
 
 def _figures(view: RunView) -> Iterator[str]:
     """The charts of the run, described in text."""
-    told = [describe(part) for part in view.distributions]
+    told = [describe_distribution(part) for part in view.distributions]
     if view.plane is not None:
-        told.append(describe(view.plane))
+        told.append(describe_plane(view.plane))
     if view.scatter is not None:
         told.append(describe_scatter(view.scatter))
     if told:
         yield "## Distributions"
-        yield _list_lines(map(_text, told))
+        yield _list_lines(map(escape, told))
 
 
 def _groups(part: GroupTable) -> Iterator[str]:
-    yield f"## By {_text(part.by)}"
+    yield f"## By {escape(part.by)}"
     yield from (table.markdown() for table in group_tables(part.by, part.groups))
 
 
@@ -139,7 +139,7 @@ def _against_labels(part: Sequence[Labelled]) -> Iterator[str]:
 def _disagreement(part: Disagreement | None) -> Iterator[str]:
     if part is None or not part.rows:
         return
-    yield f"## Disagreements between {_text(part.semantic)} and {_text(part.lexical)}"
+    yield f"## Disagreements between {escape(part.semantic)} and {escape(part.lexical)}"
     yield "Rank difference: rank by the first metric minus rank by the second, as a share of the rows."
     yield "\n".join(
         _row(
@@ -154,7 +154,7 @@ def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
-    yield f"## Rows with the {side} {_text(part.metric)}"
+    yield f"## Rows with the {side} {escape(part.metric)}"
     yield "\n".join(
         line
         for sample in part.samples
@@ -181,8 +181,8 @@ def _row(sample: SampleView, told: str) -> str:
     texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
-    lines = [f"- {code(plain(sample.id))}: {told}{label}"]
-    lines += [f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text]
+    lines = [f"- {code(sample.id)}: {told}{label}"]
+    lines += [f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text]
     return "\n".join(lines)
 
 
@@ -200,20 +200,20 @@ def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
 
 def _origin(head: RunHeader) -> Iterator[str]:
     yield "## Provenance"
-    yield code(plain(head.signature))
+    yield code(head.signature)
     if head.versions:
-        yield ", ".join(f"{_text(name)} {_text(version)}" for name, version in head.versions.items())
+        yield ", ".join(f"{escape(name)} {escape(version)}" for name, version in head.versions.items())
 
 
 def _pairs(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
-    yield f"base: {_text(view.base.label)} ({code(view.base.id)}), data {_text(view.base.data)}"
-    yield f"new: {_text(view.new.label)} ({code(view.new.id)}), data {_text(view.new.data)}"
+    yield f"base: {escape(view.base.label)} ({code(view.base.id)}), data {escape(view.base.data)}"
+    yield f"new: {escape(view.new.label)} ({code(view.new.id)}), data {escape(view.new.data)}"
     alone = f"{comparison.only_base:,} only in base and {comparison.only_new:,} only in new"
     yield f"{comparison.pairs:,} pairs of rows; {alone}"
     for name, metrics in (("base", comparison.only_base_metrics), ("new", comparison.only_new_metrics)):
         if metrics:
-            yield f"metrics only in {name}: {', '.join(map(_text, metrics))}"
+            yield f"metrics only in {name}: {', '.join(map(escape, metrics))}"
 
 
 def _differences(view: ComparisonView) -> Iterator[str]:
@@ -233,30 +233,26 @@ def _changed_rows(view: ComparisonView) -> Iterator[str]:
         share = row.metric in view.shares
         change = format_scaled(row.difference, share, unit="pp", sign="+")
         texts = {"question": row.after.question, "before": row.before.response, "after": row.after.response}
-        lines = [f"- {code(plain(row.after.id))}: {_text(row.metric)} {change}"]
+        lines = [f"- {code(row.after.id)}: {escape(row.metric)} {change}"]
         items += [
             *lines,
-            *(f"  - {name}: {_text(shorten(text, LONGEST))}" for name, text in texts.items() if text),
+            *(f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text),
         ]
     yield "\n".join(items)
 
 
 def _signatures(view: ComparisonView) -> Iterator[str]:
     comparison = view.comparison
-    yield f"base: {code(plain(comparison.base_signature))}"
+    yield f"base: {code(comparison.base_signature)}"
     if comparison.new_signature != comparison.base_signature:
-        yield f"new: {code(plain(comparison.new_signature))}"
+        yield f"new: {code(comparison.new_signature)}"
 
 
 def _remarks(notes: Iterable[str]) -> Iterator[str]:
-    told = list(map(_text, notes))
+    told = list(map(escape, notes))
     if told:
         yield _list_lines(told)
 
 
 def _list_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _text(text: str) -> str:
-    return escape(plain(text))

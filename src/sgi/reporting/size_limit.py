@@ -25,11 +25,6 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
 
     Cut texts, and lists cut to 200 parts, end with a note. An evidence map keeps all its parts:
     `sgi.reporting.views.evidence_map` limits how many are shown.
-
-    >>> from sgi.reporting.views.sample import SampleView
-    >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
-    >>> fit_to_budget([row])[0].response[-38:]
-    'xxx … [50,000 more characters omitted]'
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
     for length in _MAX_LENGTHS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
@@ -32,7 +31,6 @@ class Cell(str):
         return cell
 
 
-@dataclass(frozen=True)
 class Table:
     """Table of texts. Every writer escapes the texts.
 
@@ -41,35 +39,27 @@ class Table:
     Raises:
         ValueError: a row has more or fewer cells than there are columns.
 
-    >>> print(Table(("model", "AUROC"), (("minilm", "0.80"),)).markdown())
+    >>> print(Table(["model", "AUROC"], [["minilm", "0.80"]]).markdown())
     | model | AUROC |
     |:------|------:|
     | minilm | 0.80 |
     """
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    title: str = ""
-    left: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        title: str = "",
+        *,
+        left: Sequence[str] = (),
+    ) -> None:
+        self.columns, self.rows, self.title = tuple(columns), tuple(map(tuple, rows)), title
+        self._words = [place == 0 or name in left for place, name in enumerate(columns)]
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(
                     f"A row has {len(row)} cells, but the table has {len(self.columns)} columns."
                 )
-
-    @classmethod
-    def of(
-        cls,
-        columns: Sequence[str],
-        rows: Iterable[Sequence[str]],
-        *,
-        title: str = "",
-        left: Sequence[str] = (),
-    ) -> Table:
-        """Create a table from any sequences."""
-        return cls(tuple(columns), tuple(map(tuple, rows)), title, tuple(left))
 
     def markdown(self) -> str:
         """The table as Markdown."""
@@ -77,8 +67,8 @@ class Table:
             f":{'-' * (len(name) + 1)}" if words else f"{'-' * (len(name) + 1)}:"
             for name, words in zip(self.columns, self._words, strict=True)
         )
-        lines = (f"| {' | '.join(escape(plain(cell)) for cell in row)} |" for row in self.rows)
-        head = f"| {' | '.join(escape(plain(name)) for name in self.columns)} |"
+        lines = (f"| {' | '.join(escape(cell) for cell in row)} |" for row in self.rows)
+        head = f"| {' | '.join(escape(name) for name in self.columns)} |"
         return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
     def terminal(self) -> RichTable:
@@ -106,10 +96,6 @@ class Table:
         )
         box = Markup('<div class="box" tabindex="0" role="region" aria-label="{}">\n{}\n</div>')
         return box.format(plain(self.title or self.columns[0]), table)
-
-    @property
-    def _words(self) -> list[bool]:
-        return [place == 0 or name in self.left for place, name in enumerate(self.columns)]
 
     def _html_cells(self, row: Sequence[str]) -> Iterable[Markup]:
         for place, (cell, words) in enumerate(zip(row, self._words, strict=True)):

@@ -30,7 +30,7 @@ def summary_table(
 ) -> Table:
     """One row per metric; ``rows`` is the number of rows of the data, if not all are scored."""
     cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
-    return Table.of(("metric", *_MEANS), cells, title=title)
+    return Table(("metric", *_MEANS), cells, title=title)
 
 
 def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> list[str]:
@@ -53,7 +53,7 @@ def ranking_table(
     rankings += [(formatting.baseline_name(baseline), baseline.ranking) for baseline in baselines]
     rows = ((name, *formatting.format_ranking(ranking, digits=digits)) for name, ranking in rankings)
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-    return Table.of(columns, rows, title="Ranking of labels")
+    return Table(columns, rows, title="Ranking of labels")
 
 
 def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> list[Table]:
@@ -71,7 +71,7 @@ def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> l
         for mean, *others in [_mean_cells(metric, None, percent=percent)]
     ]
     columns = (by, "rows", "metric", _MEANS[0], "best", "worst", *_MEANS[1:])
-    means = Table.of(columns, rows, title=f"By {by}", left=["metric"])
+    means = Table(columns, rows, title=f"By {by}", left=["metric"])
     return [means, *(_class_table(by, part) for part in class_tables(groups))]
 
 
@@ -81,7 +81,7 @@ def _class_table(by: str, part: ClassTable) -> Table:
         (group, *(formatting.format_class(metric, kind) for kind in part.classes))
         for group, metric in part.groups.items()
     )
-    return Table.of((name, *part.classes), rows, title=name)
+    return Table((name, *part.classes), rows, title=name)
 
 
 def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = False) -> Table:
@@ -97,7 +97,7 @@ def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = Fals
         for name, values, pairs in zip(part.metrics, part.spearman, part.rows, strict=True)
     )
     title = f"Spearman's rank correlation{' (rows with both values)' if counts else ''}"
-    return Table.of(("Spearman's ρ", *part.metrics), rows, title=title)
+    return Table(("Spearman's ρ", *part.metrics), rows, title=title)
 
 
 def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
@@ -121,7 +121,7 @@ def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
         "Brier score of base rate",
         "rows",
     )
-    return Table.of(columns, rows, title="Metrics against labels")
+    return Table(columns, rows, title="Metrics against labels")
 
 
 def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
@@ -130,7 +130,7 @@ def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
         (f"{why.rows:,}", why.status, why.metric, formatting.shorten(why.reason, longest)) for why in reasons
     )
     columns = ("rows", "status", "metric", "reason")
-    return Table.of(columns, rows, title="Rows without a value: most frequent reasons", left=columns[1:])
+    return Table(columns, rows, title="Rows without a value: most frequent reasons", left=columns[1:])
 
 
 def usage_table(usage: Mapping[str, Usage]) -> Table:
@@ -150,7 +150,7 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
         for judge, used in usage.items()
     )
     columns = ("judge", "calls", "from cache", "retries", "failed", "input tokens", "output tokens")
-    return Table.of((*columns, "US dollars"), rows, title="Judge usage")
+    return Table((*columns, "US dollars"), rows, title="Judge usage")
 
 
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
@@ -158,12 +158,12 @@ def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[T
     metrics = comparison.metrics
     tables = [
         _differences(comparison, shares),
-        Table.of(
+        Table(
             ("binary metric", "1 → 0", "0 → 1", "p", "McNemar's test"),
             chain.from_iterable(map(_mcnemar, metrics)),
             title="Binary metrics: McNemar's test",
         ),
-        Table.of(
+        Table(
             ("missing values", "base", "new", "pairs"),
             (
                 (metric.metric, gap.base, gap.new, f"{gap.pairs:,}")
@@ -202,4 +202,4 @@ def _differences(comparison: Comparison, shares: Collection[str]) -> Table:
         rows.append(row)
     numbers = ("base", "new", "new − base", "95 % interval", "p", "p (Holm)", "detectable", "pairs")
     title = f"Paired differences: {comparison.pairs:,} pairs"
-    return Table.of(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])
+    return Table(("metric", *numbers, "verdict"), rows, title=title, left=["verdict"])

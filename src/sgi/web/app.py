@@ -22,7 +22,7 @@ from sgi.web.routes import manage as tending
 from sgi.web.routes import row as sample
 from sgi.web.routes import runs as listing
 from sgi.web.routes import upload as uploading
-from sgi.web.security import Security, SessionMiddleware
+from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
 
@@ -51,7 +51,7 @@ def create_app(site: Site) -> FastAPI:
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
-    app.add_middleware(Security, site=site, respond=refusal)
+    app.add_middleware(SecurityMiddleware, site=site, respond=refusal)
     app.add_middleware(ErrorMiddleware)
     app.add_middleware(SessionMiddleware)
     app.add_middleware(operations.MetricsMiddleware, site=site)

@@ -60,11 +60,7 @@ class _LimitedReceive:
 
 
 def too_large_message(limit: int) -> str:
-    """Error message for a body over the limit.
-
-    >>> too_large_message(100_000_000)
-    'The upload exceeds the limit of 100.0 MB. Score the file with `sgi run`, or raise --upload-limit.'
-    """
+    """Error message for a body over the limit."""
     return (
         f"The upload exceeds the limit of {limit / 1e6:.1f} MB. Score the file with `sgi run`, "
         "or raise --upload-limit."

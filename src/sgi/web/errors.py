@@ -58,17 +58,17 @@ class ErrorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        begun = False
+        has_started = False
 
-        async def sending(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def send_and_note(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send_and_note)
         except Exception:
-            if begun or scope["type"] != "http":
+            if has_started or scope["type"] != "http":
                 raise
             request = Request(scope)
             _log.exception("%s %s failed", request.method, scope["path"])

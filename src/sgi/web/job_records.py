@@ -10,8 +10,8 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, StoreError
@@ -19,6 +19,8 @@ from sgi.kernel.errors import SgiError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+State = Literal["waiting", "running", "finished", "failed", "stopped"]
 
 _RECORD = "job-"
 _SUFFIX = ".jsonl"
@@ -74,23 +76,56 @@ class JobRecord:
             self.stream.close()
 
 
-@dataclass(frozen=True)
-class RestoredJob:
-    """An upload that an earlier server accepted and did not finish; ``started`` if it began to score it."""
+@dataclass
+class Job:
+    """An upload and its progress.
+
+    Attributes:
+        spec: the settings of its run; the data is a file in the site's folder.
+        shown: the user's name of the file.
+        stage: the current step.
+        scored: finished rows of this stage.
+        done: the same, plus the embedded part of the current batch.
+        total: rows of this stage; None if unknown.
+        run: id of its run, if it exists.
+        problem: why it failed.
+    """
 
     id: str
     spec: RunSpec
     shown: str
-    tags: tuple[str, ...]
-    started: bool
-    run: str | None
-    record: JobRecord
+    tags: tuple[str, ...] = ()
+    state: State = "waiting"
+    stage: str = ""
+    scored: int = 0
+    done: int = 0
+    total: int | None = None
+    run: str | None = None
+    problem: str = ""
+    record: JobRecord | None = field(default=None, repr=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has ended."""
+        return self.state in {"finished", "failed", "stopped"}
+
+    def note(self, facts: dict[str, Any]) -> None:
+        """Add to the record; ignored if the disk is full, since the run records the same."""
+        if self.record is not None:
+            with suppress(OSError):
+                self.record.add(facts)
+
+    def error_text(self, error: SgiError) -> str:
+        """The error message, with the user's name of the file."""
+        path = self.spec.data
+        return str(error).replace(str(path), self.shown).replace(path.name, self.shown)
 
 
-def restore_jobs(folder: Path) -> Iterator[RestoredJob]:
+def restore_jobs(folder: Path) -> Iterator[Job]:
     """Yield the uploads that no live server works on, in order of arrival.
 
-    Incomplete records and records of uploads interrupted long ago are deleted.
+    Those that a server began to score are ``stopped``, the others ``waiting``. Incomplete records and records
+    of uploads interrupted long ago are deleted.
     """
     try:
         paths = sorted(folder.glob(f"{_RECORD}*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
@@ -98,12 +133,12 @@ def restore_jobs(folder: Path) -> Iterator[RestoredJob]:
         return
     for path in paths:
         with suppress(OSError, ValueError, KeyError, TypeError, SgiError):
-            restored_job = _restore(path)
-            if restored_job is not None:
-                yield restored_job
+            job = _restore(path)
+            if job is not None:
+                yield job
 
 
-def _restore(path: Path) -> RestoredJob | None:
+def _restore(path: Path) -> Job | None:
     age = time.time() - path.stat().st_mtime
     record = JobRecord(path, path.open("r+b"))
     if not _lock(record.stream):
@@ -120,16 +155,14 @@ def _restore(path: Path) -> RestoredJob | None:
         if started and age > _DAY:
             record.remove()
             return None
-        tags = tuple(str(tag) for tag in facts["tags"])
-        run = facts.get("run")
-        return RestoredJob(
-            str(facts["id"]),
-            spec,
-            str(facts["shown"]),
-            tags,
-            started,
-            None if run is None else str(run),
-            record,
+        return Job(
+            id=str(facts["id"]),
+            spec=spec,
+            shown=str(facts["shown"]),
+            tags=tuple(map(str, facts["tags"])),
+            state="stopped" if started else "waiting",
+            run=None if facts.get("run") is None else str(facts["run"]),
+            record=record,
         )
     except (ValueError, KeyError, TypeError, SgiError):
         record.remove() if age > _HOUR else record.close()

@@ -7,9 +7,8 @@ import os
 import secrets
 from collections import OrderedDict, deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from threading import Condition, Thread
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import anyio
 
@@ -19,7 +18,7 @@ from sgi.kernel.errors import SgiError
 from sgi.reporting.views.stored import make_views
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
-from sgi.web.job_records import JobRecord, restore_jobs
+from sgi.web.job_records import Job, JobRecord, restore_jobs
 from sgi.web.throttle import ServerBusyError
 
 if TYPE_CHECKING:
@@ -30,45 +29,11 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Event
     from sgi.engine.spec import RunSpec
     from sgi.store.database import Database
+    from sgi.web.job_records import State
 
-State = Literal["waiting", "running", "finished", "failed", "stopped"]
 MAX_WAITING = 20
 _MAX_KNOWN = 200
 _KILLED = "the server stopped while this upload was being scored"
-
-
-@dataclass
-class Job:
-    """An upload and its progress.
-
-    Attributes:
-        spec: the settings of its run; the data is a file in the site's folder.
-        shown: the user's name of the file.
-        stage: the current step.
-        scored: finished rows of this stage.
-        done: the same, plus the embedded part of the current batch.
-        total: rows of this stage; None if unknown.
-        run: id of its run, if it exists.
-        problem: why it failed.
-    """
-
-    id: str
-    spec: RunSpec
-    shown: str
-    tags: tuple[str, ...] = ()
-    state: State = "waiting"
-    stage: str = ""
-    scored: int = 0
-    done: int = 0
-    total: int | None = None
-    run: str | None = None
-    problem: str = ""
-    record: JobRecord | None = field(default=None, repr=False)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the job has ended."""
-        return self.state in {"finished", "failed", "stopped"}
 
 
 class _StopRequestedError(Exception):
@@ -110,18 +75,10 @@ class Jobs:
         Waiting uploads are queued again. An upload that was being scored is not restarted, since it may have
         crashed the server; its page explains how to resume the run.
         """
-        for restored_job in restore_jobs(folder):
-            job = Job(
-                restored_job.id,
-                restored_job.spec,
-                restored_job.shown,
-                restored_job.tags,
-                run=restored_job.run,
-                record=restored_job.record,
-            )
+        for job in restore_jobs(folder):
             with self._changed:
-                if not restored_job.started and restored_job.spec.data.is_file():
-                    os.utime(restored_job.spec.data)  # prevents its removal as a leftover
+                if job.state == "waiting" and job.spec.data.is_file():
+                    os.utime(job.spec.data)  # prevents its removal as a leftover
                     self._add(job)
                 else:
                     self._known[job.id] = job
@@ -150,12 +107,12 @@ class Jobs:
             self._thread.start()
         self._changed.notify_all()
 
-    def find(self, wanted: str) -> Job | None:
+    def find(self, job_id: str) -> Job | None:
         """The job with this id, if this process has it."""
         with self._changed:
-            return self._known.get(wanted)
+            return self._known.get(job_id)
 
-    def pending(self) -> list[Job]:
+    def unfinished(self) -> list[Job]:
         """Waiting and running jobs, in order."""
         with self._changed:
             return [job for job in self._known.values() if not job.is_over]
@@ -190,13 +147,13 @@ class Jobs:
 
     def _do(self, job: Job) -> None:
         """Score one upload; errors do not stop the thread."""
-        _note(job, {"started": True})
+        job.note({"started": True})
         try:
             job.state = anyio.run(self._score, job)
         except _StopRequestedError:
             job.state = "stopped"
         except SgiError as error:
-            job.problem = _told(error, job)
+            job.problem = job.error_text(error)
             job.state = "failed"
         except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
             job.problem = f"Internal error in SGI: {type(error).__name__}. Please report it."
@@ -232,7 +189,7 @@ class Jobs:
         match event:
             case RunBegan(run):
                 job.run = run
-                _note(job, {"run": run})
+                job.note({"run": run})
             case Started(stage, total):
                 job.stage, job.scored, job.done, job.total = stage, 0, 0, total
             case Advanced(rows):
@@ -246,25 +203,8 @@ class Jobs:
             raise _StopRequestedError
 
 
-def _told(error: SgiError, job: Job) -> str:
-    """The error message, with the user's name of the file."""
-    path = job.spec.data
-    return str(error).replace(str(path), job.shown).replace(path.name, job.shown)
-
-
-def _note(job: Job, facts: dict[str, Any]) -> None:
-    """Add to the record of a job; ignored if the disk is full, since the run records the same."""
-    if job.record is not None:
-        with suppress(OSError):
-            job.record.add(facts)
-
-
 def split_tags(text: str) -> tuple[str, ...]:
-    """Split comma-separated tags.
-
-    >>> split_tags("nightly, german,")
-    ('nightly', 'german')
-    """
+    """Split comma-separated tags."""
     return tuple(dict.fromkeys(tag for tag in map(str.strip, text.split(",")) if tag))
 
 

@@ -96,11 +96,7 @@ def run_or_404(site: Site, wanted: str) -> RunRecord:
 
 
 def status_of(error: SgiError) -> int:
-    """HTTP status of an error.
-
-    >>> status_of(UnknownNameError("sample", "q1")), status_of(UsageError("No."))
-    (404, 400)
-    """
+    """HTTP status of an error."""
     if isinstance(error, RunNotFoundError):
         return 404
     if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample"}:

@@ -54,6 +54,7 @@ _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 """``host[:port]`` (RFC 9110, 7.2), as far as hosts are called: names and addresses, no escapes."""
 _LOGIN_SECONDS = 12 * 3600
 _SESSION_BYTES = 24
+_SESSION_LENGTH = _SESSION_BYTES * 4 // 3
 _DIGITS = 15
 
 
@@ -74,9 +75,6 @@ def check_token(token: str | None, host: str, *, proxied: bool = False) -> str |
 
     Raises:
         UsageError: others can reach the server and there is no token, or the token is too short.
-
-    >>> check_token(None, "127.0.0.1"), check_token("sixteen letters!", "0.0.0.0")
-    (None, 'sixteen letters!')
     """
     if not token:
         if host in LOOPBACK and not proxied:
@@ -97,11 +95,6 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
 
     A local server accepts the local names, against DNS rebinding, and the public names of a reverse proxy.
     On another address it cannot know its names: it accepts the public names, or any if there are none.
-
-    >>> sorted(allowed_hosts("127.0.0.1", 8765))
-    ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
-    >>> allowed_hosts("192.0.2.1", 80, ["SGI.example.org"])
-    frozenset({'sgi.example.org'})
     """
     named = frozenset(name.lower() for name in public)
     if host not in LOOPBACK:
@@ -176,12 +169,25 @@ class SessionMiddleware:
             return
         request = Request(scope)
         known = request.cookies.get(SESSION, "")
-        session = known if len(known) == _session_length() and known.isascii() else _new_session()
+        is_valid = len(known) == _SESSION_LENGTH and known.isascii()
+        session = known if is_valid else secrets.token_urlsafe(_SESSION_BYTES)
         scope.setdefault("state", {})["session"] = session
-        await self._app(scope, receive, _HeaderSender(send, scope, "" if session == known else session))
+        secure = "; Secure" if scope["scheme"] == "https" else ""
+        cookie = f"{SESSION}={session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+                if session != known and headers.get("Content-Type", "").startswith("text/html"):
+                    headers.append("Set-Cookie", cookie)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
 
 
-class Security:
+class SecurityMiddleware:
     """ASGI middleware that refuses requests with a wrong host, from other sites, or without the token.
 
     It decides by the path that routing uses, never by a URL built from the ``Host`` header of the caller.
@@ -216,42 +222,15 @@ class Security:
         path = request.scope["path"]
         if path in _PUBLIC_PATHS or path.startswith("/static/") or is_authenticated(self._site, request):
             return None
-        return _unauthenticated(self._site, request)
-
-
-def _unauthenticated(site: Site, request: Request) -> Refusal:
-    """Refusal of a request without a valid token."""
-    seconds = seconds_to_wait(site, request) if "authorization" in request.headers else 0
-    if seconds:
-        return too_many_tokens(seconds)
-    return Refusal(401, "Authentication required", "This server requires its token.")
+        seconds = seconds_to_wait(self._site, request) if "authorization" in request.headers else 0
+        refusal = Refusal(401, "Authentication required", "This server requires its token.")
+        return too_many_tokens(seconds) if seconds else refusal
 
 
 def too_many_tokens(seconds: int) -> Refusal:
     """Refusal after too many wrong tokens."""
     message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
     return Refusal(429, "Too many wrong tokens", message, seconds)
-
-
-class _HeaderSender:
-    """Adds the headers to the start of a response."""
-
-    def __init__(self, send: Send, scope: Scope, new_session: str) -> None:
-        self._send = send
-        self._scope = scope
-        self._new_session = new_session
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            headers.update(_HEADERS)
-            headers.setdefault("Cache-Control", "no-store")
-            if self._new_session and headers.get("Content-Type", "").startswith("text/html"):
-                secure = "; Secure" if self._scope["scheme"] == "https" else ""
-                headers.append(
-                    "Set-Cookie", f"{SESSION}={self._new_session}; Path=/; HttpOnly; SameSite=Strict{secure}"
-                )
-        await self._send(message)
 
 
 def _is_cross_site(request: Request, host: str) -> bool:
@@ -286,11 +265,3 @@ def _login_signature(site: Site, session: str, ends: int) -> str:
 
 def _sign(site: Site, purpose: str, text: str) -> str:
     return hmac.new(site.secret, f"{purpose}:{text}".encode(), sha256).hexdigest()
-
-
-def _new_session() -> str:
-    return secrets.token_urlsafe(_SESSION_BYTES)
-
-
-def _session_length() -> int:
-    return _SESSION_BYTES * 4 // 3

@@ -20,14 +20,6 @@ class Throttle:
     """Runs one request at a time, lets ``max_waiting`` others wait up to ``seconds``, and refuses the rest.
 
     `anyio.CapacityLimiter` does not replace it: it works in coroutines and does not bound the queue.
-
-    >>> throttle = Throttle(max_waiting=0)
-    >>> with throttle.acquire():
-    ...     with throttle.acquire():
-    ...         pass
-    Traceback (most recent call last):
-        ...
-    sgi.web.throttle.ServerBusyError: The server is busy with other downloads. Try again in a moment.
     """
 
     def __init__(self, max_waiting: int = 4, seconds: float = 5.0) -> None:
@@ -42,12 +34,12 @@ class Throttle:
         Raises:
             ServerBusyError: too many requests wait, or the wait took too long.
         """
-        with _locked(self._queue, 0.0), _locked(self._lock, self._seconds):
+        with _acquire(self._queue, 0.0), _acquire(self._lock, self._seconds):
             yield
 
 
 @contextmanager
-def _locked(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
+def _acquire(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
         raise ServerBusyError("The server is busy with other downloads.", hint="Try again in a moment.")
     try:

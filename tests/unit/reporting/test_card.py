@@ -151,9 +151,3 @@ def test_no_text_breaks_the_page(name, value, reason):
     assert len(page.splitlines()) == len(tame.splitlines())
     for shown, wanted in zip(page.splitlines(), tame.splitlines(), strict=True):
         assert len(re.findall(r"(?<!\\)\|", shown)) == len(re.findall(r"(?<!\\)\|", wanted))
-
-
-def test_tables_have_a_cell_for_each_column():
-    for made in card_tables(full()):
-        assert {len(row) for row in made.rows} == {len(made.columns)}
-        assert set(made.left) <= set(made.columns)

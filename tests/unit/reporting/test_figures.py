@@ -14,8 +14,17 @@ from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.reporting import figures
+from sgi.reporting.chart_specs import comparison_charts
 from sgi.reporting.charts import COLOURS, save_figure
-from sgi.reporting.descriptions import describe, short_names
+from sgi.reporting.descriptions import (
+    describe_comparison,
+    describe_correlation,
+    describe_distribution,
+    describe_groups,
+    describe_labelled,
+    describe_plane,
+    short_names,
+)
 from sgi.reporting.point_figures import plane_figure, scatter_figure
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.correlation import Correlation
@@ -101,7 +110,7 @@ def every_figure(metric, name="easy"):
     yield figures.correlation_figure(correlation((metric, name, "flat")))
     yield figures.roc_figure([labelled(metric), labelled(name)])
     yield figures.reliability_figure([labelled(metric), labelled("other", calibrated=False)])
-    yield figures.comparison_figure(comparison(difference(metric, -0.1), base=name))
+    yield figures.comparison_figure(comparison(difference(metric, -0.1)).comparison, base=name)
     yield scatter_figure(scatter(metric, name))
 
 
@@ -244,7 +253,7 @@ def test_what_cannot_be_drawn_says_so():
     with pytest.raises(ValueError, match="calibrated"):
         figures.reliability_figure([labelled(calibrated=False)])
     with pytest.raises(ValueError, match="difference"):
-        figures.comparison_figure(comparison(difference("sgi", None)))
+        figures.comparison_figure(comparison(difference("sgi", None)).comparison)
 
 
 def test_a_correlation_of_nothing_is_an_empty_cell():
@@ -258,45 +267,53 @@ def test_a_correlation_of_nothing_is_an_empty_cell():
 
 def test_verdicts_have_their_colours():
     view = comparison(difference("sgi", -0.1), difference("bleu", 0.1, "better"), difference("em", None))
-    spec = figures.comparison_figure(view)
+    spec = figures.comparison_figure(view.comparison)
     scale = spec["layer"][-1]["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         "worse": COLOURS[1],
         "better": COLOURS[2],
     }
-    assert {row["label"] for row in values(figures.comparison_figure(view)) if "label" in row} == {
+    assert {row["label"] for row in values(figures.comparison_figure(view.comparison)) if "label" in row} == {
         "sgi",
         "bleu",
     }
 
 
 def test_words_hold_the_numbers_that_matter():
-    assert describe(distribution()) == (
+    assert describe_distribution(distribution()) == (
         "sgi over 8 rows. Largest of 2 bins: 1 to 1.5, with 75.0 % of label 1; 0.5 to 1, with 100.0 % of "
         "label 0. The outermost bins include 1 row below and 2 above the axis."
     )
-    assert describe(plane(rows=9)) == (
+    assert describe_plane(plane(rows=9)) == (
         "The angles θ(r, c) and θ(r, q) of 3 of 9 rows, evenly sampled: 2 (66.7 %) above the diagonal "
         "(SGI > 1). Of label 1: 1 (100.0 %); of label 0: 1 (100.0 %)."
     )
-    assert describe(groups()) == "sgi by method, 2 groups: means from 0.2000 (easy) to 0.2100 (hard)."
-    assert "highest for flat and bleu (0.25), lowest for bleu and sgi (-0.50)" in describe(correlation())
-    assert describe([labelled()]) == (
+    assert (
+        describe_groups(groups(), "sgi")
+        == "sgi by method, 2 groups: means from 0.2000 (easy) to 0.2100 (hard)."
+    )
+    assert "highest for flat and bleu (0.25), lowest for bleu and sgi (-0.50)" in describe_correlation(
+        correlation()
+    )
+    assert describe_labelled([labelled()]) == (
         "Metrics against labels: sgi AUROC 0.750, expected calibration error 0.130, 8 rows."
     )
-    assert describe(comparison(difference("sgi", -0.1))) == (
+    assert describe_comparison(comparison(difference("sgi", -0.1)).comparison, "monday", "friday") == (
         "friday − monday over 4 pairs: sgi -0.1000 [-0.2000, +0.0000], worse."
     )
 
 
 def test_words_for_what_is_empty():
-    assert describe(Distribution("sgi", (0, 1), {}, 0, 0)) == "sgi has no values."
-    assert describe(plane(labels=(), rows=0)) == "No row has both angles of sgi."
-    assert describe(GroupTable("by", ())) == " by by, 0 groups: no group has a mean."
-    assert describe(Correlation(("a",), ((1.0,),), ((3,),))) == "No pair of 1 metric has a correlation."
-    assert describe([]) == "No metric has values for rows with both labels."
-    assert "9 metrics" not in describe([labelled()] * 10)
-    assert describe([labelled()] * 10).endswith("and 2 more metrics.")
+    assert describe_distribution(Distribution("sgi", (0, 1), {}, 0, 0)) == "sgi has no values."
+    assert describe_plane(plane(labels=(), rows=0)) == "No row has both angles of sgi."
+    assert describe_groups(GroupTable("by", ()), "sgi") == "sgi by by, 0 groups: no group has a mean."
+    assert (
+        describe_correlation(Correlation(("a",), ((1.0,),), ((3,),)))
+        == "No pair of 1 metric has a correlation."
+    )
+    assert describe_labelled([]) == "No metric has values for rows with both labels."
+    assert "9 metrics" not in describe_labelled([labelled()] * 10)
+    assert describe_labelled([labelled()] * 10).endswith("and 2 more metrics.")
 
 
 def test_shortened_names_stay_different():
@@ -325,12 +342,12 @@ def test_groups_without_intervals_have_no_layer_of_them():
 def test_the_names_of_a_comparison_are_those_of_its_page():
     made = comparison(difference("sgi", -0.1))
     titled = replace(made, new=replace(made.new, name="after the change"))
-    chart = figures.comparison_figure(titled)
+    chart = comparison_charts(titled)["differences"]["usermeta"]
     assert chart["title"] == "after the change − monday"
     assert chart["description"].startswith("after the change − monday over")
     assert figures.comparison_figure(made.comparison)["title"] == "friday − monday"
 
 
 def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():
-    told = describe([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
+    told = describe_labelled([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
     assert "error 0.130, Brier score 0.210 (base rate 0.250), 8 rows" in told

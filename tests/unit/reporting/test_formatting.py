@@ -6,7 +6,18 @@ import pytest
 
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
-from sgi.reporting.formatting import STEERING, format_interval, format_mean, plain
+from sgi.reporting.descriptions import middle_line
+from sgi.reporting.formatting import (
+    STEERING,
+    calibration_hint,
+    format_class,
+    format_interval,
+    format_mean,
+    number,
+    plain,
+    span,
+)
+from sgi.reporting.markdown import code as inline_code
 from sgi.stats.intervals import Interval
 
 SEEN = "a\t\n é東👩\u200d"
@@ -37,3 +48,24 @@ def test_what_steers_is_the_same_for_pages_and_commands():
 def test_a_share_is_percent_unless_told(parts, percent, told):
     found = made(**parts)
     assert (format_mean(found, percent=percent), format_interval(found, percent=percent)) == told
+
+
+def test_numbers_intervals_and_classes():
+    assert (number(0.25), number(None), number(0.25, sign="+")) == ("0.2500", "–", "+0.2500")
+    interval = Interval(0.1, 0.2, 0.95, "t")
+    assert (span(interval), span(interval, is_share=True), span(None)) == (
+        "[0.1000, 0.2000]",
+        "[10.00, 20.00]",
+        "–",
+    )
+    grades = made(classes={"A": 3, "B": 1})
+    assert (format_class(grades, "A"), format_class(grades, "E")) == ("3 (75.0 %)", "0")
+
+
+def test_names_in_commands_and_code():
+    assert calibration_hint("g(x)").endswith("sgi calibrate RUN -m 'g(x)' --target fpr=0.05")
+    assert (inline_code("halueval_qa.jsonl"), inline_code("a`b\x00")) == (
+        "`halueval_qa.jsonl`",
+        "`a'b\ufffd`",
+    )
+    assert (middle_line("sgi(epsilon=0.001)"), middle_line("bleu")) == (1.0, None)

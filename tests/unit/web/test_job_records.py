@@ -24,11 +24,11 @@ def test_what_is_written_is_restored_once_its_server_is_gone(tmp_path, facts):
     assert list(restore_jobs(tmp_path)) == [], "a living server works on it"
     record.close()
     (found,) = restore_jobs(tmp_path)
-    assert (found.id, found.shown, found.tags, found.started, found.run) == (
+    assert (found.id, found.shown, found.tags, found.state, found.run) == (
         "abc",
         "rows.jsonl",
         ("a",),
-        False,
+        "waiting",
         None,
     )
     assert found.spec == RunSpec.of(facts["spec"])
@@ -36,7 +36,7 @@ def test_what_is_written_is_restored_once_its_server_is_gone(tmp_path, facts):
     found.record.add({"run": "20260101-000000-abcdef"})
     found.record.close()
     (again,) = restore_jobs(tmp_path)
-    assert (again.started, again.run) == (True, "20260101-000000-abcdef")
+    assert (again.state, again.run) == ("stopped", "20260101-000000-abcdef")
     again.record.remove()
     assert list(tmp_path.glob("job-*")) == []
 
@@ -72,7 +72,7 @@ def test_a_line_that_was_cut_leaves_those_before(tmp_path, facts):
     with (tmp_path / "job-abc.jsonl").open("ab") as stream:
         stream.write(b'{"started": tr')
     (found,) = restore_jobs(tmp_path)
-    assert not found.started
+    assert found.state == "waiting"
     found.record.add({"run": "r"})
     found.record.close()
     (again,) = restore_jobs(tmp_path)

@@ -43,7 +43,7 @@ def test_an_upload_becomes_a_run_with_its_tags_and_its_file_goes(jobs, site, upl
     assert (record.id, record.tags, record.scored) == (job.run, ("a", "b"), 12)
     assert not spec.data.exists()
     assert jobs.find(job.id) is job
-    assert jobs.pending() == []
+    assert jobs.unfinished() == []
 
 
 def test_what_is_wrong_is_told_with_the_owners_name_of_the_file(jobs, tmp_path):
@@ -104,7 +104,7 @@ def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypa
     until(lambda: first.state == "running")
     others = [jobs.submit(upload(n), "a.jsonl") for n in (1, 2)]
     assert [job.state for job in others] == ["waiting", "waiting"]
-    assert jobs.pending() == [first, *others]
+    assert jobs.unfinished() == [first, *others]
     with pytest.raises(ServerBusyError, match="are queued"):
         jobs.submit(upload(3), "a.jsonl")
     free.set()

@@ -23,12 +23,10 @@ _ALL = "all rows"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Histogram of a metric with bins of equal width.
+    """Histogram of a metric: rows by bin of equal width, with edges of shape (bins + 1,).
 
-    Attributes:
-        edges: bin edges, ascending, shape (bins + 1,).
-        counts: rows in each bin by ``label 1``, ``label 0`` and ``no label``, or ``all rows`` without labels.
-        below: rows below the first edge, which the first bin includes; likewise ``above``.
+    The keys of ``counts`` are ``label 1``, ``label 0`` and ``no label``, or ``all rows`` without labels. The
+    first and the last bin include the rows ``below`` and ``above`` the edges.
     """
 
     metric: str

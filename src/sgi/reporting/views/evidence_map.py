@@ -71,12 +71,7 @@ class Quote(NamedTuple):
 
 @dataclass(frozen=True)
 class FactView:
-    """A number, date or name of a sentence, checked against the passages.
-
-    Attributes:
-        verdict: ``supported``, ``absent`` or ``contradicted``.
-        quote: the passage text that contradicts it; None without a contradiction.
-    """
+    """A number, date or name of a sentence, with the passage text that contradicts it, if any."""
 
     kind: str
     text: str
@@ -86,12 +81,7 @@ class FactView:
 
 
 class Cell(NamedTuple):
-    """A sentence compared with a passage.
-
-    Attributes:
-        similarity: highest cosine with a sentence of the passage; None if unknown.
-        shade: the cosine in [0, 1] as a step from 0 to 5.
-    """
+    """The highest cosine of a sentence with a passage (None if unknown), and its shade from 0 to 5."""
 
     similarity: float | None
     shade: int
@@ -105,12 +95,11 @@ class SentenceView:
     Attributes:
         score: grounding score in [0, 1]; None if the sentence makes no claim.
         about_passages: whether it says that something is missing from the passages.
-        passage: the passage that supports it best, with this similarity.
+        passage: the passage that supports it best, with this ``similarity``.
         beside: the most similar sentence of that passage.
         cells: one per passage that is not blank.
-        more_facts: number of facts left out.
         reasons: why the score is low; empty if a mark or a failed check shows it.
-        entailment: None without a model, like ``contradiction``.
+        entailment, contradiction: None without a model.
     """
 
     number: int
@@ -161,11 +150,8 @@ class Part(NamedTuple):
 class EvidenceMapView:
     """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
-    Attributes:
-        verdict: names the doubtful sentences.
-        passages: numbers of the passages that are not blank, from 1.
-        unused: passages that support no sentence.
-        signals: contributions to the score of the response, lowest first.
+    ``verdict`` names the doubtful sentences, ``passages`` the numbers of the passages that are not blank.
+    ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first.
     """
 
     verdict: str
@@ -227,11 +213,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
 
 
 def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """The details of a score without its evidence map.
-
-    >>> other_details({"sentences": [], "verdict": "passed"})
-    {'verdict': 'passed'}
-    """
+    """The details of a score without its evidence map."""
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
 
 
@@ -319,7 +301,6 @@ def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:
 
 
 def _reason(check: FactEvidence) -> str:
-    """Describe what the passages say about a fact."""
     if check.verdict == "absent":
         return IN_NO_PASSAGE
     where = "the question" if check.passage is None else f"passage {check.passage + 1}"

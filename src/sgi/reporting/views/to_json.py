@@ -63,10 +63,6 @@ def from_json(kind: Any, value: Any) -> Any:
     Raises:
         KeyError: an entry is missing.
         TypeError, ValueError: a value does not have its type.
-
-    >>> from sgi.store.row_pages import Cell
-    >>> from_json(tuple[Cell, ...], as_json((Cell(0.5, "ok", ""),)))
-    (Cell(value=0.5, status='ok', reason=''),)
     """
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:

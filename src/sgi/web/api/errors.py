@@ -111,7 +111,7 @@ class JsonErrorRoute(APIRoute):
         """Wrap the handler so that its exceptions become responses."""
         handle = super().get_route_handler()
 
-        async def handled(request: Request) -> Response:
+        async def handle_errors(request: Request) -> Response:
             try:
                 return await handle(request)
             except SgiError as error:
@@ -121,7 +121,7 @@ class JsonErrorRoute(APIRoute):
             except HTTPException as error:
                 return problem(error.status_code, str(error.detail))
 
-        return handled
+        return handle_errors
 
 
 def _parameter_error(error: RequestValidationError) -> Response:

@@ -23,7 +23,6 @@ router = APIRouter(include_in_schema=False)
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _BATCH_ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_UNMATCHED = "unmatched"
 
 
 class ServerMetrics:
@@ -94,7 +93,7 @@ class MetricsMiddleware:
         scope.setdefault("state", {})["measures"] = self._measures
         status = 500  # the status if no handler responds
 
-        async def sending(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -102,9 +101,10 @@ class MetricsMiddleware:
 
         began = time.perf_counter()
         try:
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send_and_note)
         finally:
-            route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
+            route = str(getattr(scope.get("route"), "path", "unmatched"))  # its template
+            method = scope["method"] if scope["method"] in _METHODS else "other"
             self._measures.requests.labels(route, method, str(status)).inc()
             self._measures.seconds.labels(route, method).observe(time.perf_counter() - began)
 
@@ -147,9 +147,3 @@ def figures(request: Request) -> Response:
     """Return the metrics in the Prometheus format."""
     text = generate_latest(server_metrics(request).registry)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-
-def _route(scope: Scope) -> str:
-    """The template of the matched route."""
-    route = scope.get("route")
-    return str(getattr(route, "path", _UNMATCHED))

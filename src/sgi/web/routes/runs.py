@@ -28,4 +28,4 @@ def listing(
     """Runs that match the search and the tag, paginated."""
     database = site_of(request).database
     runs = run_list(database, search=search.strip(), tag=tag or None, page=number, size=SIZE)
-    return page(request, "runs.html", list=runs, jobs=jobs_of(request).pending(), database=database.shown)
+    return page(request, "runs.html", list=runs, jobs=jobs_of(request).unfinished(), database=database.shown)
