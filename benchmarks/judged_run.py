@@ -18,9 +18,9 @@ import anyio
 
 from material import write_rows
 from measured import Figure, peak_megabytes, piece
+from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
-from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import begin_recording
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.api import agree, calibrate, card, compare, export, gate, report, runs
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
-    from sgi.engine.resources import load_embedder
+    from sgi.engine.open_resources import load_embedder
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
@@ -95,7 +95,7 @@ _MODULES = {
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
     "gate": "sgi.api",
-    "load_embedder": "sgi.engine.resources",
+    "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",

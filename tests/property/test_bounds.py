@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.engine.resources import load_embedder
+from sgi.engine.open_resources import load_embedder
 from sgi.geometry.angles import angle
 from sgi.geometry.sgi import bounded_grounding_index, bounds, grounding_index
 from sgi.io.dataset import open_dataset

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import anyio
 import numpy as np
 
+from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
-from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import begin_recording
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset

@@ -12,9 +12,9 @@ from sgi.analysis.stored_judgements import find_sources, judged_metric, require_
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import BatchJudgements
+from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import model_settings
@@ -112,7 +112,8 @@ async def rescore(
     names, how = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    with open_models(chosen, embedders or names, cache=cache, **how) as resources:
+    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **how)
+    async with open_resources(chosen, options) as resources:
         then = run_provenance(database, record)
         signature = run_signature(resources.fingerprints, n=record.rows, judge=_judge_identity(then))
         start = replace(

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.bench.matrix import Cell
-    from sgi.engine.open_resources import JudgeLike
+    from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import EmbedderLike, Resources
+    from sgi.engine.resources import Resources
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
@@ -216,19 +216,18 @@ class _Work:
 
     async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
         """Scores by fault and metric, with the number of faulty replies."""
-        from sgi.engine.open_resources import replies_path
-        from sgi.engine.resources import open_models
+        from sgi.engine.open_resources import open_models
         from sgi.llm.judge import ChatJudge
-        from sgi.store.cache import SqliteCache
+        from sgi.store.cache import open_reply_cache
 
         asking, stage = judged_metrics(self.metrics), "spoiling the judge's replies"
         found: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
             open_models(asking, self.embedder, cache=self.place) as resources,
-            SqliteCache(replies_path(self.place), durable=True) as sqlite_cache,
+            open_reply_cache(self.place) as replies,
         ):
             self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
-            async with open_clean(spec, sqlite_cache) as clean:
+            async with open_clean(spec, replies) as clean:
                 for fault, one in product(faults, asking):
                     chat = SpoiledChat(clean, fault, seed=self.seed)
                     judging = replace(resources, judge=ChatJudge(chat, budget=spec.budget))

@@ -62,8 +62,7 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
 
 
 def _cache_path(path: Path | None, *, replies: bool) -> Path:
-    from sgi.engine.open_resources import replies_path
-    from sgi.store.cache import default_cache_path
+    from sgi.store.cache import default_cache_path, replies_path
 
     vectors = path or default_cache_path()
     return replies_path(vectors) if replies else vectors

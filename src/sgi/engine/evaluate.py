@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.cascade import Cascade
-    from sgi.engine.open_resources import JudgeLike
+    from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import EmbedderLike
     from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
+from sgi.engine.model_wrappers import EmbedderWrapper, ValidatingJudge
 from sgi.engine.plan import missing_judge
-from sgi.engine.resources import open_models
-from sgi.kernel.errors import JudgeMalformedError, UsageError
+from sgi.engine.resources import Resources, entailment_models, token_models
+from sgi.engine.spec import DEFAULT_EMBEDDER
+from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import judged_metrics
-from sgi.kernel.prompts import ReplyModel
-from sgi.kernel.protocols import Judge, usage_of
+from sgi.kernel.protocols import Embedder, Judge, embedder_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.resources import EmbedderLike, Resources
     from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.prompts import Inquiry
-    from sgi.kernel.protocols import Cache, Usage
+    from sgi.kernel.protocols import Cache, EntailmentModel, TokenEncoder
+    from sgi.kernel.tokens import TokenModel
     from sgi.llm.spec import JudgeSpec
     from sgi.target.spec import TargetSpec
 
@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 else:
     JudgeLike = Any
 
-T = TypeVar("T", bound=ReplyModel)
+EmbedderLike = str | Path | Embedder
+
+
+class ModelOptions(TypedDict, total=False):
+    """How named models run; see `ResourceOptions`."""
+
+    backend: str
+    precision: str
+    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class ResourceOptions:
         retry_failed: request cached judge replies again if they were unusable.
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
+        stored_judgements: the judgements of judged metrics are stored, so that no judge is needed.
     """
 
     embedders: EmbedderLike | Sequence[EmbedderLike] | None = None
@@ -75,6 +84,7 @@ class ResourceOptions:
     retry_failed: bool = False
     cassette: Cassette | None = None
     code_folder: Path | None = None
+    stored_judgements: bool = False
 
     @classmethod
     def of(cls, spec: RunSpec) -> Self:
@@ -111,7 +121,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
         )
         resources = stack.enter_context(models)
         judge = open_judge(
-            metrics,
+            () if options.stored_judgements else metrics,
             options.judge,
             cache=options.cache if options.cache_replies else False,
             retry_failed=options.retry_failed,
@@ -150,7 +160,7 @@ async def open_judge(
         yield None
         return
     if isinstance(judge, Judge):
-        yield _ValidatingJudge(judge)
+        yield ValidatingJudge(judge)
         return
     if judge is None:
         raise missing_judge(asking)
@@ -162,71 +172,132 @@ async def open_judge(
     from sgi.llm.spec import JudgeSpec
 
     files = {"replay" if cassette.replaying else "record": cassette.path} if cassette is not None else {}
+    from sgi.store.cache import open_reply_cache
+
     with open_reply_cache(cache) as replies:
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_service(spec, replies, again=retry_failed, **files) as service:
             yield service
 
 
-class JudgeWrapper:
-    """Base of a judge that wraps another judge; a subclass defines ``ask``."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.fingerprint = judge.fingerprint
-        self.budget = judge.budget
-
-    @property
-    def usage(self) -> Usage:
-        """Usage of the wrapped judge."""
-        return usage_of(self._judge)
-
-
-class _ValidatingJudge(JudgeWrapper):
-    """Validates the replies of the caller's judge like those of any other judge."""
-
-    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        try:
-            reply: object = await self._judge.ask(inquiry, schema)
-        except ValidationError as errors:
-            raise JudgeMalformedError(
-                f"The judge's reply is not what was asked: {_first_problem(errors)}."
-            ) from None
-        if not isinstance(reply, schema):
-            raise JudgeMalformedError(f"The judge gave a {type(reply).__name__}, not a {schema.__name__}.")
-        text = reply.model_dump_json()
-        try:
-            return schema.model_validate_json(text, strict=True, context=inquiry.context)
-        except ValidationError as errors:
-            message = f"The judge's reply is not what was asked: {_first_problem(errors)}."
-            raise JudgeMalformedError(message, text=text) from None
-
-
-def _first_problem(errors: ValidationError) -> str:
-    first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    problem = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {problem}" if place else problem
-
-
-def replies_path(vectors: Path) -> Path:
-    """The file of cached judge replies, beside the file of cached vectors.
-
-    >>> replies_path(Path("cache/vectors.db")).name, replies_path(Path("mine.db")).name
-    ('replies.db', 'mine.replies.db')
-    """
-    name = "replies.db" if vectors.name == "vectors.db" else f"{vectors.stem}.replies{vectors.suffix}"
-    return vectors.with_name(name)
-
-
 @contextmanager
-def open_reply_cache(place: bool | str | Path) -> Iterator[Cache]:
-    """Open the cache of judge replies that belongs to this vector cache; in memory if False."""
-    from sgi.store.cache import BoundedCache, SqliteCache, default_cache_path
+def open_models(
+    metrics: Sequence[AnyMetric],
+    embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
+    *,
+    cache: bool | str | Path = True,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+) -> Iterator[Resources]:
+    """Open the models that these metrics need, until the context ends; see `ResourceOptions`.
 
-    if place is False:
-        yield BoundedCache()
-    else:
-        path = replies_path(default_cache_path() if place is True else Path(place))
-        with SqliteCache(path, durable=True) as cache:
-            yield cache
+    Token vectors and entailment probabilities are not cached.
+
+    Raises:
+        UsageError: two embedders have the same name, or a model does not have what a metric needs.
+        UnknownNameError: a model does not exist.
+        EmbedderError: the files of a model are missing or cannot be read.
+        MissingExtraError: an optional dependency is not installed.
+        StoreError: the cache cannot be opened.
+    """
+    options: ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
+    encoders: dict[TokenModel, TokenEncoder] = {}
+    if models := token_models(metrics):
+        from sgi.models.token_encoder.load import load_token_encoder
+
+        encoders = {model: load_token_encoder(model, **options) for model in models}
+    entailment: dict[str, EntailmentModel] = {}
+    if names := entailment_models(metrics):
+        from sgi.models.entailment.load import load_entailment_model
+
+        entailment = {name: load_entailment_model(name, threads=threads) for name in names}
+    if not any(metric.vector_needs for metric in metrics):
+        yield Resources(token_encoders=encoders, entailment_models=entailment)
+        return
+    from sgi.store.cache import open_cache
+
+    with open_cache(cache) as vectors:
+        opened = open_embedders(_as_list(embedders), vectors, **options)
+        for name in _extra_models(metrics, tuple(opened)):
+            opened[name] = open_embedder(name, vectors, **options)
+        yield Resources(opened, token_encoders=encoders, entailment_models=entailment)
+
+
+def open_embedders(
+    embedders: Iterable[EmbedderLike], cache: Cache, **options: Unpack[ModelOptions]
+) -> dict[str, Embedder]:
+    """Open embedders behind a cache, by their names; raises UsageError if two have the same name."""
+    opened: dict[str, Embedder] = {}
+    for like in embedders:
+        embedder = open_embedder(like, cache, **options)
+        name = embedder_name(embedder)
+        if name in opened:
+            raise UsageError(f"Two embedders are called {name!r}.")
+        opened[name] = embedder
+    return opened
+
+
+def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[ModelOptions]) -> Embedder:
+    """Open an embedder behind this cache; the caller's own embedder has a cache in memory."""
+    from sgi.models.cached_embedder import CachedEmbedder
+    from sgi.store.cache import BoundedCache, MemoryCache
+
+    if isinstance(like, (str, Path)):
+        from sgi.models.embedder.load import load_embedder as load
+
+        return load(like, cache=cache, **options)
+    embedder: object = like
+    if not isinstance(embedder, Embedder):
+        hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
+        raise UsageError(f"{type(embedder).__name__} is not an embedder.", hint=hint)
+    if isinstance(embedder, CachedEmbedder):
+        return embedder
+    own = cache if isinstance(cache, BoundedCache) else MemoryCache()
+    return CachedEmbedder(EmbedderWrapper(embedder), own)
+
+
+def load_embedder(
+    name: str | Path = DEFAULT_EMBEDDER,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    cache: str | Path | None = None,
+) -> Embedder:
+    """Load an embedder; ``embed(texts)`` returns unit rows, float32, in the order of the texts.
+
+    Args:
+        name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
+            ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
+        backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
+        precision: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
+        cache: a file for the vectors; None stores none.
+
+    Raises:
+        UnknownNameError: the model or backend does not exist.
+        ModelMissingError: the model's files do not exist.
+
+    >>> load_embedder("minilm").embed(["Hello."]).shape
+    (1, 384)
+    """
+    from sgi.models.embedder.load import load_embedder as load
+    from sgi.store.cache import SqliteCache
+
+    sqlite_cache = None if cache is None else SqliteCache(Path(cache))
+    return load(name, backend=backend, precision=precision, cache=sqlite_cache)
+
+
+def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+    if embedders is None:
+        return [DEFAULT_EMBEDDER]
+    if isinstance(embedders, Sequence) and not isinstance(embedders, str):
+        return list(embedders) or [DEFAULT_EMBEDDER]
+    return [embedders]
+
+
+def _extra_models(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
+    """Models that a metric names in its parameters beyond those configured."""
+    names = dict.fromkeys(
+        name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
+    )
+    return [name for name in names if name not in configured]

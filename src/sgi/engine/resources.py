@@ -1,47 +1,23 @@
-"""What a run works with: embedders, each behind a cache so that no text is embedded twice, and a target."""
+"""The open models, judge and target of a run, and what they determine: signature and provenance."""
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-import anyio.from_thread
-import numpy as np
-
-from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
-from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
 from sgi.kernel.provenance import MetricProvenance, RunProvenance
 from sgi.kernel.signature import package_version, run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from numpy.typing import NDArray
-
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.protocols import Cache, EntailmentModel, Judge, Target, TokenEncoder
+    from sgi.kernel.protocols import Embedder, EntailmentModel, Judge, Target, TokenEncoder
     from sgi.kernel.tokens import TokenFrequencies, TokenModel
-
-from sgi.engine.spec import DEFAULT_EMBEDDER
-
-EmbedderLike = str | Path | Embedder
-
-
-class _ModelOptions(TypedDict):
-    """How models known by name are run."""
-
-    backend: str
-    precision: str
-    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -142,206 +118,3 @@ def entailment_models(metrics: Iterable[AnyMetric]) -> list[str]:
     """The distinct entailment models that metrics need."""
     needs = (metric.entailment_needs for metric in metrics)
     return list(dict.fromkeys(need.entailment_model for need in needs if need))
-
-
-@contextmanager
-def open_models(
-    metrics: Sequence[AnyMetric],
-    embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
-    *,
-    cache: bool | str | Path = True,
-    backend: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
-) -> Iterator[Resources]:
-    """Open the embedders that these metrics need, until the context ends.
-
-    Args:
-        metrics: what to score.
-        embedders: names, folders or embedders, the primary one first; None for the embedded model.
-        cache: stores vectors of named models: a file, the user's cache (True), or none (False).
-        backend: runtime of named models.
-        precision: arithmetic.
-        threads: batches computed in parallel; None for the cores this process may use.
-
-    Raises:
-        UsageError: two embedders have the same name.
-        UnknownNameError: a model does not exist.
-        StoreError: the cache cannot be opened.
-    """
-    how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
-    encoders = open_token_encoders(metrics, **how)
-    readers = open_entailment_models(metrics, threads=threads)
-    if not any(metric.vector_needs for metric in metrics):
-        yield Resources(token_encoders=encoders, entailment_models=readers)
-        return
-    with open_cache(cache) as vectors:
-        opened: dict[str, Embedder] = {}
-        for like in _as_list(embedders):
-            embedder = _open(like, vectors, how)
-            name = embedder_name(embedder)
-            if name in opened:
-                raise UsageError(f"Two embedders are called {name!r}.")
-            opened[name] = embedder
-        for name in _extra_models(metrics, tuple(opened)):
-            opened[name] = _open(name, vectors, how)
-        yield Resources(opened, token_encoders=encoders, entailment_models=readers)
-
-
-def open_token_encoders(
-    metrics: Sequence[AnyMetric],
-    *,
-    backend: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
-) -> dict[TokenModel, TokenEncoder]:
-    """Open the token encoders that these metrics need; token vectors are not cached.
-
-    Raises:
-        UnknownNameError: a model does not exist.
-        UsageError: a model does not have the layer.
-    """
-    list_token_model = token_models(metrics)
-    if not list_token_model:
-        return {}
-    from sgi.models.token_encoder.load import load_token_encoder
-
-    how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
-    return {model: load_token_encoder(model, **how) for model in list_token_model}
-
-
-def open_entailment_models(
-    metrics: Sequence[AnyMetric], *, threads: int | None = None
-) -> dict[str, EntailmentModel]:
-    """Open the entailment models that these metrics name; their results are not cached.
-
-    ``torch:`` before a name selects torch; otherwise ONNX Runtime is used if there is a graph.
-
-    Raises:
-        UnknownNameError: a name is not that of a model.
-        UsageError: a model's settings do not say which output means entailment.
-        EmbedderError: its files are missing or cannot be read.
-        MissingExtraError: an optional dependency is not installed.
-    """
-    liststr = entailment_models(metrics)
-    if not liststr:
-        return {}
-    from sgi.models.entailment.load import load_entailment_model
-
-    return {name: load_entailment_model(name, threads=threads) for name in liststr}
-
-
-def load_embedder(
-    name: str | Path = DEFAULT_EMBEDDER,
-    *,
-    backend: str = "auto",
-    precision: str = "auto",
-    cache: str | Path | None = None,
-) -> Embedder:
-    """Load an embedder; ``embed(texts)`` returns unit rows, float32, in the order of the texts.
-
-    Args:
-        name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
-            ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
-        backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
-        precision: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
-        cache: a file for the vectors; None stores none.
-
-    Raises:
-        UnknownNameError: the model or backend does not exist.
-        ModelMissingError: the model's files do not exist.
-
-    >>> load_embedder("minilm").embed(["Hello."]).shape
-    (1, 384)
-    """
-    from sgi.models.embedder.load import load_embedder as load
-    from sgi.store.cache import SqliteCache
-
-    sqlite_cache = None if cache is None else SqliteCache(Path(cache))
-    return load(name, backend=backend, precision=precision, cache=sqlite_cache)
-
-
-@contextmanager
-def open_cache(path: bool | str | Path) -> Iterator[Cache]:
-    """The vector cache in this file; the user's own if True; one that goes with the context if False."""
-    from sgi.store.cache import SqliteCache, default_cache_path
-
-    if path is False:
-        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
-            yield cache
-    else:
-        with SqliteCache(default_cache_path() if path is True else Path(path)) as cache:
-            yield cache
-
-
-def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
-    if embedders is None:
-        return [DEFAULT_EMBEDDER]
-    if isinstance(embedders, Sequence) and not isinstance(embedders, str):
-        return list(embedders) or [DEFAULT_EMBEDDER]
-    return [embedders]
-
-
-def _extra_models(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
-    """Models that a metric names in its parameters beyond those configured."""
-    wanted = dict.fromkeys(
-        name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
-    )
-    return [name for name in wanted if name not in configured]
-
-
-def _open(wanted: object, cache: Cache, how: _ModelOptions) -> Embedder:
-    """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
-    from sgi.models.cached_embedder import CachedEmbedder
-    from sgi.store.cache import MemoryCache
-
-    if isinstance(wanted, (str, Path)):
-        from sgi.models.embedder.load import load_embedder
-
-        return load_embedder(wanted, cache=cache, **how)
-    if not isinstance(wanted, Embedder):
-        hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
-        raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
-    return (
-        wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(ErrorWrapping(wanted), MemoryCache())
-    )
-
-
-class ErrorWrapping:
-    """Wraps an embedder, and turns any exception into an EmbedderError.
-
-    The message has only the type and HTTP status, since a client's message may contain a key; the original is
-    in ``__cause__``. Errors of this package pass unchanged.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.fingerprint = embedder.fingerprint
-        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
-
-    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """The embedder's rows."""
-        return self.encode(texts).rows
-
-    def encode(self, texts: Sequence[str], /) -> Embedded:
-        """The embedder's rows, and the truncated texts."""
-        made = self._call_model(list(texts))
-        return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
-
-    def _call_model(self, texts: list[str]) -> Any:
-        try:
-            if inspect.iscoroutinefunction(self._call):
-                return anyio.from_thread.run(self._call, texts)
-            made = self._call(texts)
-            return anyio.from_thread.run(_await, made) if inspect.isawaitable(made) else made
-        except EmbedderError:
-            raise
-        except Exception as error:
-            status = getattr(error, "status_code", None)
-            shown = f" ({status})" if type(status) is int else ""
-            message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
-            hint = "Its own words are not repeated, as they may hold a key; call it yourself to read them."
-            raise EmbedderError(message, hint=hint) from error
-
-
-async def _await(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable

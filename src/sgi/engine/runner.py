@@ -11,7 +11,7 @@ import anyio
 
 from sgi.engine.export import export
 from sgi.engine.judge_batch import ask_batch
-from sgi.engine.open_resources import ResourceOptions, open_reply_cache
+from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
 from sgi.engine.plan import (
     batches,
@@ -27,6 +27,7 @@ from sgi.io.write import check_target
 from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.metric import Status
+from sgi.store.cache import open_reply_cache
 from sgi.store.database import open_database
 from sgi.store.run_names import checked_tags
 

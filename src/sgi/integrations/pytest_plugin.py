@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.engine.evaluate import Options
-    from sgi.engine.resources import EmbedderLike
+    from sgi.engine.open_resources import EmbedderLike
     from sgi.engine.results import Result
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric

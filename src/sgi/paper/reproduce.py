@@ -100,8 +100,8 @@ def open_workbench(
     Raises:
         UsageError: there is no model, or one twice.
     """
-    from sgi.engine.resources import open_cache
     from sgi.models.embedder.load import load_embedder
+    from sgi.store.cache import open_cache
 
     names = [name.strip() for name in models if name.strip()]
     if not names or len(set(names)) < len(names):

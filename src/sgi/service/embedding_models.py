@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sgi.engine.resources import ErrorWrapping
+from sgi.engine.model_wrappers import EmbedderWrapper
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.protocols import Embedded, Embedder, embedder_name
@@ -40,7 +40,7 @@ class UnusableVectorsError(EmbedderError, ValueError):
     """
 
 
-class OwnModel(ErrorWrapping):
+class OwnModel(EmbedderWrapper):
     """An Embedder around what the application brought; to be asked in a thread of anyio's.
 
     Args:

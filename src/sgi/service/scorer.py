@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
+from sgi.engine.open_resources import open_embedders
 from sgi.engine.plan import BATCH_SIZE, PREFERRED
 from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import BatchScores, evaluate_batch
@@ -19,7 +20,7 @@ from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Scores
-from sgi.kernel.protocols import Embedder, embedder_name, encode
+from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.tokens import TokenModel
@@ -326,21 +327,9 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 def _open_models(
     embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
 ) -> Resources:
-    from sgi.engine.resources import ErrorWrapping
-    from sgi.models.cached_embedder import CachedEmbedder
-    from sgi.models.embedder.load import load_embedder
     from sgi.store.cache import BoundedCache
 
-    cache = BoundedCache(cache_bytes)
-    opened: dict[str, Embedder] = {}
-    for wanted in embedders:
-        model = wanted
-        if not isinstance(model, Embedder):
-            model = load_embedder(model, backend=backend, precision=precision)
-        name = embedder_name(model)
-        if name in opened:
-            raise UsageError(f"Two embedders are called {name!r}.")
-        opened[name] = CachedEmbedder(ErrorWrapping(model), cache)
+    opened = open_embedders(embedders, BoundedCache(cache_bytes), backend=backend, precision=precision)
     return Resources(opened, token_encoders=_token_encoders(embedders, backend, precision))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from sgi.engine.open_resources import JudgeWrapper, open_judge
+from sgi.engine.model_wrappers import JudgeWrapper
+from sgi.engine.open_resources import open_judge
 from sgi.engine.plan import missing_judge
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.judged_metric import judged_metrics

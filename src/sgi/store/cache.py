@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import weakref
 from collections import OrderedDict
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
@@ -116,6 +118,38 @@ class BoundedCache:
 
 def _size(key: bytes, value: bytes) -> int:
     return len(key) + len(value) + _ENTRY_BYTES
+
+
+def replies_path(vectors: Path) -> Path:
+    """Return the file of cached judge replies beside the file of cached vectors.
+
+    >>> replies_path(Path("cache/vectors.db")).name, replies_path(Path("mine.db")).name
+    ('replies.db', 'mine.replies.db')
+    """
+    name = "replies.db" if vectors.name == "vectors.db" else f"{vectors.stem}.replies{vectors.suffix}"
+    return vectors.with_name(name)
+
+
+@contextmanager
+def open_cache(path: bool | str | Path) -> Iterator[SqliteCache]:
+    """Open a vector cache: this file, the user's file (True), or a temporary one (False)."""
+    if path is False:
+        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+            yield cache
+    else:
+        with SqliteCache(default_cache_path() if path is True else path) as cache:
+            yield cache
+
+
+@contextmanager
+def open_reply_cache(path: bool | str | Path) -> Iterator[SqliteCache | BoundedCache]:
+    """Open the cache of judge replies beside this vector cache; in memory if False."""
+    if path is False:
+        yield BoundedCache()
+    else:
+        vectors = default_cache_path() if path is True else Path(path)
+        with SqliteCache(replies_path(vectors), durable=True) as cache:
+            yield cache
 
 
 class SqliteCache:

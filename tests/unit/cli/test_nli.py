@@ -10,7 +10,7 @@ import pytest
 
 from sgi.cli.option_values import metric_list, with_entailment
 from sgi.engine.evaluate import evaluate
-from sgi.engine.resources import load_embedder
+from sgi.engine.open_resources import load_embedder
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.metrics.grounding.detector import Grounding
 from support.entailment_models import counting_model, expected

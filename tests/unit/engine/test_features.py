@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sgi.engine.features import MAX_CHARACTERS, MAX_PAIRS, entail
-from sgi.engine.resources import Resources, open_models, require_resources
+from sgi.engine.open_resources import open_models
+from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import EmbedderError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores

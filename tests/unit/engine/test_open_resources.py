@@ -10,13 +10,14 @@ import anyio
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.engine.open_resources import Cassette, open_judge, replies_path
+from sgi.engine.open_resources import Cassette, open_judge
 from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.llm.spec import JudgeSpec
+from sgi.store.cache import replies_path
 from sgi.testing.fakes import HashEmbedder
 from support.judge_server import JudgeServer, Says
 from support.judged_metrics import Echo, RuleJudge
@@ -160,8 +161,8 @@ def told(*indices, supported=1):
         (told(1), "2 verdicts were wanted"),
         (told(1, 2, 3), "that were not asked: 3"),
         (told(1, 2, supported=2), "verdicts.0.supported"),
-        ("yes", "gave a str"),
-        (None, "gave a NoneType"),
+        ("yes", "returned a str"),
+        (None, "returned a NoneType"),
     ],
 )
 def test_the_replies_of_ones_own_judge_are_held_to_what_was_asked(reply, reason):

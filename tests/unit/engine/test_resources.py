@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import sgi
-from sgi.engine.resources import open_models
+from sgi.engine.open_resources import open_models
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.models.cached_embedder import CachedEmbedder

@@ -16,8 +16,9 @@ import sgi
 from sgi.engine import pipeline as run_module
 from sgi.engine import plan as plan_module
 from sgi.engine import token_features
+from sgi.engine.open_resources import open_models
 from sgi.engine.progress import Advanced
-from sgi.engine.resources import Resources, open_models
+from sgi.engine.resources import Resources
 from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import RunSpec

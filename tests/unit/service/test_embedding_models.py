@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.resources import ErrorWrapping
+from sgi.engine.model_wrappers import EmbedderWrapper
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.models.cached_embedder import CachedEmbedder
@@ -72,9 +72,9 @@ class Refusing(HashEmbedder):
         raise Refused("sk-private")
 
 
-@pytest.mark.parametrize("kind", [ErrorWrapping, OwnModel])
+@pytest.mark.parametrize("kind", [EmbedderWrapper, OwnModel])
 def test_the_words_of_a_foreign_error_are_not_repeated(kind):
-    with pytest.raises(EmbedderError, match=r"^hash raised Refused \(429\)\. .*call it yourself") as caught:
+    with pytest.raises(EmbedderError, match=r"^hash raised Refused \(429\)\. .*call the embedder") as caught:
         kind(Refusing()).encode(["a"])
     assert "sk-private" not in str(caught.value)
     assert str(caught.value.__cause__) == "sk-private"
@@ -82,7 +82,7 @@ def test_the_words_of_a_foreign_error_are_not_repeated(kind):
 
 def test_a_guarded_embedder_gives_what_it_gives():
     model = Cutting()
-    guarded = ErrorWrapping(model)
+    guarded = EmbedderWrapper(model)
     assert guarded.fingerprint == model.fingerprint
     assert guarded.encode(["abc", "abcd"]).truncated.tolist() == [False, True]
     assert guarded.embed(["abc"]).tobytes() == model.embed(["abc"]).tobytes()

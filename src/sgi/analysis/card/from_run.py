@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ from sgi.analysis.card.detector import detector_card
 from sgi.analysis.card.features import cosines, lengths, overlaps, verbatim
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.labels import yes_no_labels
+from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import model_settings
@@ -32,6 +31,7 @@ from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -107,7 +107,7 @@ async def card_of_run(
     rows = _Rows.read(database, record, column, dict(zip(run.ids, labels, strict=True)), others)
     groups = rows.columns(options.by)
     rescored, reason = _metric_to_rescore(column, options, by_name=metric != column.metric)
-    with _models(rescored, options, record) as resources:
+    async with _open_models(rescored, options, record) as resources:
         baselines = await rows.baselines(resources, listener)
         shuffled: Floats | str = reason
         if rescored is not None:
@@ -243,15 +243,17 @@ def _most(counts: Counter[str]) -> dict[str, int]:
     return most | ({"other reasons": rest} if rest else {})
 
 
-@contextmanager
-def _models(metric: AnyMetric | None, options: CardOptions, record: RunRecord) -> Iterator[Resources]:
+def _open_models(
+    metric: AnyMetric | None, options: CardOptions, record: RunRecord
+) -> AbstractAsyncContextManager[Resources]:
     """Open the models of the run, or the embedder of the options."""
     metrics = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # theta_rq has the cosines
     names, settings = model_settings(record.spec)
     require_local_models(record, () if options.embedder else names, option="-e")
     names = [options.embedder] if options.embedder else names
-    with open_models(metrics, names, cache=options.cache, **settings) as resources:
-        yield resources
+    return open_resources(
+        metrics, ResourceOptions(names, cache=options.cache, stored_judgements=True, **settings)
+    )
 
 
 def _metric_to_rescore(

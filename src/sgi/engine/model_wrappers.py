@@ -1,0 +1,106 @@
+"""Wrappers of the embedders and judges that a caller brings."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio.from_thread
+import numpy as np
+from pydantic import ValidationError
+
+from sgi.kernel.errors import EmbedderError, JudgeMalformedError
+from sgi.kernel.prompts import ReplyModel
+from sgi.kernel.protocols import Embedded, embedder_name, encode, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.prompts import Inquiry
+    from sgi.kernel.protocols import Embedder, Judge, Usage
+
+T = TypeVar("T", bound=ReplyModel)
+
+
+class EmbedderWrapper:
+    """Wraps an embedder, and turns any exception into an EmbedderError.
+
+    The message has only the type and HTTP status, since a client's message may contain a key; the original is
+    in ``__cause__``. Errors of this package pass unchanged.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.fingerprint = embedder.fingerprint
+        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """The embedder's rows."""
+        return self.encode(texts).rows
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """The embedder's rows, and the truncated texts."""
+        rows = self._call_model(list(texts))
+        return rows if isinstance(rows, Embedded) else Embedded(rows, np.zeros(len(texts), dtype=np.bool_))
+
+    def _call_model(self, texts: list[str]) -> Any:
+        try:
+            if inspect.iscoroutinefunction(self._call):
+                return anyio.from_thread.run(self._call, texts)
+            rows = self._call(texts)
+            return anyio.from_thread.run(_await, rows) if inspect.isawaitable(rows) else rows
+        except EmbedderError:
+            raise
+        except Exception as error:
+            status = getattr(error, "status_code", None)
+            shown = f" ({status})" if type(status) is int else ""
+            message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
+            hint = "Its message is not shown, since it may contain a key; call the embedder to see it."
+            raise EmbedderError(message, hint=hint) from error
+
+
+async def _await(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+class JudgeWrapper:
+    """Base of a judge that wraps another judge; a subclass defines ``ask``."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.fingerprint = judge.fingerprint
+        self.budget = judge.budget
+
+    @property
+    def usage(self) -> Usage:
+        """Usage of the wrapped judge."""
+        return usage_of(self._judge)
+
+
+class ValidatingJudge(JudgeWrapper):
+    """Validates the replies of the caller's judge like those of any other judge."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """The valid reply of the judge; raises JudgeMalformedError for any other."""
+        try:
+            reply: object = await self._judge.ask(inquiry, schema)
+        except ValidationError as errors:
+            raise _invalid_reply(errors) from None
+        if not isinstance(reply, schema):
+            raise JudgeMalformedError(
+                f"The judge returned a {type(reply).__name__}, not a {schema.__name__}."
+            )
+        text = reply.model_dump_json()
+        try:
+            return schema.model_validate_json(text, strict=True, context=inquiry.context)
+        except ValidationError as errors:
+            raise _invalid_reply(errors, text) from None
+
+
+def _invalid_reply(errors: ValidationError, text: str = "") -> JudgeMalformedError:
+    first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+    problem = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+    problem = problem.replace("Value error, ", "", 1)
+    return JudgeMalformedError(f"The judge's reply is not what was asked: {problem}.", text=text)
