@@ -131,7 +131,7 @@ def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
                 assert done.returncode == 0, done.stderr
                 assert command.addresses == {url.split("/")[2]}
                 assert stated(command.left_in_home), command.left_in_home
-                assert ("the texts go to azure:" in done.stderr) == (name == "azure")
+                assert ("texts are sent to azure:" in done.stderr) == (name == "azure")
 
 
 def test_a_local_cluster_stays_on_the_loopback(tmp_path):

@@ -116,7 +116,7 @@ def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_
     words = ["run", str(answers), "-m", "sgi", "--ray", address, "--workers", "2", "--no-cache"]
     first = _until(folder, 1, [*words, "-o", str(folder)], signal.SIGINT)
     assert first.returncode == 130
-    assert b"Run the same command again to resume." in first.stderr
+    assert b"To resume, give the same command again." in first.stderr
     assert b"Traceback" not in first.stderr
     done = len(manifests(folder))
     second = _until(folder, done + 1, [*words, "-o", str(folder)], signal.SIGKILL)

@@ -93,7 +93,7 @@ def is_no_answer(text: str) -> bool:
     >>> [is_no_answer(text) for text in ("I don’t know. The context does not say.", "The unknown soldier")]
     [True, False]
     """
-    plain = " ".join(text.translate(_SAME).casefold().replace("\n", " ; ").split())
+    plain = " ".join(text.strip().translate(_SAME).casefold().replace("\n", " ; ").split())
     plain = re.sub(r"\bcan(?:'t| not)\b", "cannot", plain)
     bare = plain.strip(_EDGE_SIGNS + ".!?")
     if len(bare) < _SHORT and bare in SHORT_FORMS:
