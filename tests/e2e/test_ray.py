@@ -166,7 +166,7 @@ def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
     written = manifests(folder)
     with pytest.raises(RunMismatchError, match="the settings changed"):
         run(answers, folder, ["squad_em"], workers=2)
-    with pytest.raises(RunMismatchError, match="--inputs"):
+    with pytest.raises(RunMismatchError, match="inputs"):
         run(answers, folder, ["rouge_l", "sgi"], workers=2)
     content = answers.read_bytes()
     try:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sgi.io import open_dataset, open_writer
 from sgi.io.columns import NAMES, recognise
 from sgi.io.printed_list import read_list
+from sgi.io.write import escape_formula
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.sample import Field, Sample
 
