@@ -1,4 +1,4 @@
-"""A text that keeps what is computed from it."""
+"""A text that caches what is computed from it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ T = TypeVar("T")
 
 
 class AnalysedText(str):
-    """A text that keeps the results of functions marked `once_per_text`, as long as the text itself exists.
-
-    >>> AnalysedText.of("It is red.") == "It is red."
-    True
-    """
+    """A text that caches the results of functions marked `once_per_text`."""
 
     __slots__ = ("results",)
 
@@ -24,7 +20,7 @@ class AnalysedText(str):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Wrap a text; one that is wrapped already stays as it is."""
+        """Wrap a text, if it is not wrapped yet."""
         if isinstance(text, cls):
             return text
         wrapped = cls(text)
@@ -33,7 +29,7 @@ class AnalysedText(str):
 
 
 def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
-    """Mark a function whose result an `AnalysedText` keeps; for any other text it is computed each time.
+    """Decorate a function whose result an `AnalysedText` caches.
 
     >>> @once_per_text
     ... def words(text: str) -> list[str]:
@@ -44,7 +40,7 @@ def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
     """
 
     @wraps(compute)
-    def computed(text: str) -> T:
+    def compute_once(text: str) -> T:
         if not isinstance(text, AnalysedText):
             return compute(text)
         if compute not in text.results:
@@ -52,4 +48,4 @@ def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
         result: T = text.results[compute]
         return result
 
-    return computed
+    return compute_once

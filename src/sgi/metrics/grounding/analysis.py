@@ -1,4 +1,4 @@
-"""A response with its passages: sentences, supported words, checked facts."""
+"""Analysis of a response with its passages: sentences, supported words, checked facts."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.words import Words
 
 
-def _checked(
+def _check_claims(
     sentence: str, about: MetaStatements, passages: Sequence[str], question: str
 ) -> tuple[Check, ...]:
-    """Check the facts that a sentence claims."""
+    """Check the facts of a sentence, except those in statements about the passages."""
+    if about.silent:
+        return ()
     return tuple(
         check
         for check in check_facts(sentence, passages, question)
@@ -41,8 +43,8 @@ class Sentence(NamedTuple):
     """A sentence of a response.
 
     Attributes:
-        start: where it begins in the response, in characters.
-        end: where it ends.
+        start: start in the response, in characters.
+        end: end in the response.
         words: slice of its words among the response's words.
         silent: whether it only says that something is not in the passages.
     """
@@ -61,8 +63,8 @@ class ResponseText:
     Attributes:
         spans: start and end of each sentence, in characters.
         slices: the words of each sentence.
-        about: what each sentence says about the passages themselves.
-        claims: which words claim something about the world, shape (words,).
+        about: what each sentence says about the passages.
+        claims: words that claim something about the world, shape (words,).
     """
 
     text: AnalysedText
@@ -74,7 +76,7 @@ class ResponseText:
 
     @classmethod
     def of(cls, response: str) -> ResponseText:
-        """Analyse a response."""
+        """Split a response into sentences and words."""
         text = AnalysedText.of(response)
         words = split_words(text)
         spans = sentence_spans(text)
@@ -92,12 +94,7 @@ class ResponseText:
 
     @property
     def claims_something(self) -> bool:
-        """Whether the response claims anything about the world, in content words.
-
-        >>> texts = ("It is red.", "Yes.", "The passages do not say.", "…")
-        >>> [ResponseText.of(text).claims_something for text in texts]
-        [True, False, False, False]
-        """
+        """Whether a content word of the response claims something about the world."""
         return bool((self.claims & self.words.content).any())
 
 
@@ -108,8 +105,8 @@ class ResponseAnalysis:
     Attributes:
         passages: the passages that are not blank.
         question: the question, or "".
-        support: which words the passages support.
-        claims: which words claim something about the world, not the passages, shape (words,).
+        support: the words that the passages support.
+        claims: words that claim something about the world, not the passages, shape (words,).
 
     >>> response = "Passage 1 says it is red. It weighs 5 kg."
     >>> analysis = ResponseAnalysis.of(response, ["It is red and weighs 7 kg."])
@@ -134,12 +131,12 @@ class ResponseAnalysis:
         response_text = response if isinstance(response, ResponseText) else ResponseText.of(response)
         index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            () if about.silent else _checked(response_text.text[start:end], about, index.texts, question)
+            _check_claims(response_text.text[start:end], about, index.texts, question)
             for (start, end), about in zip(response_text.spans, response_text.about, strict=True)
         ]
         sentences = tuple(
-            Sentence(*span, words, about.silent, checked)
-            for span, words, about, checked in zip(
+            Sentence(*span, words, about.silent, sentence_checks)
+            for span, words, about, sentence_checks in zip(
                 response_text.spans, response_text.slices, response_text.about, checks, strict=True
             )
         )
@@ -148,7 +145,7 @@ class ResponseAnalysis:
 
     @property
     def words(self) -> Words:
-        """The response's words."""
+        """Words of the response."""
         return self.support.words
 
     def claims_in(self, number: int) -> bool:
@@ -156,8 +153,8 @@ class ResponseAnalysis:
         return bool(self.claims[self.sentences[number].words].any())
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Which words a window of their sentence has, or are in a supported fact, shape (words,).
+    def known_words(self) -> NDArray[np.bool_]:
+        """Words that a window of their sentence has, or that are in a supported fact, shape (words,).
 
         "from 1887 to 1889" supports "two years", which is not in the passage.
         """
@@ -171,11 +168,11 @@ class ResponseAnalysis:
 
     @cached_property
     def in_question(self) -> NDArray[np.bool_]:
-        """Which words are in the question, shape (words,)."""
+        """Words that are in the question, shape (words,)."""
         vocabulary = split_words(self.question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property
-    def copied(self) -> NDArray[np.float64]:
-        """The length of the copied run around each word, from 0 to 1 (eight words, or the whole response)."""
+    def copy_lengths(self) -> NDArray[np.float64]:
+        """Length of the copied run around each word, from 0 to 1 (eight words, or the whole response)."""
         return np.minimum(self.support.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,99 +11,41 @@ import numpy as np
 
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.grounding.analysed_text import AnalysedText
-from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
+from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.evidence_map import SignalPart
-from sgi.metrics.grounding.explain import OriginalTexts, SentenceScore, build_evidence_map
-from sgi.metrics.grounding.language import is_foreign
+from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
-from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
 from sgi.metrics.grounding.passage_index import PassageIndex
 from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+from sgi.metrics.grounding.prepared_row import PreparedRow
 from sgi.metrics.grounding.signals import Signals, signals_of, table
-from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
     from sgi.kernel.features import Features
     from sgi.kernel.metric import EntailmentNeeds
-    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
 
 _CITATION = "worst stretch of lexical, factual and geometric support; trained by scripts/train_grounding.py"
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedRow:
-    """A row with normalised typography and cached analysis.
-
-    Attributes:
-        passages: the passages that are not blank.
-        positions: index of each of them among the row's contexts.
-        question: the question; empty if it is blank.
-    """
-
-    sample: Sample
-    response: PlainText
-    passages: tuple[PlainText, ...]
-    positions: tuple[int, ...]
-    question: str
-
-    @classmethod
-    def of(cls, sample: Sample) -> PreparedRow:
-        """Bring the texts of a row to plain typography."""
-        read = [normalize_text(text) for text in sample.contexts]
-        positions = tuple(at for at, plain in enumerate(read) if plain.text.strip())
-        question = normalize_text(sample.question).text.strip()
-        passages = tuple(replace(read[at], text=AnalysedText.of(read[at].text)) for at in positions)
-        return cls(sample, normalize_text(sample.response), passages, positions, question)
-
-    @cached_property
-    def response_text(self) -> ResponseText:
-        """What can be read of the response alone."""
-        return ResponseText.of(self.response.text)
-
-    @cached_property
-    def passage_sentences(self) -> tuple[tuple[str, ...], ...]:
-        """The sentences of each passage."""
-        return tuple(tuple(sentences(passage.text)) for passage in self.passages)
-
-    @cached_property
-    def reason(self) -> str:
-        """Why the row has no value; empty where it has one."""
-        response = self.response_text
-        reasons: dict[str, Callable[[], bool]] = {
-            "the response is blank": lambda: not response.text.strip(),
-            "there are no passages": lambda: not self.sample.contexts,
-            "all passages are blank": lambda: not self.passages,
-            "the response claims nothing that passages could support": lambda: not response.claims_something,
-            "the response is not in English": lambda: is_foreign(response.text),
-            "the passages are not in English": lambda: all(is_foreign(text.text) for text in self.passages),
-        }
-        return next((reason for reason, holds in reasons.items() if holds()), "")
-
-    @property
-    def stated(self) -> list[str]:
-        """The sentences of the response."""
-        return [self.response.text[start:end] for start, end in self.response_text.spans]
-
-
-def _prepared(batch: Batch) -> tuple[PreparedRow, ...]:
+def _prepare_rows(batch: Batch) -> tuple[PreparedRow, ...]:
     return tuple(map(PreparedRow.of, batch.samples))
 
 
 def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
-    """Analyse each row; consecutive rows with the same passages share what is read of them."""
+    """Analyse each row; consecutive rows with the same passages share their index."""
     index = PassageIndex.of(())
     for row in rows:
         texts = tuple(passage.text for passage in row.passages)
         if index.texts != texts:
-            index.forget()  # what is read of passages needs much more memory than the passages
+            index.forget()  # the analysis of passages needs much more memory than the passages
             index = PassageIndex.of(texts)
         yield ResponseAnalysis.of(row.response_text, index, row.question)
 
@@ -120,28 +61,25 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     passages do not support; and how much closer each sentence is to the passages than to the question. The
     weights are in a small committed file. They were trained to be non-negative, with length as a nuisance.
 
-    In [0, 1]; higher = better supported. It is a score, not a probability: on data that it was not trained
-    on, its calibration error is large. ``sgi calibrate`` turns it into a probability, with labelled rows of
-    your own. Only English is scored. There is no value where the response or all passages are blank, where
-    the response claims nothing ("Yes", "I don't know", "the passages do not say"), or where the response or
-    all passages are in another language.
+    In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
+    probability, with labelled rows of your own. Only English is scored. There is no value if the response or
+    all passages are blank or in another language, or if the response claims nothing ("Yes", "I don't know",
+    "the passages do not say").
 
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
-    The sentence that follows least gives one more signal, whose weight is a prior that was never trained (see
-    `sgi.metrics.grounding.nli.ResponseEntailment`).
+    The sentence with the lowest score gives one more signal, whose weight is a prior that was never trained
+    (see `sgi.metrics.grounding.nli.ResponseEntailment`).
 
     Attributes:
-        nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; none if
-            empty.
+        nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; or "".
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
     score, best passage, similarity to every passage, unsupported stretches and checked facts; ``unused``, the
     passages that support no sentence. With ``nli`` also the signal ``entailment``, and for each sentence
     ``entailment``, ``contradiction`` and the number of windows in which the model read a passage.
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> Grounding().spec.name
-    'grounding'
+    >>> Grounding().spec.unit
+    'score'
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
@@ -165,14 +103,14 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return self if self.nli else None
 
     def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
-        """Bring the texts of each row to plain typography; the row keeps what is computed of them."""
-        return rows.shared(_prepared)
+        """Normalise the texts of each row; cached."""
+        return rows.shared(_prepare_rows)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
         """List sentences of responses and passages, and questions, of the rows that have a value."""
         for row in rows:
             if not row.reason:
-                yield from chain(row.stated, *row.passage_sentences)
+                yield from chain(row.response_sentences, *row.passage_sentences)
                 if row.question:
                     yield row.question
 
@@ -188,8 +126,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(rows)
         usable = [number for number, reason in enumerate(reasons) if not reason]
         for number, analysis in zip(usable, _analyses(rows[number] for number in usable), strict=True):
-            entailed = ResponseEntailment.of(analysis, features.entailments) if self.nli else None
-            values[number], details[number] = _score_row(rows[number], analysis, features.vectors, entailed)
+            entailment = ResponseEntailment.of(analysis, features.entailments) if self.nli else None
+            values[number], details[number] = _score_row(rows[number], analysis, features.vectors, entailment)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -198,11 +136,11 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 
 def _score_row(
-    row: PreparedRow, analysis: ResponseAnalysis, vectors: VectorTable, entailed: ResponseEntailment | None
+    row: PreparedRow, analysis: ResponseAnalysis, vectors: VectorTable, entailment: ResponseEntailment | None
 ) -> tuple[float, dict[str, JsonValue]]:
     question = vectors.rows([analysis.question])[0] if analysis.question else None
     similarity = PassageSimilarity.of(
-        vectors.rows(row.stated),
+        vectors.rows(row.response_sentences),
         [vectors.rows(sentences) for sentences in row.passage_sentences],
         question,
     )
@@ -211,25 +149,22 @@ def _score_row(
     measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
     odds = parts.sum(axis=1) + logistic.intercept
-    if entailed is not None:
-        odds = odds + entailed.log_odds
+    if entailment is not None:
+        odds = odds + entailment.log_odds
     scores, contributions = iter(sigmoid(odds).tolist()), iter(parts.tolist())
     value, signals = next(scores), _parts(whole, next(contributions))
     by_sentence = [
         None if sentence_signals is None else SentenceScore(next(scores), next(contributions))
         for sentence_signals in each
     ]
-    origin = OriginalTexts(row.sample.response, row.response, row.passages, row.positions)
-    evidence_map = build_evidence_map(
-        analysis, similarity, row.passage_sentences, origin, by_sentence, signals
-    )
-    if entailed is not None:
-        evidence_map = entailed.shown_in(evidence_map)
+    evidence_map = build_evidence_map(row, analysis, similarity, by_sentence, signals)
+    if entailment is not None:
+        evidence_map = entailment.add_to(evidence_map)
     return value, evidence_map.model_dump(mode="json")
 
 
 def _by_sentence(analysis: ResponseAnalysis, similarity: PassageSimilarity) -> list[Signals | None]:
-    """The signals of each sentence; None where it claims nothing."""
+    """Return the signals of each sentence; None if it claims nothing."""
     return [
         signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
         for number in range(len(analysis.sentences))

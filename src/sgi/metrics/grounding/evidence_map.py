@@ -13,19 +13,17 @@ _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
 class FactEvidence(BaseModel):
-    """A number, date or name of a sentence, and what the passages have of it.
+    """A number, date or name of a sentence, with its verdict.
 
     Attributes:
-        fact: as the response has it.
-        kind: what it is.
-        start: where it begins in the response, in characters.
-        end: where it ends.
-        verdict: whether a passage bears it out.
-        passage: which of the row's contexts decided, from 0; None if none did, or the question.
-        found: the passage's words that state it or another in its place; empty where none do.
-        found_start: where they begin in the passage.
-        found_end: where they end.
-        how: the rule that decided; empty for what is absent.
+        fact: its words in the response.
+        start: start in the response, in characters.
+        end: end in the response.
+        passage: index of the row's context that decided; None for the question, or if none did.
+        found: the words of the passage that state or contradict the fact, or "".
+        found_start: start of these words in the passage.
+        found_end: end of these words in the passage.
+        how: the rule that decided; "" if the fact is absent.
     """
 
     model_config = _FROZEN
@@ -47,22 +45,18 @@ class SentenceEvidence(BaseModel):
 
     Attributes:
         text: the sentence.
-        start: where it begins in the response, in characters.
-        end: where it ends.
-        score: the grounding score of the sentence alone, from 0 to 1; None where it claims nothing.
-        contributions: what each signal adds to its log odds, by name; empty where it claims nothing.
-        about_passages: it says that something does not stand in the passages.
-        passage: which of the row's contexts backs it best, from 0.
-        beside: that passage's nearest sentence.
+        start: start in the response, in characters.
+        end: end in the response.
+        score: the grounding score of the sentence alone, from 0 to 1; None if it claims nothing.
+        contributions: contribution of each signal to its log odds; empty if it claims nothing.
+        about_passages: whether it only says that something is not in the passages.
+        passage: index of the row's context that supports it best.
+        beside: the most similar sentence of that passage.
         similarity: the greatest cosine with a sentence of each passage that is not blank.
-        unbacked: start and end, in the response, of stretches that no passage backs.
-        checks: its facts.
-        entailment: how far an entailment model says that one of its best passages entails it, the most; None
-            where none was asked.
-        contradiction: how far it says that one of them contradicts it, the most; None where none was asked,
-            or where it does not tell.
-        entailment_windows: in how many overlapping windows it read the passage that took most; 1 where none
-            was too long to be read at once, 0 where none was asked.
+        unbacked: start and end, in the response, of stretches that no passage supports.
+        entailment: highest probability that one of its best passages entails it; None without a model.
+        contradiction: highest probability that one of them contradicts it; None if the model has none.
+        entailment_windows: most windows in which the model read a passage; 0 without a model.
     """
 
     model_config = _FROZEN
@@ -84,7 +78,7 @@ class SentenceEvidence(BaseModel):
 
 
 class SignalPart(BaseModel):
-    """Value of a signal (None if not applicable) and its part of the log odds; above 0 means support."""
+    """Value of a signal (None if not applicable) and its contribution to the log odds."""
 
     model_config = _FROZEN
 
@@ -96,13 +90,8 @@ class EvidenceMap(BaseModel):
     """Why a response has its grounding score.
 
     Attributes:
-        signals: by name.
-        sentences: in order.
-        passages: which of the row's contexts are not blank, from 0, in the order of the similarities.
-        unused: those that no sentence rests on.
-
-    >>> EvidenceMap(signals={}, sentences=(), passages=(0, 2), unused=(2,)).unused
-    (2,)
+        passages: indices of the row's contexts that are not blank, in the order of the similarities.
+        unused: indices of those that support no sentence.
     """
 
     model_config = _FROZEN
@@ -114,11 +103,7 @@ class EvidenceMap(BaseModel):
 
 
 def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
-    """The evidence map among a score's details; None where there is none.
-
-    >>> evidence_in({"score": 0.5}) is None
-    True
-    """
+    """Return the evidence map among the details of a score, or None."""
     try:
         return EvidenceMap.model_validate(
             {name: details[name] for name in EvidenceMap.model_fields if name in details}

@@ -8,8 +8,8 @@ import numpy as np
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
 from sgi.metrics.grounding.facts.check import Verdict
+from sgi.metrics.grounding.facts.fact import merge_spans
 from sgi.metrics.grounding.signals import Signals
-from sgi.metrics.grounding.spans import merge_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,84 +17,63 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
     from sgi.metrics.grounding.evidence_map import SignalPart
     from sgi.metrics.grounding.facts.check import Check
-    from sgi.metrics.grounding.normalize_unicode import PlainText
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+    from sgi.metrics.grounding.prepared_row import PreparedRow
 
 _DIGITS = 4
 _SHORTEST_GAP = 2  # content words in a row that no passage has
 
 
-class OriginalTexts(NamedTuple):
-    """Original texts of a row, to map positions back.
-
-    Attributes:
-        response: the original response.
-        read: the response with normalised typography.
-        passages: the non-blank passages, with normalised typography.
-        positions: index of each of them among the row's contexts.
-    """
-
-    response: str
-    read: PlainText
-    passages: tuple[PlainText, ...]
-    positions: tuple[int, ...]
-
-
 class SentenceScore(NamedTuple):
-    """The grounding score of a sentence, and each signal's part of its log odds."""
+    """The grounding score of a sentence, with the contribution of each signal to its log odds."""
 
     score: float
     contributions: Sequence[float]
 
 
 def build_evidence_map(
+    row: PreparedRow,
     analysis: ResponseAnalysis,
     similarity: PassageSimilarity,
-    passage_sentences: Sequence[Sequence[str]],
-    origin: OriginalTexts,
     scores: Sequence[SentenceScore | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
-    """Build the evidence map of a response.
-
-    ``scores`` holds None for sentences that claim nothing; ``passage_sentences`` and ``similarity`` cover the
-    non-blank passages.
-    """
+    """Build the evidence map of a response; ``scores`` has None for sentences that claim nothing."""
     sentences: list[SentenceEvidence] = []
     used: set[int] = set()
-    for number, (sentence, scored) in enumerate(zip(analysis.sentences, scores, strict=True)):
+    for number, (sentence, score) in enumerate(zip(analysis.sentences, scores, strict=True)):
         places = analysis.support.places[number]
         best = places[0].passage if places else int(similarity.best[number].argmax())
         used |= {
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
-        start, end = origin.read.written(sentence.start, sentence.end)
+        start, end = row.response.original_span(sentence.start, sentence.end)
         sentences.append(
             SentenceEvidence(
-                text=origin.response[start:end],
+                text=row.sample.response[start:end],
                 start=start,
                 end=end,
-                score=None if scored is None else round(scored.score, _DIGITS),
-                contributions=_named_contributions(scored),
+                score=None if score is None else round(score.score, _DIGITS),
+                contributions=_contributions_by_name(score),
                 about_passages=sentence.silent,
-                passage=origin.positions[best],
-                beside=passage_sentences[best][similarity.place[number, best]],
+                passage=row.positions[best],
+                beside=row.passage_sentences[best][similarity.place[number, best]],
                 similarity=tuple(np.round(similarity.best[number], _DIGITS).tolist()),
-                unbacked=tuple(origin.read.written(*span) for span in unsupported_spans(analysis, sentence)),
-                checks=tuple(_fact(check, sentence, origin) for check in sentence.checks),
+                unbacked=tuple(
+                    row.response.original_span(*span) for span in unsupported_spans(analysis, sentence)
+                ),
+                checks=tuple(_fact_evidence(check, sentence, row) for check in sentence.checks),
             )
         )
-    unused = tuple(position for at, position in enumerate(origin.positions) if at not in used)
+    unused = tuple(position for at, position in enumerate(row.positions) if at not in used)
     return EvidenceMap(
-        signals=dict(signals), sentences=tuple(sentences), passages=origin.positions, unused=unused
+        signals=dict(signals), sentences=tuple(sentences), passages=row.positions, unused=unused
     )
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
-    """Return disjoint (start, end) spans of a sentence that no passage supports.
-
-    A span has two or more consecutive content words that no passage has, or a fact that fails its check.
+    """Return disjoint spans of a sentence: two or more content words that no passage has, or a failed fact.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> response = "The old tower was sold to Spanish investors."
@@ -109,7 +88,7 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
     for place in [*range(first, last), -1]:
         if place >= 0 and not words.content[place]:
             continue
-        if place >= 0 and analysis.claims[place] and not analysis.known[place]:
+        if place >= 0 and analysis.claims[place] and not analysis.known_words[place]:
             run.append(place)
             continue
         if len(run) >= _SHORTEST_GAP:
@@ -123,18 +102,20 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
     return merge_spans(spans)
 
 
-def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEvidence:
-    start, end = origin.read.written(sentence.start + check.fact.start, sentence.start + check.fact.end)
+def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> FactEvidence:
+    start, end = row.response.original_span(
+        sentence.start + check.fact.start, sentence.start + check.fact.end
+    )
     location: tuple[int | None, int | None] = (None, None)
     if check.passage is not None and check.start is not None and check.end is not None:
-        location = origin.passages[check.passage].written(check.start, check.end)
+        location = row.passages[check.passage].original_span(check.start, check.end)
     return FactEvidence(
-        fact=origin.response[start:end],
+        fact=row.sample.response[start:end],
         kind=check.fact.kind.value,
         start=start,
         end=end,
         verdict=check.verdict.value,
-        passage=None if check.passage is None else origin.positions[check.passage],
+        passage=None if check.passage is None else row.positions[check.passage],
         found=check.found,
         found_start=location[0],
         found_end=location[1],
@@ -142,6 +123,6 @@ def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEviden
     )
 
 
-def _named_contributions(judged: SentenceScore | None) -> dict[str, float]:
-    parts = () if judged is None else judged.contributions
+def _contributions_by_name(score: SentenceScore | None) -> dict[str, float]:
+    parts = () if score is None else score.contributions
     return {name: round(part, _DIGITS) + 0.0 for name, part in zip(Signals._fields, parts, strict=False)}

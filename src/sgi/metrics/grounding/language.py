@@ -1,4 +1,4 @@
-"""Detect texts that are not in English."""
+"""Detects texts that are not in English."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.words import split_words
 
 _FEWEST_WORDS = 8
-_ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names none
+_ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names 0
 _SURE = 0.9
 _LETTER = re.compile(r"[^\W\d_]")
 _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
@@ -20,8 +20,8 @@ _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]"
 def is_foreign(text: str) -> bool:
     """Whether a text is not in English; False in doubt, as for names, lists and code.
 
-    It is not in English if most of its letters are not Latin; or if it has at least eight words, few of them
-    English function words, and the model gives another language a probability above 0.9.
+    A text is not in English if most of its letters are not Latin; or if it has at least eight words, few
+    English function words, and another language has a probability above 0.9.
 
     Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
 

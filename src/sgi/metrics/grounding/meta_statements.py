@@ -1,4 +1,4 @@
-"""Find what a response says about its passages, such as "Based on passage 2" or "not mentioned"."""
+"""Finds statements about the passages, such as "Based on passage 2" or "not mentioned"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sgi.metrics.grounding.facts.check import facts_of
-from sgi.metrics.grounding.spans import merge_spans
+from sgi.metrics.grounding.facts.fact import merge_spans
 from sgi.text.refusals import is_no_answer
 
 _SOURCE = (
@@ -82,20 +82,20 @@ _NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
 
 
 class MetaStatements(NamedTuple):
-    """What a sentence says about the passages themselves."""
+    """The parts of a sentence that are about the passages.
+
+    Attributes:
+        spans: start and end of each part, and of a list mark, in characters.
+        silent: whether the sentence only says that something is not in the passages, or not known.
+    """
 
     spans: tuple[tuple[int, int], ...]
-    """Start and end of each part that does, and of a list mark, in characters."""
     silent: bool
-    """Whether the sentence only says that something is not in the passages, or not known."""
 
 
 def find_meta_statements(sentence: str) -> MetaStatements:
-    """Find the parts of an English sentence that are about the passages; they claim nothing about the world.
+    """Find the parts of an English sentence that are about the passages.
 
-    >>> spans = find_meta_statements("Based on passage 2, it opened in 1889.")
-    >>> spans.spans, spans.silent
-    (((0, 19),), False)
     >>> [find_meta_statements(text).silent for text in ("The height is not mentioned.", "I don't know.")]
     [True, True]
     >>> find_meta_statements("The passages do not say who built it; it is 9 m tall.")
@@ -111,7 +111,6 @@ def find_meta_statements(sentence: str) -> MetaStatements:
 
 
 def _clauses(sentence: str) -> list[tuple[int, int]]:
-    """Start and end of each clause."""
     ends = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
     between = ((start, end) for (_, start), (end, _) in pairwise(ends))
     return [(start, end) for start, end in between if sentence[start:end].strip()]

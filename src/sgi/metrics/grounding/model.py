@@ -19,7 +19,7 @@ FILE = "grounding_weights.json"
 
 
 class Weight(BaseModel):
-    """The weight of one signal. It adds ``weight · (value - centre) / spread`` to the log odds."""
+    """The weight of a signal, which adds ``weight · (value - centre) / spread`` to the log odds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,13 +33,9 @@ class GroundingModel(BaseModel):
     """A logistic model of the signals.
 
     Attributes:
-        weights: one for each signal, in their order.
-        intercept: log odds where every signal is at its centre.
-        trained_on: the labelled sets, with the number of rows of each.
+        intercept: log odds if every signal is at its centre.
+        trained_on: number of rows of each labelled set.
         recipe: the script that trained it.
-
-    >>> grounding_model().weights[0].signal
-    'known'
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,7 +48,7 @@ class GroundingModel(BaseModel):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if tuple(part.signal for part in self.weights) != Signals._fields:
-            raise ValueError(f"the weights are those of {', '.join(Signals._fields)}, in this order")
+            raise ValueError(f"the weights must be those of {', '.join(Signals._fields)}, in this order")
         return self
 
     @classmethod
@@ -73,18 +69,14 @@ class GroundingModel(BaseModel):
 
     @property
     def logistic(self) -> MonotoneLogistic:
-        """The model as arrays, which computes log odds."""
+        """The model as arrays."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
         return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
 
 
 @lru_cache(maxsize=1)
 def grounding_model() -> GroundingModel:
-    """Load the model that is part of the package.
-
-    >>> grounding_model().recipe
-    'scripts/train_grounding.py'
-    """
+    """Load the model that is part of the package."""
     return GroundingModel.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 

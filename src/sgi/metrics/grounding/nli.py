@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 SIGNAL = "entailment"
-"""What the signals of a response call it."""
+"""Name of the signal."""
 
 MOST_PASSAGES = 3
-"""Passages that a sentence is read beside at most."""
+"""Maximum number of passages that a sentence is compared with."""
 
-_MOST_ODDS = 3.0  # log odds of an entailment model beyond which it is not believed more
+_MOST_ODDS = 3.0  # log odds of an entailment model are clipped to this
 _SPREAD = 1.5
 _DIGITS = 4
 
@@ -35,10 +35,9 @@ Pair = tuple[str, str]
 
 
 def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
-    """Return the (passage, sentence) pairs to score for each sentence.
+    """Return the (passage, sentence) pairs to score for each sentence; none if it claims nothing.
 
-    At most `MOST_PASSAGES` whole, distinct passages, in the order of `token_support.TokenSupport.nearest`. A
-    sentence that claims nothing is skipped.
+    At most `MOST_PASSAGES` whole, distinct passages, in the order of `TokenSupport.nearest`.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -56,37 +55,35 @@ def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
 
 
 class SentenceEntailment(NamedTuple):
-    """Entailment scores of a sentence with its best passages."""
+    """Entailment scores of a sentence with its best passages.
+
+    Attributes:
+        entailment: highest probability that one of them entails it, in [0, 1].
+        contradiction: highest probability that one of them contradicts it; None if the model has none.
+        windows: most windows in which the model read a passage.
+    """
 
     entailment: float
-    """How far one of them entails it, the most, in [0, 1]."""
     contradiction: float | None
-    """How far one of them contradicts it, the most, in [0, 1]; None from a model that does not tell."""
     windows: int
-    """In how many windows the passages were read, the most of one passage; 1 where none was too long."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResponseEntailment:
-    r"""What an entailment model makes of the sentences of a response, as a part of the log odds of support.
+    r"""Entailment scores of the sentences of a response, as a contribution to the log odds of support.
 
-    With the entailment :math:`e_s` of sentence :math:`s`, the most over its passages, a sentence is given
+    A sentence s with the entailment :math:`e_s`, the highest over its passages, adds
 
     .. math:: \bar w \cdot \frac{\operatorname{clip}(\operatorname{logit} e_s, -3, 3)}{1.5}
 
-    and the response the same of its least :math:`e_s`, where :math:`\bar w` is the mean of the committed
-    weights. This part is a prior that was never trained: it counts as one more signal of mean weight,
-    whichever model it is. Neither the model's probabilities nor the grounding score are calibrated;
-    ``sgi calibrate`` fits a calibration to labelled rows of your own.
+    and the response uses its lowest :math:`e_s`. The weight :math:`\bar w` is the mean of the committed
+    weights: a prior that was never trained, equal for every model.
 
     Attributes:
-        sentences: of each sentence in order; None where it claims nothing.
+        sentences: scores of each sentence in order; None if it claims nothing.
 
-    Source: the least over sentences of the best passage as in Laban et al. (2022), "SummaC", zero-shot; the
+    Source: the lowest over sentences of the best passage as in Laban et al. (2022), "SummaC", zero-shot; the
     weight is our own.
-
-    >>> ResponseEntailment((SentenceEntailment(0.5, None, 1), None, SentenceEntailment(0.0, 0.9, 1))).least
-    0.0
     """
 
     sentences: tuple[SentenceEntailment | None, ...]
@@ -94,7 +91,7 @@ class ResponseEntailment:
     @classmethod
     def of(cls, analysis: ResponseAnalysis, table: EntailmentTable) -> Self:
         """Look up the scores of the pairs of the analysis."""
-        return cls(tuple(_most(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
+        return cls(tuple(_best(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
 
     @property
     def least(self) -> float:
@@ -106,10 +103,10 @@ class ResponseEntailment:
     def log_odds(self) -> NDArray[np.float64]:
         """The log odds of the response, followed by those of each sentence that claims something."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
-        return _part([self.least, *entailments])
+        return _log_odds([self.least, *entailments])
 
-    def shown_in(self, evidence: EvidenceMap) -> EvidenceMap:
-        """Add this signal, and each sentence's entailment and contradiction, to the map."""
+    def add_to(self, evidence: EvidenceMap) -> EvidenceMap:
+        """Add this signal, and the entailment and contradiction of each sentence, to the map."""
         value, part = self.least, float(self.log_odds[0])
         signal = SignalPart(value=None if np.isnan(value) else round(value, 6), log_odds=round(part, _DIGITS))
         sentences = tuple(
@@ -121,7 +118,7 @@ class ResponseEntailment:
         )
 
 
-def _most(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
+def _best(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
     scores = table.pairs(pairs)
     against = scores.contradiction[~np.isnan(scores.contradiction)]
     return SentenceEntailment(
@@ -131,7 +128,7 @@ def _most(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:
     )
 
 
-def _part(entailment: Sequence[float]) -> NDArray[np.float64]:
+def _log_odds(entailment: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(entailment, dtype=np.float64)
     with np.errstate(divide="ignore"):
         logit = np.log(values) - np.log1p(-values)

@@ -1,4 +1,4 @@
-"""Bring texts to plain typography, and map positions back to the original."""
+"""Normalises typography and maps positions back to the original text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# A blank between the thousands of a number stays as it is.
+# A space that separates the thousands of a number stays.
 _BLANKS = re.compile(r"(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{3}(?!\d))[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029])+")
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 _SIGNS = {"\u2010": "-", "\u2011": "-", "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"}
-_ODD = re.compile(f"{_UNSEEN.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
+_ODD = re.compile(f"{_INVISIBLE.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,47 +23,45 @@ class PlainText:
     """A text in plain typography.
 
     Attributes:
-        text: with single blanks, plain hyphens and apostrophes, and without what cannot be seen.
-        places: the position of each of its characters in the original text, and the end of the original; None
-            where nothing was changed.
+        positions: position of each character in the original text, and the end of the original; None if
+            nothing changed.
     """
 
     text: str
-    places: NDArray[np.int64] | None
+    positions: NDArray[np.int64] | None
 
-    def written(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the original text that became this span.
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original text that became this span.
 
-        >>> normalize_text("a\N{NO-BREAK SPACE} b").written(2, 3)
+        >>> normalize_text("a\N{NO-BREAK SPACE} b").original_span(2, 3)
         (3, 4)
         """
-        if self.places is None:
+        if self.positions is None:
             return start, end
-        first = int(self.places[start])
-        return first, int(self.places[end - 1]) + 1 if end > start else first
+        first = int(self.positions[start])
+        return first, int(self.positions[end - 1]) + 1 if end > start else first
 
 
 def normalize_text(text: str) -> PlainText:
-    """Bring a text to plain typography.
+    """Normalise spaces, hyphens and apostrophes, and delete invisible characters.
 
-    Runs of blanks become one, hyphens that do not break and typographic apostrophes plain ones, and soft
-    hyphens, joiners and marks of direction vanish. Line breaks stay, and so do blanks that part thousands.
+    Line breaks stay, and so do spaces between the thousands of a number.
 
     >>> normalize_text("Don’t wait\N{NO-BREAK SPACE} 30\N{NON-BREAKING HYPHEN}45 minutes").text
     "Don't wait 30-45 minutes"
     """
     parts: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     at = 0
     for match in _ODD.finditer(text):
         sign = match[0]
-        plain = _SIGNS.get(sign) or ("" if _UNSEEN.fullmatch(sign) else " ")
+        plain = _SIGNS.get(sign) or ("" if _INVISIBLE.fullmatch(sign) else " ")
         if plain == sign:
             continue
         parts += (text[at : match.start()], plain)
-        places += (*range(at, match.start()), *([match.start()] if plain else ()))
+        positions += (*range(at, match.start()), *([match.start()] if plain else ()))
         at = match.end()
     if not parts:
         return PlainText(text, None)
-    places += range(at, len(text) + 1)
-    return PlainText("".join([*parts, text[at:]]), np.array(places, dtype=np.int64))
+    positions += range(at, len(text) + 1)
+    return PlainText("".join([*parts, text[at:]]), np.array(positions, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Find the windows of passages that have the most words of a sentence."""
+"""Finds the windows of passages that have the most words of a sentence."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ _BLOCK = 4096  # windows whose words are counted at once
 
 
 class Window(NamedTuple):
-    """`WIDTH` consecutive words of a passage, or fewer at its end."""
+    """`WIDTH` consecutive words of a passage (fewer at its end), from word ``start``."""
 
     passage: int
-    """Which passage, from 0."""
     start: int
-    """The number of its first word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,7 @@ class PassageIndex:
     _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
 
     def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """All runs of one word of a passage, of two, and so on, as stems; computed once.
-
-        >>> shelf = PassageIndex.of(["A red tower."])
-        >>> sorted(shelf.runs(0)[1])
-        [('a', 'red'), ('red', 'tower')]
-        """
+        """Return the runs of one, two … words of a passage, as stems; cached."""
         if passage not in self._runs:
             self._runs[passage] = tuple(map(frozenset, self.passages[passage].runs()))
         return self._runs[passage]
@@ -65,18 +58,18 @@ class PassageIndex:
     def of(cls, texts: Sequence[str]) -> Self:
         """Index passages.
 
-        >>> shelf = PassageIndex.of(["A red tower.", "Red paint."])
-        >>> shelf.starts.tolist(), shelf.line["red"].tolist()
+        >>> index = PassageIndex.of(["A red tower.", "Red paint."])
+        >>> index.starts.tolist(), index.line["red"].tolist()
         ([0, 43], [1, 43])
         """
         analysed = tuple(map(AnalysedText.of, texts))
-        read = tuple(map(split_words, analysed))
-        starts = np.cumsum([0, *(len(words) + WIDTH for words in read[:-1])])[: len(read)]
+        passages = tuple(map(split_words, analysed))
+        starts = np.cumsum([0, *(len(words) + WIDTH for words in passages[:-1])])[: len(passages)]
         positions: defaultdict[str, list[int]] = defaultdict(list)
-        for start, words in zip(starts.tolist(), read, strict=True):
-            for place, stem in enumerate(words.stems, start):
-                positions[stem].append(place)
-        return cls(analysed, read, starts, {stem: np.array(where) for stem, where in positions.items()})
+        for start, words in zip(starts.tolist(), passages, strict=True):
+            for position, stem in enumerate(words.stems, start):
+                positions[stem].append(position)
+        return cls(analysed, passages, starts, {stem: np.array(where) for stem, where in positions.items()})
 
     def forget(self) -> None:
         """Drop the cached analysis of the passages."""
@@ -84,7 +77,7 @@ class PassageIndex:
             text.results.clear()
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
-        """Return which of these words each window has, for all windows that begin with one of them."""
+        """Find these words in all windows that begin with one of them."""
         lines = [self.line.get(stem, _NOWHERE) for stem in stems]
         starts = np.unique(np.concatenate([_NOWHERE, *lines]))
         if not starts.size:
@@ -97,11 +90,11 @@ class PassageIndex:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Which of some words are in which windows.
+    """Which words are in which windows.
 
     Attributes:
-        passage: the passage of each window, shape (windows,).
-        start: the number of its first word in the passage, shape (windows,).
+        passage: passage of each window, shape (windows,).
+        start: index of its first word in the passage, shape (windows,).
         has: whether a window has a word, shape (words, windows).
     """
 
@@ -112,55 +105,50 @@ class Coverage:
     def choose(self, sought: NDArray[np.bool_]) -> tuple[list[tuple[Window, ...]], NDArray[np.bool_]]:
         """Choose at most three windows for each sentence, best first.
 
-        The first has the most words of the sentence; each further one has the most of the words that are
-        still missing, at least two, so that unrelated passages do not count. Ties go to the passage that has
-        the most words of all sentences, whatever the order of the passages.
+        The first has the most words of the sentence; each further one has the most of the missing words, at
+        least two, so that unrelated passages do not count. Ties go to the passage that has the most words of
+        all sentences.
 
         Args:
-            sought: which of the words each sentence has, shape (sentences, words).
+            sought: the words of each sentence, shape (sentences, words).
 
         Returns:
             The windows of each sentence, and which of its words they have, shape (sentences, words).
 
-        >>> shelf = PassageIndex.of(["A red tower.", "Bees sleep. " * 30, "Painted in May in Paris."])
-        >>> found = shelf.coverage(["red", "tower", "paint", "may", "pari", "sleep"])
-        >>> places, has = found.choose(np.ones((1, 6), dtype=bool))
-        >>> places, has.tolist()
+        >>> index = PassageIndex.of(["A red tower.", "Bees sleep. " * 30, "Painted in May in Paris."])
+        >>> coverage = index.coverage(["red", "tower", "paint", "may", "pari", "sleep"])
+        >>> windows, has = coverage.choose(np.ones((1, 6), dtype=bool))
+        >>> windows, has.tolist()
         ([(Window(passage=2, start=0), Window(passage=0, start=1))], [[True, True, True, True, True, False]])
         """
         chosen: list[tuple[Window, ...]] = [() for _ in sought]
         missing = sought.astype(np.float32)
         if not self.has.shape[1]:
             return chosen, np.zeros_like(sought)
-        preferred = self._preferred()
+        tie_breakers = self._tie_breakers()
         for fewest in (1, *[_MIN_FURTHER] * (_MAX_WINDOWS - 1)):
-            gains = self._gains(missing) + preferred
+            gains = self._gains(missing) + tie_breakers
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
-                place = int(best[sentence])
-                chosen[sentence] += (Window(int(self.passage[place]), int(self.start[place])),)
-                missing[sentence][self.has[:, place]] = 0.0
+                window = int(best[sentence])
+                chosen[sentence] += (Window(int(self.passage[window]), int(self.start[window])),)
+                missing[sentence][self.has[:, window]] = 0.0
         return chosen, sought & (missing == 0)
 
     def _gains(self, missing: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How many of the missing words each window has, shape (sentences, windows)."""
+        """Count the missing words that each window has, shape (sentences, windows)."""
         blocks = range(0, self.has.shape[1], _BLOCK)
         return np.hstack([missing @ self.has[:, at : at + _BLOCK].astype(np.float32) for at in blocks])
 
-    def _preferred(self) -> NDArray[np.float32]:
-        """A fraction below one for each window, to break ties: larger for passages with more words."""
+    def _tie_breakers(self) -> NDArray[np.float32]:
+        """Return a fraction below one for each window, larger for passages with more of the words."""
         first = np.flatnonzero(np.diff(self.passage, prepend=-1))
         words = np.add.reduceat(self.has, first, axis=1).astype(np.bool_).sum(axis=0)
         shares = words / (len(self.has) + 1)
         return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
     def nearest(self, sought: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
-        """Return all passages, ordered by how many words of a sentence their best window has.
-
-        >>> shelf = PassageIndex.of(["Bees sleep.", "A red tower.", "The tower."])
-        >>> shelf.coverage(["red", "tower"]).nearest(np.ones(2, dtype=bool), 3)
-        (1, 2, 0)
-        """
+        """Return all passages, ordered by how many words of a sentence their best window has."""
         most = np.zeros(passages, dtype=np.int64)
         np.maximum.at(most, self.passage, self.has[sought].sum(axis=0))
         return tuple(np.argsort(-most, kind="stable").tolist())

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_QUESTION = 0.5
-"""The cosine that is assumed where there is no question: the mean of the training sets' medians."""
+"""The cosine that is assumed without a question: the mean of the training sets' medians."""
 
 
 @dataclass(frozen=True, eq=False)
 class PassageSimilarity:
-    """How similar each sentence of a response is to the sentences of its passages, and to the question.
+    """Similarity of each sentence of a response to its passages and to the question.
 
     Attributes:
-        best: the greatest cosine with a sentence of each passage, shape (sentences, passages).
-        place: which sentence of the passage that is, shape (sentences, passages).
-        question: the cosine with the question, shape (sentences,); without one, `NO_QUESTION`.
+        best: greatest cosine with a sentence of each passage, shape (sentences, passages).
+        place: index of that sentence in the passage, shape (sentences, passages).
+        question: cosine with the question, shape (sentences,); without one, `NO_QUESTION`.
     """
 
     best: NDArray[np.float64]
@@ -51,7 +51,7 @@ class PassageSimilarity:
         return cls(best, place, np.asarray(to_question, dtype=np.float64))
 
     def least_margin(self, sentences: Sequence[int]) -> float:
-        """The least margin of these sentences; NaN of none."""
+        """Return the least margin of these sentences; NaN without any."""
         return min((self.margins[number] for number in sentences), default=float("nan"))
 
     @cached_property

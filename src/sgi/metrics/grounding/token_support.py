@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.passage_index import Coverage, PassageIndex, Window
     from sgi.metrics.grounding.words import Words
 
-_AROUND = 20  # words on both sides of a window, where function words of the sentence are looked for
+_AROUND = 20  # words on both sides of a window that are searched for function words of the sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class TokenSupport:
     many of its words, but scattered.
 
     Attributes:
-        words: the response's words, n of them.
-        places: the windows of each sentence, best first; empty where no passage has any of its words.
+        words: the words of the response, n of them.
+        places: windows of each sentence, best first; empty if no passage has any of its words.
         known: whether a window of its sentence has the word, shape (n,).
-        paired: whether a passage of such a window has the word next to the same content word, function words
-            left out; for a function word, the content words around it; shape (n,).
-        run: the length in words of the longest run that covers the word and that such a passage contains, in
-            [0, 8], shape (n,).
+        paired: whether a passage of such a window has the word next to the same content word, without
+            function words; for a function word, the content words around it; shape (n,).
+        run: length of the longest run of words with this word that such a passage contains, in [0, 8],
+            shape (n,).
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
@@ -67,7 +67,7 @@ class TokenSupport:
         claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
         sought = _SoughtWords.of(response_words, sentences, claims, on)
         places, has = sought.coverage.choose(sought.words)
-        has = np.pad(has, ((0, 0), (0, 1)))  # the last is of words that are not looked for
+        has = np.pad(has, ((0, 0), (0, 1)))  # the last column is for words that are not looked for
         in_passages = np.zeros(len(response_words), dtype=np.bool_)
         paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
         pairs, runs = _Pairs.of(response_words), response_words.runs()
@@ -80,7 +80,7 @@ class TokenSupport:
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
                     within = pairs.within(on.passages[passage])
-                    shared[passage] = within, _covering(runs, on.runs(passage))
+                    shared[passage] = within, _longest_runs(runs, on.runs(passage))
                 paired[words] |= shared[passage][0][words]
                 np.maximum(run[words], shared[passage][1][words], out=run[words])
         return cls(response_words, tuple(places), in_passages, paired, run, sought)
@@ -93,8 +93,8 @@ class TokenSupport:
 class _SoughtWords(NamedTuple):
     """The distinct words to look for.
 
-    ``row`` is the number of each word of the text among them, -1 for none; ``words`` tells which of them each
-    sentence has, shape (sentences, words).
+    ``row`` is the index of each word of the text among them, or -1; ``words`` marks those of each sentence,
+    shape (sentences, words).
     """
 
     row: NDArray[np.int64]
@@ -123,7 +123,6 @@ class _SoughtWords(NamedTuple):
 
 
 def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
-    """Return the stems in and around windows."""
     return set().union(
         *(
             on.passages[place.passage].stems[max(0, place.start - _AROUND) : place.start + WIDTH + _AROUND]
@@ -136,7 +135,7 @@ class _Pairs(NamedTuple):
     """The pairs of consecutive content words of a text.
 
     ``before`` and ``behind`` are the pairs that each word is in, or that a function word is between; the
-    number after the last pair stands for none.
+    index after the last pair means none.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -158,14 +157,14 @@ class _Pairs(NamedTuple):
         return np.asarray(has[self.before] | has[self.behind])
 
 
-def _covering(
+def _longest_runs(
     response_runs: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
 ) -> NDArray[np.int64]:
-    """The length of the longest common run that covers each word, up to `LONGEST_RUN`."""
+    """Return the length of the longest common run that covers each word, up to `LONGEST_RUN`."""
     cover = np.zeros(len(response_runs[0]), dtype=np.int64)
     starts = [*range(len(cover))]
     for length, (ours, theirs) in enumerate(zip(response_runs, passage, strict=True), start=1):
-        # Only where a shorter run begins can a longer one.
+        # A longer run can only begin where a shorter one begins.
         starts = [at for at in starts if at < len(ours) and ours[at] in theirs]
         if not starts:
             break

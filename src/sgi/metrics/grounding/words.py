@@ -1,11 +1,11 @@
-"""Split a text into words, with positions and stems."""
+"""Splits a text into words, with positions and stems."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_RUN = 8
 """The longest copied run that is counted, in words."""
 
-_ONE_AT_A_TIME = Lock()  # the stemmer keeps the word it works at
+_ONE_AT_A_TIME = Lock()  # the stemmer is not thread-safe
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
 _WORD = re.compile(
     r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
@@ -37,10 +37,10 @@ class Words:
     """The words of a text.
 
     Attributes:
-        starts: the first character of each word, shape (n,).
-        ends: the character after its last one, shape (n,).
+        starts: start of each word in characters, shape (n,).
+        ends: end of each word, shape (n,).
         stems: each word casefolded and without its ending.
-        content: whether it is more than a function word, shape (n,).
+        content: whether it is not a function word, shape (n,).
 
     >>> words = split_words("The cities' towers")
     >>> words.stems, words.content.tolist(), words.ends.tolist()
@@ -63,11 +63,10 @@ class Words:
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
         """The pairs of consecutive content words, as stems; function words between them are left out."""
-        carrying = [stem for stem, carries in zip(self.stems, self.content.tolist(), strict=True) if carries]
-        return frozenset(pairwise(carrying))
+        return frozenset(pairwise(compress(self.stems, self.content.tolist())))
 
     def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """All runs of one word, of two, and so on up to `LONGEST_RUN`, as stems, each by its first word."""
+        """Return the runs of one, two … `LONGEST_RUN` words, as stems."""
         shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
         return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
 
@@ -77,8 +76,8 @@ def split_words(text: str) -> Words:
     """Split a text into words.
 
     A word is a run of letters, or a number with its marks. "Don't" becomes "do not", and a possessive loses
-    its ending. English endings are cut, small numbers in words become digits, and English function words are
-    not content. In other languages words stay nearly as written, and every word is content.
+    its ending. English words are stemmed, small number words become digits, and English function words are
+    not content.
 
     Source: the English stemmer of the library snowballstemmer (Porter, 2001).
 
@@ -95,7 +94,7 @@ def split_words(text: str) -> Words:
 
 
 def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
-    """A word, or the two that a short form stands for: where each begins and ends, and as it is compared."""
+    """Return (start, end, folded word) of a word, or of the two words of a short form."""
     start, end = match.span()
     word = match[0].casefold()
     if "." in word:

@@ -68,9 +68,9 @@ def test_words_of_the_question_are_told_apart():
 
 
 def test_a_copied_run_counts_up_to_eight_words_or_the_whole_response():
-    assert ResponseAnalysis.of("old tower", [TOWER]).copied.tolist() == [1.0, 1.0]
-    assert ResponseAnalysis.of(TOWER, [TOWER]).copied.tolist() == [1.0] * 14
-    half = ResponseAnalysis.of("The old tower in Rome was sold to rich people", [TOWER]).copied
+    assert ResponseAnalysis.of("old tower", [TOWER]).copy_lengths.tolist() == [1.0, 1.0]
+    assert ResponseAnalysis.of(TOWER, [TOWER]).copy_lengths.tolist() == [1.0] * 14
+    half = ResponseAnalysis.of("The old tower in Rome was sold to rich people", [TOWER]).copy_lengths
     assert half.tolist() == [0.5] * 4 + [0.0] * 6
 
 

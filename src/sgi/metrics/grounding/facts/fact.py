@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
 
@@ -155,3 +155,18 @@ def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
     """
     before = bisect_left(parts, (end, -1)) - 1
     return before >= 0 and start < parts[before][1]
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sort spans, and merge those that overlap or touch.
+
+    >>> merge_spans([(5, 9), (0, 3), (3, 4)])
+    [(0, 4), (5, 9)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged

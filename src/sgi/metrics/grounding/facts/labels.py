@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.metrics.grounding.facts.fact import Label, overlaps
+from sgi.metrics.grounding.facts.fact import Label, merge_spans, overlaps
 from sgi.metrics.grounding.facts.number_support import FactMatch
 from sgi.metrics.grounding.facts.words import stem
-from sgi.metrics.grounding.spans import merge_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
