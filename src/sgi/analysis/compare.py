@@ -54,7 +54,13 @@ class ChangedRow:
 
 @dataclass(frozen=True)
 class MissingPairs:
-    """Pairs without a value on at least one side: their status in each run, and their number."""
+    """Pairs without a value on at least one side.
+
+    Attributes:
+        base: their status in the base run.
+        new: their status in the new run.
+        pairs: their number.
+    """
 
     base: str
     new: str

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.placeholders import is_placeholder
@@ -13,6 +16,8 @@ from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.scored import ScoredRun
     from sgi.store.database import Database
@@ -40,10 +45,10 @@ class Labels:
     kind: LabelKind
     values: tuple[float | str | None, ...]
 
-    @property
-    def count(self) -> int:
-        """Number of rows with a label."""
-        return sum(value is not None for value in self.values)
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Mask of the rows with a label, shape (n,)."""
+        return np.array([value is not None for value in self.values], dtype=np.bool_)
 
 
 def yes_no_labels(

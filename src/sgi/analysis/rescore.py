@@ -1,4 +1,4 @@
-"""Judged metrics computed anew from the evidence that a run keeps: other weights, no judge."""
+"""Computes judged metrics again from the stored judgements of a run, without a judge."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ if TYPE_CHECKING:
     from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch
 
 NOT_KEPT = "no evidence of this row was kept"
-"""Why a row that had a value has none after rescoring."""
+"""Reason of a row that had a value and has none after rescoring."""
 
-_OF_ONE_CALL = {"name", "out", "inputs", "rejects", "metrics"}
-"""What a run does not hand on of its spec."""
+_ONE_RUN_KEYS = {"name", "out", "inputs", "rejects", "metrics"}
+"""Keys of a run's spec that a new run does not inherit."""
 
 
 @dataclass(frozen=True)
 class RescoreResult:
-    """What came of rescoring.
+    """Result of `rescore`.
 
     Attributes:
-        report: of the new run.
-        sources: which metric of the old run each metric's evidence is from, by canonical strings.
-        notes: what is not as it was when the judge was asked.
+        report: the report of the new run.
+        sources: the metric of the old run whose judgements each metric uses, by canonical strings.
+        notes: differences to the time when the judge was asked.
     """
 
     report: RunReport
@@ -82,43 +82,41 @@ async def rescore(
     cache: bool | Path = True,
     listener: Listener = silent,
 ) -> RescoreResult:
-    """Compute judged metrics from the evidence of a run, as a new run over the same data; no judge is asked.
+    """Compute judged metrics from the stored judgements of a run, as a new run over the same data.
 
-    A metric takes the evidence of the one with its own name, or else of one that asks the same and keeps
-    evidence of the same kind. Rows without evidence keep their status and reason. The new run keeps evidence
-    and signature of the judge, so that it can be rescored again. An error leaves nothing of it; a process
-    that is killed leaves it unfinished, and the way on is to rescore under another name.
+    A metric uses its own judgements, or those of a metric with the same questions and the same kind of
+    judgement. Rows without a judgement keep their status and reason. The new run stores the judgements too,
+    so you can rescore it again. After an error there is no new run. A killed process leaves it unfinished:
+    rescore under another name.
 
     Args:
-        database: where the run is, and the new one will be.
+        database: the database of the run, and of the new one.
         record: the run.
-        metrics: names, with parameters in brackets; None takes every metric of the run that has evidence.
-        name: what to call the new run.
-        embedders: names, the primary one first; None takes those of the run, if they are of this machine.
-        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
-        listener: hears of the progress.
+        metrics: names, with parameters in brackets; None for every metric of the run with judgements.
+        name: the name of the new run.
+        embedders: names, the primary one first; None for those of the run, if they are on this machine.
+        cache: where vectors are cached: a file, your user cache (True), or nowhere (False).
+        listener: receives the progress.
 
     Raises:
-        UsageError: the run is not finished, or can still change; its stored settings name a model that is not
-            of this machine; a metric asks no judge, asks something else than was asked, or has no evidence in
-            the run, which says what has; the name is taken.
-        StoreError: evidence cannot be read, or the database not be written.
+        UsageError: the run is not finished, or can still change; its settings name a model that is not on
+            this machine; a metric uses no judge, asks other questions, or has no judgements in the run; or
+            the name is taken.
+        StoreError: judgements cannot be read, or the database cannot be written.
     """
     _require_final(record)
     require_texts(record, "Rescoring")
-    kept = count_judgements(database, record)
-    tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
+    counts = count_judgements(database, record)
+    tasks = await find_sources(record.label, counts, metrics, stored_batch(database, record, 0).batch)
     chosen = [task.metric for task in tasks]
-    names, how = model_settings(record.spec)
+    names, settings = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **how)
+    options = ResourceOptions(embedders or names, cache=cache, stored_judgements=True, **settings)
     async with open_resources(chosen, options) as resources:
-        then = run_provenance(database, record)
-        signature = run_signature(resources.fingerprints, n=record.rows, judge=_judge_identity(then))
-        start = replace(
-            _start(record, chosen, signature, name), provenance=_provenance(then, tasks, resources)
-        )
+        origin = run_provenance(database, record)
+        signature = run_signature(resources.fingerprints, n=record.rows, judge=_judge_identity(origin))
+        start = _start(record, chosen, signature, name, _provenance(origin, tasks, resources))
         listener(Started("rescoring", record.rows))
         with _discard_on_error(create_run(database, start)) as recorder:
             accumulator = await _score_all(database, record, tasks, resources, recorder, listener)
@@ -127,37 +125,35 @@ async def rescore(
         listener(Finished("rescoring"))
     report = RunReport(summary, accumulator.failures().share, record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
-    left_out = () if metrics is not None else _without_evidence(kept)
-    return RescoreResult(
-        report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(then, resources))
-    )
+    notes = [*_version_notes(tasks, counts), *_model_notes(origin, resources)]
+    return RescoreResult(report, sources, (*notes, *(() if metrics else _missing_notes(counts))))
 
 
 def _require_final(record: RunRecord) -> None:
     if "service" in record.spec:
-        message = f"The run {record.label} is made row by row by an application, and cannot be rescored."
+        message = f"An application scores the run {record.label} row by row, so it cannot be rescored."
         raise UsageError(message, hint="Its rows can still change; evaluate its data with `sgi run`.")
     if record.scored < record.rows:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
-        raise UsageError(message, hint=f"Go on with it first: sgi run --resume {record.id}.")
+        raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
 
 
-def _judge_identity(then: RunProvenance) -> str:
-    """The judge and the prompts of a run, as its signature shows them."""
-    asked = {name: record for name, record in then.metrics.items() if record is not None and record.judge}
-    if not asked:
+def _judge_identity(origin: RunProvenance) -> str:
+    """The judge and the prompts of a run, as in its signature."""
+    judged = {name: record for name, record in origin.metrics.items() if record is not None and record.judge}
+    if not judged:
         return "-"
-    judge = next(iter(asked.values())).judge
-    metrics = [metric for name in asked if (metric := judged_metric(name)) is not None]
-    recorded = {record.prompts for record in asked.values()}
-    same = len(metrics) == len(asked) and recorded == {prompts_digest([metric]) for metric in metrics}
-    return f"{judge}@{prompts_digest(metrics) if same else '+'.join(sorted(recorded))}"
+    judge = next(iter(judged.values())).judge
+    metrics = [metric for name in judged if (metric := judged_metric(name)) is not None]
+    prompts = {record.prompts for record in judged.values()}
+    same = len(metrics) == len(judged) and prompts == {prompts_digest([metric]) for metric in metrics}
+    return f"{judge}@{prompts_digest(metrics) if same else '+'.join(sorted(prompts))}"
 
 
 def _provenance(
-    then: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
+    origin: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
 ) -> dict[str, MetricProvenance]:
-    """The models of now with the judge and the prompts of then; nothing where those were not recorded."""
+    """The models of the new run with the judge and the prompts of the old one, if these are recorded."""
     return {
         task.metric.canonical: replace(
             resources.provenance(task.metric),
@@ -166,37 +162,44 @@ def _provenance(
             prompts=source.prompts,
         )
         for task in tasks
-        if (source := then.metrics[task.source.canonical]) is not None
+        if (source := origin.metrics[task.source.canonical]) is not None
     }
 
 
-def _start(record: RunRecord, metrics: Sequence[AnyMetric], signature: str, name: str | None) -> RunStart:
+def _start(
+    record: RunRecord,
+    metrics: Sequence[AnyMetric],
+    signature: str,
+    name: str | None,
+    provenance: Mapping[str, MetricProvenance],
+) -> RunStart:
     facts = {"metrics": [metric.canonical for metric in metrics], "rescored_from": record.id}
-    handed_on = {key: value for key, value in record.spec.items() if key not in _OF_ONE_CALL}
+    inherited = {key: value for key, value in record.spec.items() if key not in _ONE_RUN_KEYS}
     identity = facts | {"versions": [metric.spec.version for metric in metrics]}
     return RunStart(
         dataset=record.dataset,
         dataset_name=record.dataset_name,
         rows=record.rows,
-        spec=handed_on | facts | ({"name": name} if name else {}),
+        spec=inherited | facts | ({"name": name} if name else {}),
         spec_hash=digest(canonical_json(identity)).hex(),
         signature=signature,
         versions=versions(),
         metrics=metrics,
         name=name,
         rejected=record.rejected,
+        provenance=provenance,
     )
 
 
 @contextmanager
 def _discard_on_error(recorder: RunRecorder) -> Iterator[RunRecorder]:
-    """A run that does not come to its end is forgotten: nothing was paid for it."""
+    """Delete a run that fails: it cost nothing."""
     try:
         yield recorder
     except BaseException as error:
         try:
             recorder.discard()
-        except SgiError as second:  # the store may be what failed
+        except SgiError as second:  # the store may be the cause
             error.add_note(str(second))
         raise
 
@@ -209,14 +212,14 @@ async def _score_all(
     recorder: RunRecorder,
     listener: Listener,
 ) -> Accumulator:
-    """Compute and keep batch after batch, with the answers of the target where there was one."""
+    """Score and store batch by batch, with the answers of the target if there was one."""
     accumulator = Accumulator.of([task.metric for task in tasks], record.cluster)
     sources = {task.source.canonical for task in tasks}
     for stored in stored_batches(database, record):
         batch = stored.batch
         positions = range(stored.start, stored.start + len(batch))
-        said = read_judgements(database, record, positions, sources)
-        made = await _score(record, stored, tasks, said, resources)
+        judgements = read_judgements(database, record, positions, sources)
+        result = await _score(record, stored, tasks, judgements, resources)
         with database.reading() as connection:
             answers = read_answers(connection, record.id, stored.start, len(batch))
         if answers:
@@ -224,12 +227,12 @@ async def _score_all(
         recorder.commit(
             stored.start,
             batch.samples,
-            made.scores,
-            truncated=made.truncated,
-            failures=made.failures,
-            judgements={task.metric.canonical: said[task.source.canonical] for task in tasks},
+            result.scores,
+            truncated=result.truncated,
+            failures=result.failures,
+            judgements={task.metric.canonical: judgements[task.source.canonical] for task in tasks},
         )
-        accumulator.add(batch, made)
+        accumulator.add(batch, result)
         listener(Advanced(len(batch)))
     return accumulator
 
@@ -238,82 +241,81 @@ async def _score(
     record: RunRecord,
     stored: StoredBatch,
     tasks: Sequence[JudgementSource],
-    said: Mapping[str, RowJudgements],
+    bodies: Mapping[str, RowJudgements],
     resources: Resources,
 ) -> BatchScores:
-    """The scores of a batch: computed where there is evidence, elsewhere as they were."""
+    """Scores of a batch; rows without a judgement keep their status."""
+    judgements, missing = {}, {}
     for task in tasks:
         await require_same_questions(record.label, task, stored.batch)
-    evidence = {
-        task.metric.canonical: _read(record, stored, task, said[task.source.canonical]) for task in tasks
-    }
-    lost = {
-        name: {row: NOT_KEPT for row, body in enumerate(found) if body is None}
-        for name, found in evidence.items()
-    }
-    metrics = [task.metric for task in tasks]
-    made = await evaluate_batch(
-        stored.batch, metrics, resources, batch_judgements=BatchJudgements(evidence, lost)
+        parsed = _parse(record, stored, task, bodies[task.source.canonical])
+        judgements[task.metric.canonical] = parsed
+        missing[task.metric.canonical] = {row: NOT_KEPT for row, body in enumerate(parsed) if body is None}
+    result = await evaluate_batch(
+        stored.batch,
+        [task.metric for task in tasks],
+        resources,
+        batch_judgements=BatchJudgements(judgements, missing),
     )
     scores = {}
     for task in tasks:
         name = task.metric.canonical
-        scores[name] = _keep_status(made.scores[name], stored.scores[task.source.canonical], lost[name])
-    return BatchScores(scores, made.truncated, made.failures)
+        scores[name] = _keep_status(result.scores[name], stored.scores[task.source.canonical], missing[name])
+    return BatchScores(scores, result.truncated, result.failures)
 
 
-def _read(
-    record: RunRecord, stored: StoredBatch, task: JudgementSource, said: RowJudgements
+def _parse(
+    record: RunRecord, stored: StoredBatch, task: JudgementSource, bodies: RowJudgements
 ) -> tuple[BaseModel | None, ...]:
-    """Kept evidence as the metric's own type."""
-    found: list[BaseModel | None] = []
-    for row, body in enumerate(said):
+    """Stored judgements in the type of the metric."""
+    judgements: list[BaseModel | None] = []
+    for row, body in enumerate(bodies):
         try:
-            found.append(None if body is None else task.metric.judgement.model_validate(body))
+            judgements.append(None if body is None else task.metric.judgement.model_validate(body))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(map(str, first["loc"])) or "it"
             sample = f"the sample {stored.batch.ids[row]!r} in the run {record.label}"
-            message = f"The evidence of {task.source.canonical} for {sample} cannot be read"
-            hint = "Another version of the metric wrote it; ask a judge anew."
+            message = f"The judgement of {task.source.canonical} for {sample} cannot be read"
+            hint = "Another version of the metric wrote it; score the data again with a judge."
             raise StoreError(f"{message}: {place}: {first['msg']}.", hint=hint) from error
-    return tuple(found)
+    return tuple(judgements)
 
 
-def _keep_status(made: Scores, before: Scores, lost: Mapping[int, str]) -> Scores:
-    """The rows without evidence keep the status and the reason they had; a value cannot be kept."""
-    if not lost:
-        return made
-    status, reasons = made.status.copy(), list(made.reasons)
-    for row in lost:
+def _keep_status(scores: Scores, before: Scores, missing: Mapping[int, str]) -> Scores:
+    """Give rows without a judgement their old status and reason; a value cannot be kept."""
+    if not missing:
+        return scores
+    status, reasons = scores.status.copy(), list(scores.reasons)
+    for row in missing:
         if before.reasons[row]:
             status[row], reasons[row] = before.status[row], before.reasons[row]
         else:
             status[row], reasons[row] = Status.FAILED.value, NOT_KEPT
-    return Scores(made.values, status, tuple(reasons), made.details)
+    return Scores(scores.values, status, tuple(reasons), scores.details)
 
 
 def _cascade(record: RunRecord, metrics: Sequence[AnyMetric]) -> CascadeSummary | None:
-    """What the run tells of its cascade: these numbers too are over the rows that it left for the judge."""
-    told = (record.summary or {}).get("cascade")
+    """Summary of the run's cascade: the new numbers too cover only the rows that it left for the judge."""
+    cascade = (record.summary or {}).get("cascade")
     names = [metric.canonical for metric in metrics]
-    return None if told is None else CascadeSummary.from_dict({**told, "judged": names})
+    return None if cascade is None else CascadeSummary.from_dict({**cascade, "judged": names})
 
 
-def _new_versions(tasks: Sequence[JudgementSource], kept: Mapping[str, JudgementCount]) -> Iterator[str]:
+def _version_notes(tasks: Sequence[JudgementSource], counts: Mapping[str, JudgementCount]) -> Iterator[str]:
     for task in tasks:
-        then, now = kept[task.source.canonical].version, task.metric.spec.version
-        if task.metric.spec.name == task.source.spec.name and then != now:
-            yield f"{task.metric.canonical} is of version {now} now; the run was scored with version {then}."
+        old, new = counts[task.source.canonical].version, task.metric.spec.version
+        if task.metric.spec.name == task.source.spec.name and old != new:
+            yield f"{task.metric.canonical} has version {new}; the run was scored with version {old}."
 
 
-def _without_evidence(kept: Mapping[str, JudgementCount]) -> Iterator[str]:
-    for name, evidence in kept.items():
-        if not evidence.usable and judged_metric(name) is not None:
-            yield f"{name} has no evidence in this run, and is left out."
+def _missing_notes(counts: Mapping[str, JudgementCount]) -> Iterator[str]:
+    for name, count in counts.items():
+        if not count.usable and judged_metric(name) is not None:
+            yield f"{name} has no judgements in this run and is left out."
 
 
-def _new_models(then: RunProvenance, resources: Resources) -> Iterator[str]:
+def _model_notes(origin: RunProvenance, resources: Resources) -> Iterator[str]:
     for fingerprint in resources.fingerprints:
-        if fingerprint not in then.models:
-            yield f"The run was scored without {fingerprint}: scores of vectors can differ for that alone."
+        if fingerprint not in origin.models:
+            yield f"The run was scored without {fingerprint}, so scores that use vectors can differ."

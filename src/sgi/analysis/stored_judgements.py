@@ -1,4 +1,4 @@
-"""Finds the stored judgements a metric can be computed from: its questions to the judge must be the same."""
+"""Finds stored judgements that a metric can be computed from: its questions to the judge must be the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JudgedMetric = JudgedMetric[Any]
 
 @dataclass(frozen=True)
 class JudgementSource:
-    """A metric, and the one of the run whose evidence it takes."""
+    """A metric, and the metric of the run whose judgements it uses."""
 
     metric: JudgedMetric[Any]
     source: JudgedMetric[Any]
@@ -33,93 +33,91 @@ class JudgementSource:
 
 async def find_sources(
     run: str,
-    kept: Mapping[str, JudgementCount],
+    counts: Mapping[str, JudgementCount],
     metrics: Sequence[str | AnyMetric] | None,
     batch: Batch,
 ) -> list[JudgementSource]:
-    """The metrics, each with the evidence that serves it.
+    """Find the source of the judgements of each metric.
 
-    It is that of the metric itself, or else of one of its name, or else of one that keeps evidence of the
-    same kind from the same prompts; in any case of one that asks the same about the rows of a batch.
+    It is the metric itself, else one with its name, else one with the same kind of judgement and the same
+    prompts; in any case one that asks the same about the rows of a batch.
 
     Args:
-        run: what messages call the run.
-        kept: its metrics, with what there is of their evidence.
-        metrics: names or metrics; None takes all that have evidence.
+        run: name of the run in messages.
+        counts: the metrics of the run, with their numbers of judgements.
+        metrics: names or metrics; None for all with judgements.
         batch: rows of the run.
 
     Raises:
-        UsageError: a metric asks no judge, or there is no evidence that serves it; says what there is.
+        UsageError: a metric uses no judge, or has no source.
     """
-    there = [found for name, evidence in kept.items() if evidence.usable and (found := judged_metric(name))]
+    available = [metric for name, count in counts.items() if count.usable and (metric := judged_metric(name))]
     if metrics is not None:
-        wanted = map(_require_judged, resolve(metrics))
-        return [JudgementSource(metric, await _source(run, metric, there, batch)) for metric in wanted]
-    if not there:
-        hint = "Only metrics that asked a judge can be rescored; `sgi metrics` tells which do."
-        raise UsageError(f"The run {run} keeps no evidence of a judge.", hint=hint)
-    return [JudgementSource(metric, metric) for metric in there]
+        judged = map(_require_judged, resolve(metrics))
+        return [JudgementSource(metric, await _source(run, metric, available, batch)) for metric in judged]
+    if not available:
+        hint = "Only metrics with a judge can be rescored; `sgi metrics` lists them."
+        raise UsageError(f"The run {run} has no stored judgements.", hint=hint)
+    return [JudgementSource(metric, metric) for metric in available]
 
 
 async def require_same_questions(run: str, sourced: JudgementSource, batch: Batch) -> None:
-    """Raise a UsageError where the metric would ask something else about these rows than was asked."""
+    """Raise a UsageError if the metric asks other questions about these rows than its source."""
     if not await _asks_same(sourced.metric, sourced.source, batch):
         raise _other_questions_error(run, sourced.metric, [sourced.source])
 
 
 def judged_metric(name: str) -> JudgedMetric[Any] | None:
-    """The judged metric of this canonical string; None where it is another, or is not installed any more."""
+    """The judged metric with this canonical string; None if it uses no judge or is not installed."""
     try:
-        found = named_metric(name)
+        metric = named_metric(name)
     except UsageError:
         return None
-    return found if isinstance(found, JudgedMetric) else None
+    return metric if isinstance(metric, JudgedMetric) else None
 
 
 def _require_judged(metric: AnyMetric) -> _JudgedMetric:
     if isinstance(metric, JudgedMetric):
         return metric
-    message = f"{metric.canonical} asks no judge, so there is no evidence to compute it from."
+    message = f"{metric.canonical} uses no judge, so it has no judgements."
     raise UsageError(message, hint="Score the data with it: sgi run.")
 
 
 async def _source(
-    run: str, wanted: _JudgedMetric, there: Sequence[_JudgedMetric], batch: Batch
+    run: str, metric: _JudgedMetric, available: Sequence[_JudgedMetric], batch: Batch
 ) -> _JudgedMetric:
-    near = sorted(
-        (source for source in there if _nearness(wanted, source)), key=lambda s: -_nearness(wanted, s)
-    )
-    for source in near:
-        if await _asks_same(wanted, source, batch):
+    similar = [source for source in available if _similarity(metric, source)]
+    similar.sort(key=lambda source: -_similarity(metric, source))
+    for source in similar:
+        if await _asks_same(metric, source, batch):
             return source
-    if near:
-        raise _other_questions_error(run, wanted, near)
-    hint = f"It has evidence of: {', '.join(source.canonical for source in there)}."
-    if not there:
-        hint = "It has no evidence of any metric."
-    raise UsageError(f"The run {run} has no evidence for {wanted.canonical}.", hint=hint)
+    if similar:
+        raise _other_questions_error(run, metric, similar)
+    names = ", ".join(source.canonical for source in available)
+    hint = f"It has judgements of: {names}." if names else "It has no judgements of any metric."
+    raise UsageError(f"The run {run} has no judgements for {metric.canonical}.", hint=hint)
 
 
-def _nearness(wanted: _JudgedMetric, source: _JudgedMetric) -> int:
-    """3 for the metric itself, 2 for one of its name, 1 for one with such evidence, 0 for a stranger."""
-    if wanted.canonical == source.canonical:
+def _similarity(metric: _JudgedMetric, source: _JudgedMetric) -> int:
+    """3 for the same metric, 2 for the same name, 1 for the same judgements and prompts, else 0."""
+    if metric.canonical == source.canonical:
         return 3
-    if wanted.spec.name == source.spec.name:
+    if metric.spec.name == source.spec.name:
         return 2
-    return int(wanted.judgement is source.judgement and wanted.prompts == source.prompts)
+    return int(metric.judgement is source.judgement and metric.prompts == source.prompts)
 
 
-def _other_questions_error(run: str, wanted: _JudgedMetric, near: Sequence[_JudgedMetric]) -> UsageError:
-    named = " and ".join(source.canonical for source in near)
-    message = f"{wanted.canonical} asks a judge something else than {named} did"
-    hint = "Ask a judge: sgi run with this metric."
-    return UsageError(f"{message}, so the evidence of the run {run} does not serve.", hint=hint)
+def _other_questions_error(run: str, metric: _JudgedMetric, sources: Sequence[_JudgedMetric]) -> UsageError:
+    names = " and ".join(source.canonical for source in sources)
+    message = f"{metric.canonical} asks a judge other questions than {names}"
+    hint = "Score the data with this metric and a judge: sgi run."
+    return UsageError(f"{message}, so it cannot use the judgements of the run {run}.", hint=hint)
 
 
 async def _asks_same(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) -> bool:
     """Whether two metrics ask the same about every row that has the fields of both.
 
-    Compared is what they ask before they have a reply, since what follows depends on that.
+    Only the requests before the first reply are compared, since later ones depend on it.
     """
     if one == other:
         return True
@@ -131,21 +129,21 @@ async def _asks_same(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) -> 
 
 
 class _RecordingJudge:
-    """A judge that notes what it is asked, and answers nothing."""
+    """A judge that records its requests and never replies."""
 
     fingerprint = "noting"
-    budget = sys.maxsize  # no text is cut into parts
+    budget = sys.maxsize  # no text is split
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str, int | None, type[ReplyModel]]] = []
+        self.requests: list[tuple[str, str, int | None, type[ReplyModel]]] = []
 
     async def ask(self, inquiry: Inquiry, schema: type[Any], /) -> Any:
-        self.asked.append((inquiry.prompt.digest, inquiry.text, inquiry.items, schema))
-        raise JudgeError("This judge answers nothing.")
+        self.requests.append((inquiry.prompt.digest, inquiry.text, inquiry.items, schema))
+        raise JudgeError("This judge never replies.")
 
 
 async def _first_inquiries(metric: _JudgedMetric, sample: Sample) -> list[Any]:
     judge = _RecordingJudge()
-    with suppress(JudgeError, ExceptionGroup):  # parts that are asked beside one another fail together
+    with suppress(JudgeError, ExceptionGroup):  # concurrent requests fail together
         await metric.ask(sample, judge)
-    return judge.asked
+    return judge.requests

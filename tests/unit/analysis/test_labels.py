@@ -59,5 +59,5 @@ def test_words_are_no_numbers_where_a_scale_is_given():
         read("yes", "no", numbers=True)
 
 
-def test_how_many_there_are():
-    assert read(1, None, 0, None).count == 2
+def test_known_marks_the_rows_with_a_label():
+    assert read(1, None, 0, None).known.tolist() == [True, False, True, False]

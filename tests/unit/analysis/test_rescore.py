@@ -187,7 +187,7 @@ def test_a_metric_that_asks_the_same_shares_the_evidence(database, origin):
 @pytest.mark.parametrize("metric", ["politeness(depth=2)", "reference_politeness"])
 def test_a_metric_that_asks_something_else_does_not(database, origin, metric):
     before = contents(database)
-    with pytest.raises(UsageError, match="asks a judge something else than politeness did") as told:
+    with pytest.raises(UsageError, match="asks a judge other questions than politeness") as told:
         made_of(database, origin, metric)
     assert "the run judged" in str(told.value)
     assert contents(database) == before
@@ -197,7 +197,7 @@ def test_what_differs_only_in_a_later_batch_leaves_no_run(database, tmp_path):
     data = [{"id": str(k), "response": f"R {k}", "reference": f"R {k}"} for k in range(300)]
     data[280]["reference"] = "another"
     judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness"])
-    with pytest.raises(UsageError, match="asks a judge something else"):
+    with pytest.raises(UsageError, match="asks a judge other questions"):
         made_of(database, find_run(database, "last"), "reference_politeness")
     assert len(list_runs(database)) == 1
 
@@ -221,13 +221,13 @@ def test_what_has_no_evidence_is_named_beside_what_has(database, tmp_path):
     judged_run(database, path, ["squad_em", "echo"], name="echoes")
     judged_run(database, path, ["squad_em"], name="plain")
     echoes, plain = find_run(database, "echoes"), find_run(database, "plain")
-    with pytest.raises(UsageError, match=r"no evidence for politeness\. It has evidence of: echo"):
+    with pytest.raises(UsageError, match=r"no judgements for politeness\. It has judgements of: echo"):
         made_of(database, echoes, "politeness")
-    with pytest.raises(UsageError, match="squad_em asks no judge"):
+    with pytest.raises(UsageError, match="squad_em uses no judge"):
         made_of(database, echoes, "squad_em")
-    with pytest.raises(UsageError, match="plain keeps no evidence of a judge"):
+    with pytest.raises(UsageError, match="plain has no stored judgements"):
         made_of(database, plain)
-    with pytest.raises(UsageError, match="It has no evidence of any metric"):
+    with pytest.raises(UsageError, match="It has no judgements of any metric"):
         made_of(database, plain, "echo")
     with pytest.raises(UnknownNameError, match="politness"):
         made_of(database, echoes, "politness")
@@ -238,7 +238,7 @@ def test_a_metric_without_any_reply_is_left_out_and_told(database, tmp_path):
     judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness", "reference_politeness"])
     made = made_of(database, find_run(database, "last"))
     assert made.report.summary.metrics[0].metric == "reference_politeness"
-    assert made.notes == ("politeness has no evidence in this run, and is left out.",)
+    assert made.notes == ("politeness has no judgements in this run and is left out.",)
 
 
 def test_a_changed_version_and_a_changed_model_are_told(database, origin):
@@ -247,8 +247,8 @@ def test_a_changed_version_and_a_changed_model_are_told(database, origin):
         connection.execute(sa.update(schema.run_metrics).values(version=7, provenance=made))
     made = made_of(database, find_run(database, "judged"), WEIGHTED, "echo")
     first, second, third = made.notes
-    assert first == f"{WEIGHTED} is of version 1 now; the run was scored with version 7."
-    assert "echo is of version 1" in second
+    assert first == f"{WEIGHTED} has version 1; the run was scored with version 7."
+    assert "echo has version 1" in second
     assert "was scored without minilm@" in third
     assert "|judge:x|y@ab|n:6|" in find_run(database, "last").signature
 
@@ -330,7 +330,7 @@ def test_runs_that_can_still_change_are_refused(database, origin, tmp_path):
 def test_what_nobody_computed_is_no_evidence_of_ours(database, origin):
     with database.writing() as connection:
         connection.execute(sa.update(schema.run_metrics).values(version=0))
-    with pytest.raises(UsageError, match="keeps no evidence"):
+    with pytest.raises(UsageError, match="has no stored judgements"):
         made_of(database, find_run(database, "judged"))
 
 
@@ -388,5 +388,5 @@ def test_metrics_that_ship_with_other_formulas(database, real):
 
 @pytest.mark.parametrize("metric", ["context_recall", "answer_relevance(questions=5)"])
 def test_metrics_that_ship_and_would_ask_something_else(database, real, metric):
-    with pytest.raises(UsageError, match="asks a judge something else"):
+    with pytest.raises(UsageError, match="asks a judge other questions"):
         made_of(database, real, metric)

@@ -82,8 +82,8 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["-m", "reference_politeness"], "asks a judge something else"),
-        (["-m", "squad_em"], "asks no judge"),
+        (["-m", "reference_politeness"], "asks a judge other questions"),
+        (["-m", "squad_em"], "uses no judge"),
         (["-m", "politness"], "Did you mean 'politeness'"),
         (["--name", "judged"], "already there"),
         (["--cache", "v.db", "--no-cache"], "not both"),

@@ -1,4 +1,4 @@
-"""Agreement of a run's metrics with human labels, and mean scores corrected by the labels."""
+"""Compares the metrics of a run with human labels, and corrects mean scores by the labels."""
 
 from __future__ import annotations
 
@@ -55,36 +55,23 @@ class _LabelledMetric:
     clusters: NDArray[np.int64]
 
     @property
-    def known(self) -> Rows:
-        """Rows with a label."""
-        return np.array([value is not None for value in self.labels.values], dtype=np.bool_)
-
-    @property
     def both(self) -> Rows:
         """Rows with a label and a value."""
-        return self.known & self.column.ok
+        return self.labels.known & self.column.ok
 
     @property
     def truth(self) -> Floats:
-        """The labels as numbers, NaN where there is none."""
+        """The labels as numbers, NaN without a label."""
         return np.array([math.nan if value is None else value for value in self.labels.values], dtype=float)
-
-    def start(self) -> MetricAgreement:
-        """The result before any comparison."""
-        codes = self.column.codes[self.known & ~self.column.ok].tolist()
-        lacking = {STATUSES[code].value: rows for code, rows in sorted(Counter(codes).items())}
-        return MetricAgreement(self.column.metric, int(self.both.sum()), lacking)
 
     def agreement(
         self, first: Floats, second: Floats, weights: Weights, scale: MeasurementScale
     ) -> dict[str, Any]:
         """κ and α over the rows with both; for numbers and grades also the correlations."""
         clusters = self.clusters[self.both]
-        kinds: tuple[Literal["pearson", "spearman"], ...] = (
-            () if scale == "nominal" else ("pearson", "spearman")
-        )
+        kinds: tuple[Literal["pearson", "spearman"], ...] = ("pearson", "spearman")
         return {
-            **{kind: correlation(first, second, clusters, kind=kind) for kind in kinds},
+            **{kind: correlation(first, second, clusters, kind=kind) for kind in kinds if scale != "nominal"},
             "kappa": cohen_kappa(first, second, clusters, weights=weights),
             "weights": weights,
             "alpha": krippendorff_alpha(first, second, clusters, scale=scale),
@@ -92,7 +79,6 @@ class _LabelledMetric:
         }
 
     def estimate(self, values: Floats, rows: Rows, bounds: tuple[float, float]) -> Estimate:
-        """The mean over a subset of the rows."""
         low, high = bounds
         interval = mean_interval(values[rows], self.clusters[rows], low=low, high=high)
         return Estimate(float(values[rows].mean()), interval_or_none(interval), int(rows.sum()))
@@ -124,7 +110,7 @@ def agree(
 ) -> AgreementReport:
     """Compare a run's metrics with human labels.
 
-    Yes/no labels (yes: the answer is good) are compared with the metric's verdict, numbers with its values,
+    Labels of yes (the answer is good) and no are compared with the metric's verdict, numbers with its values,
     and names with its classes. Rows without a label or a value are left out and counted.
 
     Args:
@@ -145,10 +131,10 @@ def agree(
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
     >>> scores = np.array([1.0, 0.9, 0.2, 0.4, 0.7, 0.1])
-    >>> made = MetricColumn("squad_token_f1", scores, np.zeros(6, dtype=np.int8), 0.0, 1.0)
-    >>> run = ScoredRun("last", 6, tuple("abcdef"), np.arange(6), {"squad_token_f1": made})
-    >>> (found,) = agree(run, "label", [True, True, False, True, True, False]).metrics
-    >>> found.rows, round(found.kappa.value, 3), found.sensitivity.value, found.specificity.value
+    >>> metric = MetricColumn("squad_token_f1", scores, np.zeros(6, dtype=np.int8), 0.0, 1.0)
+    >>> run = ScoredRun("last", 6, tuple("abcdef"), np.arange(6), {"squad_token_f1": metric})
+    >>> (result,) = agree(run, "label", [True, True, False, True, True, False]).metrics
+    >>> result.rows, round(result.kappa.value, 3), result.sensitivity.value, result.specificity.value
     (6, 0.667, 0.75, 1.0)
     """
     _check(run, values, threshold, scale)
@@ -164,7 +150,7 @@ def agree(
         column=column,
         kind=labels.kind,
         rows=len(run.ids),
-        labelled=labels.count,
+        labelled=int(labels.known.sum()),
         metrics=tuple(compared),
         notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, compared, scale)),
         signature=run.signature,
@@ -192,15 +178,17 @@ def _compare_metric(
     weights: Weights,
     scale: tuple[float, float] | None,
 ) -> MetricAgreement:
-    result = data.start()
-    given = {value for value, both in zip(data.labels.values, data.both, strict=True) if both}
+    codes = data.column.codes[data.labels.known & ~data.column.ok].tolist()
+    lacking = {STATUSES[code].value: rows for code, rows in sorted(Counter(codes).items())}
+    result = MetricAgreement(data.column.metric, int(data.both.sum()), lacking)
+    labels = {value for value, both in zip(data.labels.values, data.both, strict=True) if both}
     if result.rows < 2:  # noqa: PLR2004 - one row shows no agreement
         return replace(
             result, reason=f"rows with a label and a value: {result.rows}; at least 2 are required"
         )
-    if len(given) == 1:
-        only = _label_name(given.pop(), data.labels.kind)
-        return replace(result, reason=f"all {result.rows} labelled rows with a value have the label {only}")
+    if len(labels) == 1:
+        label = _label_name(labels.pop(), data.labels.kind)
+        return replace(result, reason=f"all {result.rows} labelled rows with a value have the label {label}")
     match data.labels.kind:
         case "yes or no":
             return _verdicts(data, result, threshold)
@@ -219,22 +207,23 @@ def _label_name(label: float | str | None, kind: LabelKind) -> str:
 def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float | None) -> MetricAgreement:
     column, truth, both = data.column, data.truth, data.both
     high = column.high if column.low == 0 and column.high in {1.0, _PERCENT} else None
-    where = high / 2 if threshold is None and high is not None else threshold
-    if where is None:
+    threshold = high / 2 if threshold is None and high is not None else threshold
+    if threshold is None:
         return replace(
             result, reason="its range is not 0 to 1, so there is no default threshold; give `threshold`"
         )
     low, most = (math.inf if end is None else end for end in (column.low, column.high))
-    if (column.low is not None and where < low) or where > most:
-        return replace(result, reason=f"its range is {low:g} to {most:g}, without the threshold {where:g}")
-    said = column.values >= where if column.higher_is_better else column.values <= where
-    verdicts = np.where(column.ok, said, np.nan)
+    if (column.low is not None and threshold < low) or threshold > most:
+        reason = f"its range is {low:g} to {most:g}, without the threshold {threshold:g}"
+        return replace(result, reason=reason)
+    yes = column.values >= threshold if column.higher_is_better else column.values <= threshold
+    verdicts = np.where(column.ok, yes, np.nan)
     scores = verdicts if high is None else column.values / high
     scores = 1.0 - scores if high is not None and not column.higher_is_better else scores
     result = replace(
         result,
-        compared=f"{'≥' if column.higher_is_better else '≤'} {where:g} is a yes",
-        threshold=where,
+        compared=f"{'≥' if column.higher_is_better else '≤'} {threshold:g} is a yes",
+        threshold=threshold,
         sensitivity=data.estimate(verdicts, both & (truth == 1), (0.0, 1.0)),
         specificity=data.estimate(1.0 - verdicts, both & (truth == 0), (0.0, 1.0)),
         confusion=_confusion(truth[both], verdicts[both]),
@@ -248,8 +237,10 @@ def _verdicts(data: _LabelledMetric, result: MetricAgreement, threshold: float |
 def _confusion(truth: Floats, verdicts: Floats) -> dict[str, dict[str, int]]:
     names = {"yes": 1.0, "no": 0.0}
     return {
-        label: {said: int(((truth == one) & (verdicts == other)).sum()) for said, other in names.items()}
-        for label, one in names.items()
+        label: {
+            name: int(((truth == value) & (verdicts == verdict)).sum()) for name, verdict in names.items()
+        }
+        for label, value in names.items()
     }
 
 
@@ -261,12 +252,14 @@ def _numbers(
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return replace(result, reason="its range is unbounded, so labels and values have no common scale")
     first, last = scale or (low, high)
-    given = data.truth
-    if np.nanmin(given) < first or np.nanmax(given) > last:
-        found = f"labels range from {np.nanmin(given):g} to {np.nanmax(given):g}"
-        reason = f"{found}, outside {first:g} to {last:g}; give the lowest and highest label as `scale`"
+    truth = data.truth
+    if np.nanmin(truth) < first or np.nanmax(truth) > last:
+        labels = f"labels range from {np.nanmin(truth):g} to {np.nanmax(truth):g}"
+        reason = f"{labels}, outside {first:g} to {last:g}; give the lowest and highest label as `scale`"
         return replace(result, reason=reason)
-    truth = given if scale is None else _rescaled(given, scale, (low, high))
+    if scale is not None:
+        share = (truth - first) / (last - first)
+        truth = low * (1.0 - share) + high * share
     result = replace(
         result,
         compared="values",
@@ -277,12 +270,6 @@ def _numbers(
     return replace(result, verdicts=tuple(number_verdicts(result, column.values[both] - truth[both])))
 
 
-def _rescaled(values: Floats, scale: tuple[float, float], ends: tuple[float, float]) -> Floats:
-    """Map values linearly from one scale to another."""
-    share = (values - scale[0]) / (scale[1] - scale[0])
-    return ends[0] * (1.0 - share) + ends[1] * share
-
-
 def _classes(
     data: _LabelledMetric, result: MetricAgreement, classes: Sequence[str | None] | None, weights: Weights
 ) -> MetricAgreement:
@@ -291,50 +278,46 @@ def _classes(
     rows = np.flatnonzero(data.both).tolist()
     if any(classes[row] is None for row in rows):
         return replace(result, reason="the run has no class for some rows with a value")
-    said = [(str(data.labels.values[row]), _normalize_name(classes[row])) for row in rows]
-    pairs = Counter(said)
-    people, metric = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
-    if set(people).isdisjoint(metric):
-        names = f"classes are {', '.join(metric[:5])}; labels are {', '.join(people[:5])}"
-        return replace(result, reason=f"no label is one of its classes: {names}")
-    graded = class_keys([result.metric]).get(result.metric) == "grade" and {*people, *metric} <= {*_GRADES}
-    places = {name: place for place, name in enumerate(_GRADES if graded else sorted({*people, *metric}))}
-    codes = np.array([[places[name] for name in pair] for pair in said], dtype=np.float64)
-    counted = {label: {name: pairs[label, name] for name in metric if pairs[label, name]} for label in people}
-    kinds: tuple[Weights, MeasurementScale] = (weights, "ordinal") if graded else ("nominal", "nominal")
+    pairs = [(str(data.labels.values[row]), str(classes[row]).strip().casefold()) for row in rows]
+    counts = Counter(pairs)
+    labels, names = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
+    if set(labels).isdisjoint(names):
+        examples = f"classes are {', '.join(names[:5])}; labels are {', '.join(labels[:5])}"
+        return replace(result, reason=f"no label is one of its classes: {examples}")
+    is_grade = class_keys([result.metric]).get(result.metric) == "grade" and {*labels, *names} <= {*_GRADES}
+    order = _GRADES if is_grade else sorted({*labels, *names})
+    codes = np.array([[order.index(name) for name in pair] for pair in pairs], dtype=np.float64)
+    scales: tuple[Weights, MeasurementScale] = (weights, "ordinal") if is_grade else ("nominal", "nominal")
     result = replace(
         result,
-        compared="grades" if graded else "classes",
-        confusion=counted,
-        **data.agreement(codes[:, 0], codes[:, 1], *kinds),
+        compared="grades" if is_grade else "classes",
+        confusion={
+            label: {name: counts[label, name] for name in names if counts[label, name]} for label in labels
+        },
+        **data.agreement(codes[:, 0], codes[:, 1], *scales),
     )
     return replace(result, verdicts=tuple(class_verdicts(result)))
-
-
-def _normalize_name(name: str | None) -> str:
-    return str(name).strip().casefold()
 
 
 def _notes(
     run: ScoredRun, labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
 ) -> Iterator[str]:
     """Assumptions of the numbers, and signs that they are violated."""
-    known = np.array([value is not None for value in labels.values], dtype=np.bool_)
     if labels.kind == "numbers" and scale is None:
         yield "Labels are taken to be on the scale of each metric; give `scale` if they are not."
-    if any(found.corpus is not None for found in compared) and not known.all():
+    if any(metric.corpus is not None for metric in compared) and not labels.known.all():
         yield (
             "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
             " independently of answers and scores."
         )
-        yield from _sampling_notes(run, known, compared)
-    for found in compared:
-        interval = None if found.kappa is None else found.kappa.interval
+        yield from _sampling_notes(run, labels.known, compared)
+    for metric in compared:
+        interval = None if metric.kappa is None else metric.kappa.interval
         if interval is not None and interval.high < 0:
-            yield f"{found.metric} disagrees with the labels: check that yes, or a higher label, means good."
-        if found.lacking:
-            counts = ", ".join(f"{rows:,} {status}" for status, rows in found.lacking.items())
-            yield f"{found.metric}: labelled rows without a value are left out: {counts}."
+            yield f"{metric.metric} disagrees with the labels: check that yes, or a higher label, means good."
+        if metric.lacking:
+            counts = ", ".join(f"{rows:,} {status}" for status, rows in metric.lacking.items())
+            yield f"{metric.metric}: labelled rows without a value are left out: {counts}."
 
 
 def _sampling_notes(run: ScoredRun, known: Rows, compared: Sequence[MetricAgreement]) -> Iterator[str]:
@@ -342,14 +325,14 @@ def _sampling_notes(run: ScoredRun, known: Rows, compared: Sequence[MetricAgreem
     count = int(known.sum())
     if min(count, len(known) - count) >= MIN_CLUSTERS and known[:count].all():
         yield f"The labelled rows are the first {count:,} of the run, not a random sample."
-    for found in compared:
-        column = run.metrics[found.metric]
-        if found.corpus is None:
+    for metric in compared:
+        column = run.metrics[metric.metric]
+        if metric.corpus is None:
             continue
         z = slice_difference(column.values[column.ok], known[column.ok], run.clusters[column.ok])
         if z is not None and abs(z) > _UNLIKELY:
             side = "higher" if z > 0 else "lower"
             yield (
-                f"{found.metric} scores labelled rows {side} than others, by {abs(z):.1f} standard errors"
+                f"{metric.metric} scores labelled rows {side} than others, by {abs(z):.1f} standard errors"
                 " (p < 0.01 for a random sample), so its corrected mean may be biased."
             )

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its interval.
-
-    Attributes:
-        value: the mean.
-        interval: the 95 % interval; None with too few rows.
-        rows: number of rows.
-    """
+    """A mean over a number of rows, with its 95 % interval; None with too few rows."""
 
     value: float
     interval: Interval | None
@@ -53,24 +47,24 @@ class CorpusScore:
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """One metric compared with the labels.
+    """Agreement of one metric with the labels. A value is None if it does not apply or cannot be computed.
 
     Attributes:
         metric: its canonical string.
         rows: number of rows with a label and a value.
-        lacking: labelled rows without a value, by their status.
-        compared: what was compared with the labels; empty if nothing.
-        threshold: the threshold of a yes; None unless labels are yes or no.
-        kappa: Cohen's κ; None if nothing could be compared.
+        lacking: number of labelled rows without a value, by status.
+        compared: what is compared with the labels; empty if nothing.
+        threshold: the threshold of a yes.
+        kappa: Cohen's κ.
         weights: weights of disagreements in κ.
-        alpha: Krippendorff's α; None if nothing could be compared.
+        alpha: Krippendorff's α.
         scale: level of measurement in α.
-        pearson: Pearson's correlation of values and labels; None unless they are numbers or grades.
-        spearman: Spearman's rank correlation; None likewise.
+        pearson: Pearson's correlation, for labels that are numbers or grades.
+        spearman: Spearman's rank correlation, likewise.
         sensitivity: share of the rows labelled yes that the metric calls yes.
         specificity: share of the rows labelled no that the metric calls no.
         confusion: number of rows by label and by the metric's class or verdict.
-        corpus: the corrected mean; None if labels are names.
+        corpus: the corrected mean, unless labels are names.
         is_share: whether the mean can be printed as percent.
         verdicts: sentences about the numbers.
         reason: why nothing could be compared; else empty.
@@ -100,11 +94,11 @@ class MetricAgreement:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """A run's metrics compared with the labels of one column.
+    """Agreement of the metrics of a run with one column of labels.
 
     Attributes:
-        run: its name.
-        column: the column of labels.
+        run: the name of the run.
+        column: the name of the column.
         kind: the kind of labels.
         rows: number of scored rows.
         labelled: number of rows with a label.
@@ -160,17 +154,17 @@ def number_verdicts(result: MetricAgreement, gaps: NDArray[np.float64]) -> Itera
 def class_verdicts(result: MetricAgreement) -> Iterator[str]:
     """Describe the agreement of classes.
 
-    >>> said = {"b": {"a": 1, "b": 3}}
-    >>> next(class_verdicts(MetricAgreement("factual_accuracy", 4, {}, confusion=said)))
+    >>> confusion = {"b": {"a": 1, "b": 3}}
+    >>> next(class_verdicts(MetricAgreement("factual_accuracy", 4, {}, confusion=confusion)))
     'Same class as the label in 75.0 % of the rows; most frequent error: b classified as a (1 row).'
     """
-    cells = [(rows, label, said) for label, found in result.confusion.items() for said, rows in found.items()]
-    right = sum(rows for rows, label, said in cells if label == said)
+    cells = [(rows, label, name) for label, row in result.confusion.items() for name, rows in row.items()]
+    right = sum(rows for rows, label, name in cells if label == name)
     wrong = [cell for cell in cells if cell[1] != cell[2]]
     most = ""
     if wrong:
-        rows, label, said = min(wrong, key=lambda cell: (-cell[0], cell[1], cell[2]))
-        most = f"; most frequent error: {label} classified as {said} ({rows} row{'s' if rows > 1 else ''})"
+        rows, label, name = min(wrong, key=lambda cell: (-cell[0], cell[1], cell[2]))
+        most = f"; most frequent error: {label} classified as {name} ({rows} row{'s' if rows > 1 else ''})"
     yield f"Same class as the label in {right / result.rows * 100:.1f} % of the rows{most}."
 
 
@@ -179,14 +173,11 @@ def _corpus_verdicts(result: MetricAgreement) -> Iterator[str]:
     corpus = result.corpus
     if corpus is None or corpus.corrected.interval is None or corpus.labels.rows == corpus.naive.rows:
         return
-    found, naive = corpus.corrected.interval, corpus.naive.value
-    shown = (
-        f"{corpus.corrected.value * 100:.1f} %" if result.is_share else f"{corpus.corrected.value:.4g}",
-        f"[{found.low * 100:.1f}, {found.high * 100:.1f}]"
-        if result.is_share
-        else f"[{found.low:.4g}, {found.high:.4g}]",
-    )
-    side = "above" if naive > found.high else "below"
-    verdict = "is consistent with" if found.low <= naive <= found.high else f"is {side}"
-    own = f"{naive * 100:.1f} %" if result.is_share else f"{naive:.4g}"
-    yield f"The mean score, {own}, {verdict} the estimated mean label of all rows, {shown[0]} {shown[1]}."
+    low, high = corpus.corrected.interval.low, corpus.corrected.interval.high
+    naive, mean = corpus.naive.value, corpus.corrected.value
+    if result.is_share:
+        numbers = f"{naive * 100:.1f} %", f"{mean * 100:.1f} % [{low * 100:.1f}, {high * 100:.1f}]"
+    else:
+        numbers = f"{naive:.4g}", f"{mean:.4g} [{low:.4g}, {high:.4g}]"
+    verdict = "is consistent with" if low <= naive <= high else "is above" if naive > high else "is below"
+    yield f"The mean score, {numbers[0]}, {verdict} the estimated mean label of all rows, {numbers[1]}."
