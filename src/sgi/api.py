@@ -314,7 +314,7 @@ def _open_runs(
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
     ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
     with open_database(next(iter(places)), create=False) as database:
-        yield database, [find_run(database, name).clustered(cluster) for name in ids]
+        yield database, [find_run(database, name).with_clusters(cluster) for name in ids]
 
 
 def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:

@@ -79,7 +79,7 @@ def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | 
         StoreError: the database cannot be read.
     """
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
         batches = list(stored_batches(database, record))
         columns = scored_run(database, record)
         summary = _summary(database, record, recompute=cluster is not None)

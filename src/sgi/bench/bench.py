@@ -24,7 +24,7 @@ from sgi.engine.accumulator import clustering_of
 from sgi.engine.evaluate import evaluate
 from sgi.engine.plan import missing_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
-from sgi.io.dataset import ObjectDataset, open_dataset
+from sgi.io.dataset import object_dataset, open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
@@ -153,7 +153,7 @@ class _Work:
 
     def bench(self, name: str, faults: tuple[JudgeFault, ...], notes: list[str]) -> Bench:
         result = evaluate(
-            ObjectDataset(self.paired.all_rows(), name=name),
+            object_dataset(self.paired.all_rows(), name=name),
             self.metrics,
             self.embedder,
             judge=self.judge,

@@ -75,7 +75,7 @@ def agree(
 
     ends = None if scale is None else _ends(scale)
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     made = engine.agree(
         scored,

@@ -82,7 +82,7 @@ def calibrate(
 
     goal = Target.of(target)
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
         made = fit.calibrate(database, record, metric, goal, label=label, bins=bins, kind=kind)
     path = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
     notes = _replacement_notes(path, made)

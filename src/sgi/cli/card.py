@@ -90,7 +90,7 @@ def card(
     vectors = cache_choice(cache, no_cache=no_cache)
     options = CardOptions(label, beside or (), by or (), embedder, shuffled, vectors, draws, seed)
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
             work = partial(card_of_run, listener=listener)
             made = anyio.run(work, database, record, metric, options)

@@ -53,7 +53,7 @@ def compare(
     from sgi.store.run_queries import find_run
 
     with open_database(db, create=False) as database:
-        records = [find_run(database, name).clustered(cluster) for name in (base, new)]
+        records = [find_run(database, name).with_clusters(cluster) for name in (base, new)]
         view = comparison_view(
             database,
             *records,

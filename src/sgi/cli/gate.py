@@ -122,8 +122,8 @@ def gate(
     }
     parsed = read_rules(rules or [])
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
-        base = None if against is None else find_run(database, against).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
+        base = None if against is None else find_run(database, against).with_clusters(cluster)
         report, notes = gate_stored_run(database, record, parsed, base, **settings)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):

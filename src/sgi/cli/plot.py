@@ -114,8 +114,8 @@ def plot(
     check_figure(out)
     check_place(out)  # fails before the work if the file cannot be written
     with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
-        other = None if with_ is None else find_run(database, with_).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
+        other = None if with_ is None else find_run(database, with_).with_clusters(cluster)
         chart = _DRAWN[kind](_Request(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
     chart |= {name: size for name, size in sides.items() if size is not None}

@@ -86,7 +86,7 @@ def report(
         check_place(target)  # fails before the work if the file cannot be written
     settings = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
     with open_database(db, create=False) as database:
-        records = [find_run(database, name).clustered(cluster) for name in (run, new) if name is not None]
+        records = [find_run(database, name).with_clusters(cluster) for name in (run, new) if name is not None]
         text, beside = render_report(database, records, kind, settings, target)
     if target is None:
         with readers_may_leave():

@@ -95,7 +95,7 @@ def show(
         if value is not None and names != [needed]:
             raise UsageError(f"{name} needs {needed}.", hint=f"Add {needed}.")
     with open_database(db, create=False) as database, readers_may_leave():
-        record = find_run(database, run).clustered(cluster)
+        record = find_run(database, run).with_clusters(cluster)
         if spec and as_json:
             print_json(record.spec)
         elif spec:

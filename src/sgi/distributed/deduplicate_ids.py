@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.distributed.error_codec import encode_error
-from sgi.distributed.fragments import Fragment, FragmentDataset, duplicate_id_error
+from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.distributed.scan import FragmentScan, scan_fragment
 from sgi.io.raw_rows import with_place
+from sgi.io.rows import duplicate_id_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

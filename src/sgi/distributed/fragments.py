@@ -18,8 +18,7 @@ from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import arrow_rows, parquet_rows
-from sgi.io.raw_rows import RawRow, with_place
-from sgi.io.rows import Reading, Rejected, raw_values
+from sgi.io.rows import Reading
 from sgi.io.text_file import numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_shapes import Count  # noqa: TC001 - pydantic reads the annotations
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
+    from sgi.io.raw_rows import RawRow
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 
@@ -160,7 +160,7 @@ class FragmentDataset:
         # Errors of the file are raised when its rows are read.
         with suppress(DataError), closing(raw_rows(Fragment(source), mapping)) as rows:
             _, null = look_ahead(rows, mapping)
-        return Reading(source.shown, mapping, source.stem, null=null)
+        return Reading(source.shown, mapping, source.stem, null=null, taken=self.taken)
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """Samples in order, with the given reading state."""
@@ -170,40 +170,8 @@ class FragmentDataset:
         self, reading: Reading, *, on_reject: Reject | None = None
     ) -> Iterator[tuple[int, Sample]]:
         """Samples in order, with the line of the file where each begins."""
-        source = self.fragment.source
         rows = raw_rows(self.fragment, checked_mapping(self.columns))
-        for number, row in enumerate(rows, self.fragment.first_row):
-            try:
-                samples = self._free(reading, row, number)
-            except DataError as error:
-                refused = with_place(error, file=source.shown, line=row.line, sample_id=error.sample_id)
-                if on_reject is None:
-                    raise refused from None
-                on_reject(Rejected(refused, raw_values(row)))
-            else:
-                yield from ((row.line, sample) for sample in samples)
-
-    def _free(self, reading: Reading, row: RawRow, number: int) -> list[Sample]:
-        """Samples of a row; DataError if an id occurs in an earlier fragment."""
-        try:
-            samples = reading.samples(row, number)
-        except DataError as error:
-            where = self.taken.get(error.sample_id or "") if error.field == "id" else None
-            raise error if where is None else duplicate_id_error(str(error.sample_id), where) from None
-        for sample in samples:
-            if sample.id in self.taken:
-                raise duplicate_id_error(sample.id, self.taken[sample.id])
-        return samples
-
-
-def duplicate_id_error(sample_id: str, where: str) -> DataError:
-    """Error for a duplicate id, the same as in a single process.
-
-    >>> str(duplicate_id_error("a", "rows.jsonl:3")).partition(". ")[0]
-    "id 'a': field 'id': rows.jsonl:3 has the same id"
-    """
-    hint = "Ids must be unique; a row without one takes its number as its id."
-    return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
+        return reading.read(enumerate(rows, self.fragment.first_row), on_reject)
 
 
 def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from sgi.io.columns import join_names
+from sgi.kernel.short_text import shorten
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pydantic import JsonValue
 
@@ -15,17 +18,15 @@ if TYPE_CHECKING:
 
 _MAX_KEPT = 50
 _MAX_SHOWN = 6
-_MAX_NAME = 60
 
 
 @dataclass(frozen=True)
 class ColumnUse:
     """Which columns of the data became which fields.
 
-    Attributes:
-        fields: field → its columns; several if rows differ, or if columns are joined.
-        not_used: columns that match a field, and why they are not used. They are in the metadata.
-        metadata: the other columns in the metadata, at most 50.
+    ``fields`` has for each field its columns; several if rows differ, or if columns are joined. ``not_used``
+    are columns that match a field, and why they are not used; they are in the metadata. ``metadata`` are the
+    other columns in the metadata, at most 50.
 
     >>> ColumnUse({"question": ("input",)}, {"context": "contexts ← retrieval_context"}).line()
     'Columns: question ← input. Not used: context (contexts ← retrieval_context).'
@@ -40,12 +41,13 @@ class ColumnUse:
         if not self.fields:
             return ""
         fields = ", ".join(
-            name if columns == (name,) else f"{name} ← {', '.join(map(_short, columns))}"
+            name if columns == (name,) else f"{name} ← {', '.join(map(shorten, columns))}"
             for name, columns in self.fields.items()
         )
-        reasons = [f"{_short(column)} ({why})" for column, why in self.not_used.items()]
-        not_used = f" Not used: {_join_names(reasons)}." if reasons else ""
-        metadata = f" In the metadata: {_join_names(map(_short, self.metadata))}." if self.metadata else ""
+        reasons = [f"{shorten(column)} ({why})" for column, why in self.not_used.items()]
+        not_used = f" Not used: {join_names(reasons, _MAX_SHOWN)}." if reasons else ""
+        names = join_names([*map(shorten, self.metadata)], _MAX_SHOWN)
+        metadata = f" In the metadata: {names}." if names else ""
         return f"Columns: {fields}.{not_used}{metadata}"
 
     def to_dict(self) -> dict[str, JsonValue]:
@@ -102,13 +104,3 @@ def column_use(plan: Plan, null_columns: Mapping[str, str]) -> ColumnUse:
 
 def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, *second)))[:_MAX_KEPT]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
-
-
-def _join_names(names: Iterable[str]) -> str:
-    texts = list(names)
-    more = f" and {len(texts) - _MAX_SHOWN} more" if len(texts) > _MAX_SHOWN else ""
-    return ", ".join(texts[:_MAX_SHOWN]) + more

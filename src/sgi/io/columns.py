@@ -201,8 +201,8 @@ def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, .
 def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
     """Check the header of a table.
 
-    Raises DataError (without a place) if a name is blank or occurs twice, a mapped column is missing, or
-    none is recognised.
+    Raises DataError (without a place) if a name is blank or repeated, a mapped column is missing, or none is
+    recognised.
     """
     seen: set[str] = set()
     for position, column in enumerate(header, 1):
@@ -228,7 +228,7 @@ def missing_mapped(
             raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
         near = difflib.get_close_matches(part, columns[:_COMPARED], n=1, cutoff=0.6)
         hint = f"Did you mean {near[0]!r}?" if near else ""
-        raise DataError(f"no column is called {part!r}; there are: {_join_names(columns)}", hint=hint)
+        raise DataError(f"no column is called {part!r}; there are: {_quote_names(columns)}", hint=hint)
 
 
 def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
@@ -239,7 +239,7 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
         for part, source in resolve(text, columns).items()
         if source is None
     ]
-    found = f"found {_join_names(columns)}" if columns else "found none"
+    found = f"found {_quote_names(columns)}" if columns else "found none"
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
@@ -289,9 +289,17 @@ def _normal(column: str) -> str:
     return clean_name(column).casefold().replace(" ", "_").replace("-", "_")
 
 
-def _join_names(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-    return ", ".join(repr(column[:60]) for column in columns[:_SHOWN]) + more
+def _quote_names(columns: Sequence[str]) -> str:
+    return join_names([repr(column[:60]) for column in columns], _SHOWN)
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """Join names for a message, and count those beyond ``most``.
+
+    >>> join_names("abc", 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = False) -> Mapping[str, Any]:

@@ -28,9 +28,9 @@ def csv_rows(
     """Yield the rows of a CSV table; empty cells are None.
 
     A first column without a name, which is how pandas writes an index, gets the name that pandas gives it
-    when it reads the file. ``delimiter`` None detects comma, semicolon or tab; ``encoding`` None means
-    UTF-8, or the encoding of the byte order mark. Raises DataError if the header is unusable, or the file is
-    not text.
+    when it reads the file. ``delimiter`` None detects comma, semicolon or tab; ``encoding`` None means UTF-8,
+    or the encoding of the byte order mark. Raises DataError if the header is unusable, or the file is not
+    text.
     """
     records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -14,7 +14,7 @@ from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
 from sgi.io.raw_rows import RawRow
-from sgi.io.rows import read_rows
+from sgi.io.rows import RowDataset
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.sample import Sample
 
@@ -62,10 +62,8 @@ def open_dataset(
             drops the field.
         encoding: of a text file; None for UTF-8, or the encoding of its byte order mark.
 
-    Raises:
-        DataError: the file cannot be read as a whole.
-        UnknownNameError: no such benchmark; the message lists similar names.
-        UsageError: the kind of data, a mapped field or the encoding is not supported.
+    Raises DataError if the file cannot be read as a whole; UnknownNameError for an unknown benchmark, with
+    similar names; UsageError if the kind of data, a mapped field or the encoding is not supported.
 
     >>> data = open_dataset([{"query": "Who?", "answer": "Nobody."}])
     >>> [(sample.id, sample.question) for sample in data.samples()]
@@ -87,25 +85,16 @@ def open_dataset(
     if isinstance(data, (Mapping, Sample)):
         raise UsageError(f"One {type(data).__name__} is one row.", hint="Put it in a list: [row].")
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        return ObjectDataset(data if isinstance(data, (list, tuple)) else list(data), columns)
+        return object_dataset(data if isinstance(data, (list, tuple)) else list(data), columns)
     hint = "Give a path, a list of dicts or Samples, a pandas, polars or Arrow table, or a Dataset."
     raise UsageError(f"Data of the type {type(data).__name__} cannot be read.", hint=hint)
 
 
-@dataclass(frozen=True, eq=False)
-class ObjectDataset:
-    """Dicts and Samples in memory as a dataset; rows are numbered from 1. Samples need no ``columns``."""
-
-    rows: Sequence[Any]
-    columns: Mapping[str, str] | None = None
-    name: str = "python objects"
-
-    def samples(
-        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
-    ) -> Iterator[Sample]:
-        """Yield the samples in order; see `read_rows` for rejected rows."""
-        rows = (_object_row(number, row) for number, row in enumerate(self.rows, 1))
-        return read_rows(rows, file=None, columns=self.columns, on_reject=on_reject, on_columns=on_columns)
+def object_dataset(
+    rows: Sequence[Any], columns: Mapping[str, str] | None = None, name: str = "python objects"
+) -> RowDataset:
+    """Make a dataset of dicts and Samples in memory; rows are numbered from 1."""
+    return RowDataset(name, lambda _: starmap(_object_row, enumerate(rows, 1)), columns)
 
 
 def _object_row(number: int, row: Any) -> RawRow:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.io.columns import checked_mapping
 from sgi.io.csv import csv_rows
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import parquet_rows
-from sgi.io.rows import read_rows
+from sgi.io.rows import RowDataset
 from sgi.io.text_file import checked_encoding, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
     from sgi.io.raw_rows import RawRow
-    from sgi.io.rows import Reject
-    from sgi.kernel.sample import Sample
 
 _JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
@@ -29,34 +24,9 @@ SUFFIXES = (*_JSON_LINES, ".json", *_TABLES, ".parquet")
 """The formats that can be read; all except Parquet also with ``.gz``."""
 
 
-@dataclass(frozen=True)
-class FileDataset:
-    """A file as a dataset, opened anew for each reading; see `open_file`."""
-
-    path: Path
-    columns: Mapping[str, str] | None = None
-    encoding: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The file's name without its folder."""
-        return self.path.name
-
-    def samples(
-        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
-    ) -> Iterator[Sample]:
-        """Yield the samples in order; see `read_rows` for rejected rows."""
-        rows = fill_columns(
-            file_rows(self.path, checked_mapping(self.columns), self.encoding), str(self.path)
-        )
-        return read_rows(
-            rows, file=str(self.path), columns=self.columns, on_reject=on_reject, on_columns=on_columns
-        )
-
-
 def open_file(
     path: Path, columns: Mapping[str, str] | None = None, encoding: str | None = None
-) -> FileDataset:
+) -> RowDataset:
     """Open a file of a format in `SUFFIXES` as a dataset.
 
     ``columns`` maps a field to its column, if names are not recognised. ``encoding`` is for text files; None
@@ -65,7 +35,10 @@ def open_file(
     """
     check_readable(path)
     check_encoded(path, encoding)
-    return FileDataset(path, columns, encoding)
+    file = str(path)
+    return RowDataset(
+        path.name, lambda mapping: require_rows(file_rows(path, mapping, encoding), file), columns, file
+    )
 
 
 def check_encoded(path: Path, encoding: str | None) -> None:
@@ -90,7 +63,7 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
             yield from json_lines(numbered_lines(stream, file, encoding))
 
 
-def fill_columns(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
+def require_rows(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
     """Yield the rows; DataError if there are none."""
     first = next(rows, None)
     if first is None:

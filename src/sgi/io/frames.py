@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.columns import checked_mapping, recognise_header
+from sgi.io.columns import recognise_header
 from sgi.io.parquet import arrow_rows
 from sgi.io.raw_rows import RawRow
-from sgi.io.rows import read_rows
+from sgi.io.rows import RowDataset
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
-    from sgi.io.rows import Reject
-    from sgi.kernel.sample import Sample
 
 _BATCH = 512
 # By package and name, so that no library is imported that is not in use.
@@ -31,30 +28,7 @@ _SINGLE_COLUMNS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class FrameDataset:
-    """A table in memory as a dataset; rows are numbered from 1. ``name`` is for messages."""
-
-    frame: Any
-    name: str
-    columns: Mapping[str, str] | None = None
-
-    def samples(
-        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
-    ) -> Iterator[Sample]:
-        """Yield the samples in order; see `read_rows` for rejected rows."""
-        mapping = checked_mapping(self.columns)
-        rows = _hugging_face_rows if _library(self.frame) == "datasets" else _frame_rows
-        return read_rows(
-            rows(self.frame, mapping),
-            file=None,
-            columns=self.columns,
-            on_reject=on_reject,
-            on_columns=on_columns,
-        )
-
-
-def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset | None:
+def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> RowDataset | None:
     """Convert a table in memory to a dataset; None for other data. Imports no library that is not in use.
 
     Raises UsageError for a table that cannot be read repeatedly, or that holds several tables.
@@ -65,9 +39,9 @@ def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset 
         if kind != "Dataset":
             hint = 'Choose a split: data["test"].' if "Dict" in kind else "Load it without streaming=True."
             raise UsageError(f"A Hugging Face {kind} cannot be read as a table.", hint=hint)
-        return FrameDataset(data, "Hugging Face dataset", columns)
+        return RowDataset("Hugging Face dataset", partial(_hugging_face_rows, data), columns)
     if _is_one_of(data, _TABLES):
-        return FrameDataset(data, f"{library} table", columns)
+        return RowDataset(f"{library} table", partial(_frame_rows, data), columns)
     if _is_one_of(data, _LAZY_TABLES):
         raise UsageError(
             f"A lazy table of {library} cannot be read row by row.", hint="Call .collect() on it."

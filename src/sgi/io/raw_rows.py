@@ -28,7 +28,7 @@ class RawRow(NamedTuple):
 
 
 def with_place(
-    error: DataError, *, file: str | None, line: int | None, sample_id: str | None = None
+    error: DataError, *, file: str | None = None, line: int | None = None, sample_id: str | None = None
 ) -> DataError:
     """Return the same error with its place."""
     return DataError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
 }
 _TEXTS = ("question", "response", "reference")
 _NOTED = 50
+_NO_COLUMNS = NullColumns()
 
 
 @dataclass(frozen=True)
@@ -77,64 +79,82 @@ def read_rows(
         convert: converts a row and its number to rows in our columns; a row with any bad part is rejected.
         ahead: how many rows may be read ahead to find empty columns.
 
-    Raises:
-        DataError: a bad row; or no row at all has a known, or a mapped, column.
+    Raises DataError for a bad row, or if no row at all has a known, or a mapped, column.
     """
     mapping = checked_mapping(columns)
-    rows, null = look_ahead(iter(rows), mapping, ahead) if convert is None else (rows, NullColumns())
+    rows, null = look_ahead(iter(rows), mapping, ahead) if convert is None else (rows, _NO_COLUMNS)
     reading = Reading(file, mapping, stem, convert, null, on_columns)
-    for number, row in enumerate(rows, 1):
-        try:
-            samples = reading.samples(row, number)
-        except DataError as error:
-            refused = with_place(error, file=file, line=row.line, sample_id=error.sample_id)
-            if on_reject is None:
-                raise refused from None
-            on_reject(Rejected(refused, raw_values(row)))
-        else:
-            yield from samples
+    for _, sample in reading.read(enumerate(rows, 1), on_reject):
+        yield sample
     reading.finish()
 
 
-class Reading:
-    """State of one pass over the rows: the ids and the columns seen so far.
+@dataclass(frozen=True, eq=False)
+class RowDataset:
+    """A dataset whose rows can be opened repeatedly; ``rows`` opens them for a checked mapping."""
 
-    Args:
-        file: the name for messages, or None.
-        mapping: from `checked_mapping`.
-        stem: as for `read_rows`.
-        convert: as for `read_rows`.
-        null: empty columns to skip.
-        on_columns: as for `read_rows`.
+    name: str
+    rows: Callable[[Pairs], Iterable[RawRow]] = field(repr=False)
+    columns: Mapping[str, str] | None = None
+    file: str | None = None
+
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples in order; see `read_rows` for rejected rows."""
+        return read_rows(
+            self.rows(checked_mapping(self.columns)),
+            file=self.file,
+            columns=self.columns,
+            on_reject=on_reject,
+            on_columns=on_columns,
+        )
+
+
+@dataclass(eq=False)
+class Reading:
+    """State of one pass over the rows: the ids and the columns so far.
+
+    ``null`` are empty columns to skip. ``taken`` maps ids of earlier parts of the data to their locations;
+    rows with one of these ids are rejected. The other arguments are those of `read_rows`.
     """
 
-    def __init__(
-        self,
-        file: str | None,
-        mapping: Pairs,
-        stem: str | None = None,
-        convert: Convert | None = None,
-        null: NullColumns = NullColumns(),  # noqa: B008 - immutable
-        on_columns: ReportColumns | None = None,
-    ) -> None:
-        self.file = file
-        self.mapping = mapping
-        self.stem = stem or PurePath(file or "row").name.partition(".")[0]
-        self.before_number = f"{stem}-" if stem else ""
-        self.convert = convert
-        self.null = null
-        self.on_columns = on_columns
+    file: str | None
+    mapping: Pairs
+    stem: str | None = None
+    convert: Convert | None = None
+    null: NullColumns = _NO_COLUMNS
+    on_columns: ReportColumns | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pair_stem = self.stem or PurePath(self.file or "row").name.partition(".")[0]
+        self.before_number = f"{self.stem}-" if self.stem else ""
         self.use = ColumnUse()
-        self.ids = _Ids(file)
-        self.unseen = {part for _, text in mapping for part in parts_of(text)}
+        self.ids = _Ids(self.file, self.taken)
+        self.unseen = {part for _, text in self.mapping for part in parts_of(text)}
         self.reasons: dict[str, str] = {}
         self.noted: dict[str, None] = {}
         self.unrecognised: DataError | None = None
         self.recognised = False
         self._plan: Plan | None = None
 
-    def samples(self, row: RawRow, number: int) -> list[Sample]:
-        """Return the samples of row ``number``; raise if it is bad."""
+    def read(
+        self, rows: Iterable[tuple[int, RawRow]], on_reject: Reject | None
+    ) -> Iterator[tuple[int, Sample]]:
+        """Yield the samples of numbered rows, each with its line."""
+        for number, row in rows:
+            try:
+                samples = self._samples(row, number)
+            except DataError as error:
+                refused = with_place(error, file=self.file, line=row.line, sample_id=error.sample_id)
+                if on_reject is None:
+                    raise refused from None
+                on_reject(Rejected(refused, _raw_values(row)))
+            else:
+                yield from ((row.line, sample) for sample in samples)
+
+    def _samples(self, row: RawRow, number: int) -> list[Sample]:
         if isinstance(row.values, DataError):
             raise row.values
         if isinstance(row.values, Sample):
@@ -142,7 +162,7 @@ class Reading:
             samples = [_encodable(row.values)]
         else:
             parts = [row.values] if self.convert is None else self.convert(row.values, number)
-            samples = [sample for part in parts for sample in self._understood(part, number, row.kind)]
+            samples = [sample for part in parts for sample in self._of_values(part, number, row.kind)]
         for sample in samples:
             self.ids.add(sample.id, row.line)
         return samples
@@ -153,11 +173,11 @@ class Reading:
             if self.noted:
                 missing_mapped(tuple(self.noted), sorted(self.unseen), self.reasons)
         except DataError as error:
-            raise with_place(error, file=self.file, line=None) from None
+            raise with_place(error, file=self.file) from None
         if self.unrecognised and not self.recognised:
-            raise with_place(self.unrecognised, file=self.file, line=None)
+            raise with_place(self.unrecognised, file=self.file)
 
-    def _understood(self, values: Mapping[str, Any], number: int, kind: str) -> list[Sample]:
+    def _of_values(self, values: Mapping[str, Any], number: int, kind: str) -> list[Sample]:
         if self.unseen:  # the names are for a message that a fulfilled mapping never needs
             self._note(values)
         try:
@@ -171,9 +191,9 @@ class Reading:
         if self.null.columns:
             self._check_null(values)
         if kind != "object" or plan.composed:
-            values = self._prepared(values, plan, kind)
+            values = self._parse_cells(values, plan, kind)
         if plan.pair:
-            return _pair(values, plan, plan.pair, f"{self.stem}-{number}", number)
+            return _pair(values, plan, plan.pair, f"{self.pair_stem}-{number}", number)
         return [_single(values, plan, f"{self.before_number}{number}")]
 
     def _report(self, plan: Plan) -> None:
@@ -192,27 +212,29 @@ class Reading:
                 problem = f"column {column[:60]!r} has a value here, but it is {self.null.why()}"
                 raise DataError(f"{problem}, so another column was used", hint=hint)
 
-    def _prepared(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
+    def _parse_cells(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
         """Parse lists in table cells, and compose the fields that a mapping joins."""
         try:
             if kind != "object":
                 values = table_row(values, plan, blank_response=kind == "csv")
-            composed = {plan.fields[name]: self._composed(values, plan, name) for name in plan.composed}
+            composed = {plan.fields[name]: self._compose(values, plan, name) for name in plan.composed}
         except DataError as error:
-            known = _id_if_known(values, plan)
-            raise DataError(error.message, sample_id=known, field=error.field, hint=error.hint) from None
+            sample_id = None
+            with suppress(DataError, KeyError):
+                sample_id = _known_id(values, plan)
+            raise with_place(error, sample_id=sample_id) from None
         return {**values, **composed}
 
-    def _composed(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
+    def _compose(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
         sources = plan.composed[name]
         try:
             read = [self._read(values, source) for source in sources]
         except DataError as error:
             raise DataError(error.message, field=name, hint=error.hint) from None
-        found = [value for value in read if value is not None]
-        if len(sources) == 1:
-            return found[0] if found else None
-        return join(found) if found else None
+        parts = [value for value in read if value is not None]
+        if not parts:
+            return None
+        return parts[0] if len(sources) == 1 else join(parts)
 
     def _read(self, values: Mapping[str, Any], source: Source) -> Any:
         try:
@@ -242,24 +264,31 @@ class Reading:
 class _Ids:
     """The ids so far, as 60-bit digests: about 90 bytes per id of any length."""
 
-    def __init__(self, file: str | None) -> None:
+    def __init__(self, file: str | None, taken: Mapping[str, str]) -> None:
         self.file = file
+        self.taken = taken
         self.seen: set[int] = set()
         self.digests = array("Q")
         self.lines = array("Q")
 
     def add(self, sample_id: str, line: int) -> None:
+        if sample_id in self.taken:
+            raise duplicate_id_error(sample_id, self.taken[sample_id])
         # 60 bits fit the smaller size of Python's integers.
         digest = int.from_bytes(blake2b(sample_id.encode(), digest_size=8).digest(), "big") >> 4
         if digest in self.seen:
             place = np.flatnonzero(np.frombuffer(self.digests, dtype=np.uint64) == digest)[0]
             first = self.lines[int(place)]
-            where = f"{self.file}:{first}" if self.file else f"row {first}"
-            hint = "Ids must be unique; a row without one takes its number as its id."
-            raise DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
+            raise duplicate_id_error(sample_id, f"{self.file}:{first}" if self.file else f"row {first}")
         self.seen.add(digest)
         self.digests.append(digest)
         self.lines.append(line)
+
+
+def duplicate_id_error(sample_id: str, where: str) -> DataError:
+    """Build the error of an id that an earlier row has; ``where`` is the place of that row."""
+    hint = "Ids must be unique; a row without one takes its number as its id."
+    return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
 
 
 def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
@@ -267,7 +296,7 @@ def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
     try:
         given = _given_fields(values, plan)
     except DataError as error:
-        raise with_place(error, file=None, line=None, sample_id=known) from None
+        raise with_place(error, sample_id=known) from None
     given["id"] = known or unnamed
     return Sample.model_validate(given)
 
@@ -292,13 +321,6 @@ def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
     if column is None or cells.is_absent(values[column]):
         return None
     return str(_read(cells.as_id, values, "id", column))
-
-
-def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
-    try:
-        return _known_id(values, plan)
-    except (DataError, KeyError):
-        return None
 
 
 def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
@@ -352,7 +374,7 @@ def _encodable(sample: Sample) -> Sample:
     return sample
 
 
-def raw_values(row: RawRow) -> JsonValue:
+def _raw_values(row: RawRow) -> JsonValue:
     """Return a row as the file of rejected rows holds it: its values, or its text."""
     if isinstance(row.values, DataError):
         return row.text

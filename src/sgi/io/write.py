@@ -65,7 +65,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
-    suffix = _checked_suffix(Path(name))
+    suffix = check_target(name)
     with replacing_file(target, errors=partial(_translate_errors, name)) as stream:
         if suffix == ".jsonl":
             yield _Lines(stream, name)
@@ -78,9 +78,16 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
                 finish(stream, table.columns, table.rows())
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Check that rows can be written there; raises what `open_writer` would raise."""
-    _checked_suffix(Path(path))
+def check_target(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file into which rows can be written; raises what `open_writer` would raise."""
+    suffix = Path(path).suffix.casefold()
+    if suffix not in SUFFIXES:
+        hint = f"It can be {', '.join(SUFFIXES)}."
+        raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
+    check_place(path)
+    if suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("Writing Parquet", "parquet")
+    return suffix
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -91,11 +98,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     ...     Path(folder, "page.md").read_bytes()
     b'# Run'
     """
-    name = os.fspath(path)
-    target = Path(os.path.realpath(name))
-    check_place(path)
-    with replacing_file(target, errors=partial(_translate_errors, name)) as stream, _translate_errors(name):
-        stream.write(content)
+    write_chunks(path, [content])
 
 
 def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
@@ -195,14 +198,14 @@ class _Table:
         self.columns: dict[str, set[str]] = {}
 
     def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
-        self.lines.write(self._noted(rows))
+        self.lines.write(self._record_kinds(rows))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Read all rows again."""
         self.lines.stream.seek(0)
         return map(orjson.loads if self.lines.plain else json.loads, self.lines.stream)
 
-    def _noted(self, rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[Mapping[str, JsonValue]]:
+    def _record_kinds(self, rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[Mapping[str, JsonValue]]:
         for row in rows:
             for column, value in row.items():
                 self.columns.setdefault(column, set()).add(_kind(value))
@@ -284,17 +287,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list) else value
-
-
-def _checked_suffix(path: Path) -> str:
-    suffix = path.suffix.casefold()
-    if suffix not in SUFFIXES:
-        hint = f"It can be {', '.join(SUFFIXES)}."
-        raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
-    check_place(path)
-    if suffix == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("Writing Parquet", "parquet")
-    return suffix
 
 
 @contextmanager

@@ -22,8 +22,8 @@ def insert_rows(
 ) -> None:
     """Insert rows without the layers that cost as much as the writing itself.
 
-    Rows hold values for the driver (JSON as text), in the order of the table's columns. ``unless_there``
-    skips rows whose key exists.
+    Rows hold values for the driver (JSON as text), in column order. ``unless_there`` skips rows whose key
+    exists.
     """
     lite = connection.dialect.name == "sqlite"
     row = f"({', '.join(['?' if lite else '%s'] * len(table.columns))})"
@@ -36,6 +36,13 @@ def insert_rows(
         else:  # a server wants few statements, each of many rows
             values = ", ".join([row] * len(some))
             connection.exec_driver_sql(f"{head}{values}{tail}", tuple(chain.from_iterable(some)))
+
+
+def upsert(connection: sa.Connection, table: sa.Table) -> Any:
+    """Begin an INSERT with ``on_conflict_do_update``, in the dialect of the database."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
 
 
 def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:

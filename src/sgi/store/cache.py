@@ -6,7 +6,6 @@ import os
 import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.durable_files import make_folder
 from sgi.kernel.errors import StoreError
+from sgi.store.bulk_rows import chunks
 from sgi.store.fork_safety import close_at_fork
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
 T = TypeVar("T")
@@ -156,8 +156,8 @@ class SqliteCache:
     """A cache in one file that threads and processes share.
 
     The file and its folder are created if missing; only the user can read them. With ``durable``, values are
-    on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError
-    if the file cannot be written or is not a cache, also when a write fails later.
+    on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError if
+    the file cannot be written or is not a cache, also when a write fails later.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
@@ -223,7 +223,6 @@ class SqliteCache:
         self._connected = True
 
     def _disconnect(self) -> None:
-        """Close an open connection; this rolls back an open transaction."""
         if self._connected:
             self._connected = False
             self._finalizer()
@@ -269,7 +268,7 @@ class SqliteCache:
         return connection
 
     def _select(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        for some in _chunks(keys):
+        for some in chunks(keys, _KEYS_A_QUERY):
             marks = ",".join("?" * len(some))
             query = f"SELECT key, value FROM entries WHERE key IN ({marks})"  # noqa: S608 - only question marks
             yield from self._connection.execute(query, some)
@@ -282,12 +281,6 @@ class SqliteCache:
         except BaseException:
             self._connection.rollback()
             raise
-
-
-def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
-    rest = iter(keys)
-    while some := list(islice(rest, _KEYS_A_QUERY)):
-        yield some
 
 
 def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:

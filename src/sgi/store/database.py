@@ -48,13 +48,9 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """The location, schema and content of a database.
+    """The location (without a password), schema and number of rows by table of a database.
 
-    Attributes:
-        shown: location without a password.
-        revision: its schema; None if it has none yet.
-        head: the schema that this version of the package uses.
-        rows: number of rows by table.
+    ``revision`` is its schema (None if it has none yet), ``head`` that of this version of the package.
     """
 
     shown: str
@@ -80,10 +76,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Connect for reading. The connection sees one snapshot, taken at its first query.
-
-        Raises StoreError if the database cannot be reached or read.
-        """
+        """Connect for reading one snapshot, taken at the first query. Raises StoreError if that fails."""
         with self._connect(_READ[self.dialect]) as connection, connection.begin():
             yield connection
 
@@ -93,9 +86,8 @@ class Database:
 
         SQLite has one writer at a time: the block waits up to 30 s. A violated constraint is SQLAlchemy's
         ``IntegrityError`` inside the block, and the ``__cause__`` of the StoreError outside. To continue
-        after one, use ``connection.begin_nested()``.
-
-        Raises StoreError if the database cannot be reached or written.
+        after one, use ``connection.begin_nested()``. Raises StoreError if the database cannot be reached or
+        written.
         """
         with self._connect(_WRITE) as connection, connection.begin():
             if self.dialect == "sqlite":
@@ -133,10 +125,7 @@ class Database:
             connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
 
     def revision(self) -> str | None:
-        """Return the schema; None if there is none.
-
-        Raises StoreError if tables of another program use our names.
-        """
+        """Return the schema or None. Raises StoreError if tables of another program use our names."""
         with self.reading() as connection:
             return _revision(connection, self.shown)
 
@@ -235,11 +224,9 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
             default is ``SGI_DATABASE_URL``, then ``sgi.db`` in the working folder.
         create: create the file and the tables if they are missing.
 
-    Raises:
-        StoreError: it is missing and ``create`` is false, it cannot be opened, or another program owns it.
-        SchemaTooOldError, SchemaTooNewError: another version created it.
-        UsageError: ``where`` is not a supported kind of database.
-        MissingExtraError: the driver of PostgreSQL is not installed.
+    Raises StoreError if it is missing and ``create`` is false, it cannot be opened, or another program owns
+    it; SchemaTooOldError or SchemaTooNewError if another version created it; UsageError if ``where`` is not a
+    supported kind of database; MissingExtraError without the driver of PostgreSQL.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open_database(Path(folder) / "sgi.db") as database:
@@ -269,10 +256,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
 
 
 def status(where: str | Path | None = None) -> DatabaseStatus:
-    """Return the status of a database with any schema.
-
-    Raises StoreError if it is missing, cannot be read, or belongs to another program.
-    """
+    """Return the status of a database with any schema. Raises StoreError as `open_database` does."""
     with Database(database_url(where, create=False)) as database:
         revision = database.revision()
         with database.reading() as connection:

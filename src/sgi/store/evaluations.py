@@ -12,6 +12,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import display_text
 from sgi.store import schema
+from sgi.store.bulk_rows import chunks
 from sgi.store.samples import answered_samples, sample_of
 from sgi.store.text_codec import decode_text, encode_text
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
-    from sqlalchemy import Connection, RowMapping
+    from sqlalchemy import Connection
 
     from sgi.kernel.metric import MetricSpec
     from sgi.kernel.provenance import MetricProvenance
@@ -56,7 +57,7 @@ class MetricScore:
         value: None exactly if the status is not ok.
         reason: why there is no value.
         details: intermediate results.
-        reasoning: a judge's own words; by default taken from the evidence.
+        reasoning: the text of a judge; by default taken from the evidence.
         spec: the facts of the metric; None if the number was not computed here.
         provenance: what computed the value; None if unknown.
         evidence: all that a judge returned for the row, with the reasoning.
@@ -93,12 +94,9 @@ class RunHandle:
 class StoredEvaluation:
     """A stored row of any run.
 
-    Attributes:
-        id: the run's id and the row's position.
-        run: the run's name, or its id.
-        sample: with the answer as its response.
-        reason: why there is no answer.
-        scores: by canonical string, without ``spec``.
+    ``id`` is the run's id and the row's position, ``run`` the run's name, or its id. The sample has the
+    answer as its response; ``reason`` says why there is none. ``scores`` are by canonical string, without
+    ``spec``.
     """
 
     id: str
@@ -122,27 +120,14 @@ def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
     """Return the rows of any run, in order; empty if there is no such run."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
-        if handle is None:
-            return []
-        scores: dict[int, dict[str, MetricScore]] = {}
-        for position, name, score in _scores(connection, handle):
-            scores.setdefault(position, {})[name] = score
-        rows = connection.execute(_rows(handle)).mappings()
-        return [_evaluation(handle, dict(row), scores.get(row["position"], {})) for row in rows]
+        return [] if handle is None else list(_evaluations(connection, handle))
 
 
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
     """Return one row of a run, or None."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
-        if handle is None:
-            return None
-        query = _rows(handle).where(schema.samples.c.id == encode_text(sample_id))
-        row = connection.execute(query).mappings().first()
-        if row is None:
-            return None
-        scores = {name: score for _, name, score in _scores(connection, handle, [row["position"]])}
-        return _evaluation(handle, dict(row), scores)
+        return None if handle is None else next(_evaluations(connection, handle, [sample_id]), None)
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
@@ -174,28 +159,34 @@ def sample_evaluations(
     database: Database, record: RunRecord, sample_ids: Iterable[str]
 ) -> dict[str, StoredEvaluation]:
     """Return all that is stored of some samples of a run, by id; samples without scores are left out."""
-    wanted = list(dict.fromkeys(sample_ids))
-    found = {}
+    unique = list(dict.fromkeys(sample_ids))
+    by_id: dict[str, StoredEvaluation] = {}
     with database.reading() as connection:
         run = find_handle(connection, record.id)
         if run is None:
             return {}
-        for some in (wanted[start : start + _IDS_A_QUERY] for start in range(0, len(wanted), _IDS_A_QUERY)):
-            query = _rows(run).where(schema.samples.c.id.in_([encode_text(name) for name in some]))
-            rows = {row["position"]: dict(row) for row in connection.execute(query).mappings()}
-            scores: dict[int, dict[str, MetricScore]] = {}
-            for position, name, score in _scores(connection, run, list(rows)):
-                scores.setdefault(position, {})[name] = score
-            for position, row in rows.items():
-                evaluation = _evaluation(run, row, scores.get(position, {}))
-                found[evaluation.sample.id] = evaluation
-    return {name: found[name] for name in wanted if name in found}
+        for some in chunks(unique, _IDS_A_QUERY):
+            by_id |= {evaluation.sample.id: evaluation for evaluation in _evaluations(connection, run, some)}
+    return {name: by_id[name] for name in unique if name in by_id}
 
 
-def _rows(run: RunHandle) -> sa.Select[Any]:
+def _evaluations(
+    connection: Connection, run: RunHandle, sample_ids: Sequence[str] | None = None
+) -> Iterator[StoredEvaluation]:
     samples, batches = schema.samples, schema.batches
     committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
-    return answered_samples(run.id, run.dataset).where(committed).order_by(samples.c.position)
+    query = answered_samples(run.id, run.dataset).where(committed).order_by(samples.c.position)
+    if sample_ids is not None:
+        query = query.where(samples.c.id.in_([encode_text(name) for name in sample_ids]))
+    rows = {row["position"]: dict(row) for row in connection.execute(query).mappings()}
+    scores: dict[int, dict[str, MetricScore]] = {}
+    for position, name, score in _scores(connection, run, None if sample_ids is None else list(rows)):
+        scores.setdefault(position, {})[name] = score
+    for position, row in rows.items():
+        sample = sample_of(row).with_texts(display_text)
+        reason = decode_text(row["answer_reason"] or "")
+        row_id, by_metric = f"{run.id}:{position}", scores.get(position, {})
+        yield StoredEvaluation(row_id, run.label, position, sample, reason, by_metric)
 
 
 def _scores(
@@ -212,21 +203,14 @@ def _scores(
     if positions is not None:
         query = query.where(scores.c.position.in_(positions))
     for row in connection.execute(query).mappings():
-        yield row["position"], row["name"], _score(row)
-
-
-def _score(row: RowMapping) -> MetricScore:
-    return MetricScore(
-        row["value"],
-        Status(row["status"]),
-        decode_text(row["reason"] or ""),
-        details=row["details"] or {},
-        evidence=row["evidence"] or {},
-    )
-
-
-def _evaluation(run: RunHandle, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
-    sample = sample_of(row).with_texts(display_text)
-    reason = decode_text(row["answer_reason"] or "")
-    position = row["position"]
-    return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)
+        yield (
+            row["position"],
+            row["name"],
+            MetricScore(
+                row["value"],
+                Status(row["status"]),
+                decode_text(row["reason"] or ""),
+                details=row["details"] or {},
+                evidence=row["evidence"] or {},
+            ),
+        )

@@ -73,14 +73,10 @@ _TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row to save.
+    """A row to save; its answer is in ``answer`` (None if unknown), not in the sample.
 
-    Attributes:
-        sample: with the row's id in its run; its answer is in ``answer``.
-        answer: None if unknown.
-        scores: by the metric's canonical string.
-        embedders: fingerprints of all models that were called, also of those without vectors.
-        judge: fingerprint of the judge with the digest of the prompts; empty without a judge.
+    ``scores`` are by canonical string. ``embedders`` are fingerprints of all models that were called, also of
+    those without vectors; ``judge`` is that of the judge with the digest of the prompts, or empty.
     """
 
     sample: Sample
@@ -91,26 +87,20 @@ class EvaluationRow:
 
 
 def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
-    """Save a row into a growing run, and return its id (run id and position).
+    """Save a row into a growing run (its name or id), and return its id: run id and position.
 
-    It replaces a row with the same sample id. A missing run is created, a finished one is reopened. Threads
-    and processes may save at once.
+    It replaces a row with the same sample id. A missing run is created with ``versions`` (of the packages), a
+    finished one is reopened. Threads and processes may save at once.
 
-    Args:
-        database: to write into.
-        run: its name or id.
-        row: to save.
-        versions: of the packages, stored when the run is created.
-
-    Raises:
-        UsageError: the name is not allowed, or the run of this name is not a growing run.
-        RunMismatchError: the run's scores have another model, judge, prompts or metric version.
-        StoreError: the database cannot be written; nothing of the row is saved.
+    Raises UsageError if the name is not allowed or the run of this name is not a growing run;
+    RunMismatchError if the run's scores have another model, judge, prompts or metric version; StoreError if
+    the database cannot be written. Nothing of the row is saved then.
     """
     with database.writing() as connection:
         found = _lock_run(connection, run) or _create_run(connection, run, versions)
         models, judge = _merge_models(found, row.embedders), _merge_judge(found, row.judge)
-        position = _find_position(connection, found.dataset, row.sample.id)
+        key = {"this": found.dataset, "sample": encode_text(row.sample.id)}
+        position: int | None = connection.execute(_POSITION_OF, key).scalar()
         metrics = _metrics(connection, found, row.scores, position)
         if position is None:
             position = found.rows
@@ -174,7 +164,9 @@ def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
     before, here = list(run.spec.get("embedders", ())), list(embedders)
     if not before or not here:
         return before or here
-    if len(before) != len(here) or not all(map(_may_be_equal, before, here)):
+    pairs = zip(before, here, strict=False)
+    may_be_equal = all(a == b or a.endswith(UNOPENED) or b.endswith(UNOPENED) for a, b in pairs)
+    if len(before) != len(here) or not may_be_equal:
         message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
         raise RunMismatchError(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
     return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
@@ -192,10 +184,6 @@ def _merge_judge(run: RunHandle, judge: str) -> str:
     return judge or before
 
 
-def _may_be_equal(one: str, other: str) -> bool:
-    return one == other or one.endswith(UNOPENED) or other.endswith(UNOPENED)
-
-
 def _metrics(
     connection: Connection, run: RunHandle, scores: Mapping[str, MetricScore], position: int | None
 ) -> dict[str, int]:
@@ -211,9 +199,18 @@ def _metrics(
         elif score.status is Status.OK and (spec := _metric_spec(name, score)).version != there[name].version:
             if _has_values(connection, numbers[name], position):
                 raise _mixed_versions_error(run, name, there[name].version, spec.version)
-            _set_version(connection, numbers[name], spec)
-        if name in there and score.status is Status.OK and there[name].provenance is None:
-            _record_provenance(connection, numbers[name], score)
+            _update_metric(
+                connection,
+                numbers[name],
+                version=spec.version,
+                higher_is_better=spec.higher_is_better,
+                low=bind(spec.low),
+                high=bind(spec.high),
+            )
+        # The first value tells the provenance: a score without a value may lack its model.
+        first = name in there and score.status is Status.OK and there[name].provenance is None
+        if first and score.provenance is not None:
+            _update_metric(connection, numbers[name], provenance=asdict(score.provenance))
     return numbers
 
 
@@ -245,19 +242,9 @@ def _mixed_versions_error(run: RunHandle, name: str, then: int, here: int) -> Ru
     return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
 
 
-def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:
-    """Store the provenance of a metric's first value: a score without a value may lack its model."""
-    if score.provenance is not None:
-        this = schema.run_metrics.c.id == number
-        values = {"provenance": asdict(score.provenance)}
-        connection.execute(sa.update(schema.run_metrics).where(this).values(values))
-
-
-def _set_version(connection: Connection, number: int, spec: MetricSpec) -> None:
+def _update_metric(connection: Connection, number: int, **values: Any) -> None:
     metrics = schema.run_metrics
-    values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
-    bounds = {"low": bind(spec.low), "high": bind(spec.high)}
-    connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
+    connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values))
 
 
 def _new_metric(connection: Connection, run: RunHandle, position: int, name: str, score: MetricScore) -> int:
@@ -269,10 +256,6 @@ def _new_metric(connection: Connection, run: RunHandle, position: int, name: str
     columns = ["metric", "position", "status", "reason"]
     connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
     return number
-
-
-def _find_position(connection: Connection, dataset: str, sample_id: str) -> int | None:
-    return connection.execute(_POSITION_OF, {"this": dataset, "sample": encode_text(sample_id)}).scalar()
 
 
 def _append_position(connection: Connection, run: RunHandle) -> None:

@@ -106,7 +106,6 @@ def _lease_of(connection: Connection, run: str) -> Row[tuple[object, ...]] | Non
 
 
 def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
-    """Return whether the owner lives; if that is unknown, whether the lease has not expired."""
     if held.machine != _machine():
         return bool(held.expires_at > now)
     if held.process == _process(os.getpid()):

@@ -25,6 +25,7 @@ from sgi.kernel.metric import MetricSpec, Status
 from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
+from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
@@ -50,7 +51,6 @@ _NO_VALUE = "the old database has no value"
 _WAY_OUT = "Name a SQLite file that has a table `evals`."
 _NUMBERED = "run -99999"
 """Space for a suffix of a name."""
-_SHOWN = 60
 _UNKNOWN = MetricSpec("", 0, frozenset(), -math.inf, math.inf)
 """Version 0: the formula of the old numbers is unknown."""
 _SHARE = replace(_UNKNOWN, low=0.0, high=1.0)
@@ -123,12 +123,12 @@ class _Ids:
 def import_evals(database: Database, path: str | Path) -> EvalsImport:
     """Import every row of the table ``evals`` of a SQLite file, which is not changed.
 
-    Each ``test_run_id`` becomes a finished run of that name (numbered if the name is taken). Each row
-    becomes a sample with the ``qa_pair_id`` as its id; if a run repeats one, ``#`` and the row's own id
-    follow it. A metric without a value is ``missing``, one that is not a finite number ``failed``; numbers
-    stay as they are. A metric is a share from 0 to 1 only if all its numbers in the file are in that range;
-    others have no known range and are never printed as percent. Other columns become metadata. The import is
-    one transaction and skips runs that were imported before.
+    Each ``test_run_id`` becomes a finished run of that name (numbered if the name is taken). Each row becomes
+    a sample with the ``qa_pair_id`` as its id; if a run repeats one, ``#`` and the row's own id follow it. A
+    metric without a value is ``missing``, one that is not a finite number ``failed``; numbers stay as they
+    are. A metric is a share from 0 to 1 only if all its numbers in the file are in that range; others have no
+    known range and are never printed as percent. Other columns become metadata. The import is one transaction
+    and skips runs that were imported before.
 
     Raises StoreError if the file cannot be read or has no such table, or the database cannot be written.
     """
@@ -297,9 +297,7 @@ def _score(table: _Table, name: str, metric: int, position: int, row: Sequence[_
         return ScoreRow(metric, position, None, Status.MISSING.value, _NO_VALUE, None, reasoning)
     if isinstance(value, int | float) and math.isfinite(value):
         return ScoreRow(metric, position, float(value), Status.OK.value, "", None, reasoning)
-    text = _text(value)
-    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    reason = f"the old database has no number here: {shown!r}"
+    reason = f"the old database has no number here: {shorten(_text(value))!r}"
     return ScoreRow(metric, position, None, Status.FAILED.value, reason, None, reasoning)
 
 

@@ -65,9 +65,9 @@ def delete_run(database: Database, run_id: str) -> None:
 
 def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str, ...]:
     """Replace the tags of a run, and return them sorted. Raises UsageError for a bad tag, or too many."""
-    tuplestr = checked_tags(tags)
-    change_run(database, run_id, tags=tuplestr)
-    return tuplestr
+    checked = checked_tags(tags)
+    change_run(database, run_id, tags=checked)
+    return checked
 
 
 def count_scores(database: Database, run_id: str) -> int:

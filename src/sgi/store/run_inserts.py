@@ -35,11 +35,8 @@ class RunStart:
         rows: number of samples.
         spec: settings of the run as JSON, without secrets.
         spec_hash: differs for settings that can give other numbers.
-        signature: everything that can change a number, as it is printed.
-        versions: of the packages that compute the numbers.
         rejected: rows that could not be read.
         provenance: what computes each metric, by canonical string.
-        tags: as `checked_tags` returns them.
     """
 
     dataset: str

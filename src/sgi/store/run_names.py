@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.names import MAX_NAME, name_problem
+from sgi.kernel.short_text import shorten
 from sgi.store import schema
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ LONGEST_TAG = 40
 MOST_TAGS = 20
 """Tags per run."""
 
-_SHOWN = 60
 _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 """Reserved names: the last run, and what looks like an id."""
 
@@ -45,46 +45,36 @@ def is_run_name(name: str) -> bool:
 
 
 def require_run_name(name: str) -> None:
-    """Raise a UsageError for a name that no run can have.
-
-    >>> require_run_name("last~2")
-    Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: A run cannot be called 'last~2': it stands for another run. Choose another
-    name, of at most 200 printable characters.
-    """
+    """Raise a UsageError for a name that no run can have, such as ``last~2``."""
     reason = _problem(name)
     if reason:
         hint = f"Choose another name, of at most {MAX_NAME} printable characters."
-        raise UsageError(f"A run cannot be called {_shorten(name)!r}: {reason}.", hint=hint)
+        raise UsageError(f"A run cannot be called {shorten(name)!r}: {reason}.", hint=hint)
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     """Return the tags stripped, unique and sorted.
 
-    Raises UsageError for a tag that is empty, longer than 40 characters, or has a comma or characters that
-    cannot be printed, and for more than 20 tags.
+    Raises UsageError for more than 20 tags, and for one that is empty, longer than 40 characters, or has a
+    comma or unprintable characters.
 
     >>> checked_tags([" nightly ", "gpt-4o", "nightly"])
     ('gpt-4o', 'nightly')
     """
-    made = sorted({_checked_tag(tag) for tag in tags})
-    if len(made) > MOST_TAGS:
-        raise UsageError(f"A run has at most {MOST_TAGS} tags, not {len(made)}.", hint="Leave some out.")
-    return tuple(made)
+    unique = tuple(sorted({_checked_tag(tag) for tag in tags}))
+    if len(unique) > MOST_TAGS:
+        raise UsageError(f"A run has at most {MOST_TAGS} tags, not {len(unique)}.", hint="Leave some out.")
+    return unique
 
 
-def _checked_tag(given: str) -> str:
-    tag = given.strip()
+def _checked_tag(text: str) -> str:
+    tag = text.strip()
     reason = name_problem(tag, longest=LONGEST_TAG) or ("it holds a comma" if "," in tag else "")
     if reason:
         hint = f"A tag has 1 to {LONGEST_TAG} printable characters and no comma."
-        raise UsageError(f"{_shorten(given)!r} is not a tag: {reason}.", hint=hint)
+        raise UsageError(f"{shorten(text)!r} is not a tag: {reason}.", hint=hint)
     return tag
 
 
 def _problem(name: str) -> str:
     return name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -73,7 +73,6 @@ def _models(metric: AnyMetric, signed: str) -> tuple[str, ...] | None:
 
 
 def _signed_entailment(name: str, signed: Iterable[str]) -> str:
-    """Return an entailment model's name in a signature: the only one, or the last part of its folder."""
     models = [model for model in signed if model.startswith(ENTAILMENT)]
     if len(models) > 1:
         models = [model for model in models if name.endswith(model[len(ENTAILMENT) :])]

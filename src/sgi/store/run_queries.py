@@ -36,7 +36,6 @@ class RunRecord:
     """A stored run, without its rows. All times are ISO 8601, UTC.
 
     Attributes:
-        id: sorts by time.
         dataset: hash of its samples.
         dataset_name: name of the data for messages.
         rows: number of samples in the data; ``scored`` of them are committed.
@@ -74,7 +73,7 @@ class RunRecord:
     changes: int = 0
     damage: str = ""
 
-    def clustered(self, by: str | None) -> RunRecord:
+    def with_clusters(self, by: str | None) -> RunRecord:
         """Return the run with another cluster rule; None keeps its own."""
         return self if by is None else replace(self, cluster=by)
 
@@ -96,10 +95,9 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class PageOfRuns:
-    """One page of runs, the newest first.
+    """One page (from 1) of runs, the newest first; ``total`` counts all matches.
 
-    ``total`` counts all matches, ``page`` starts at 1, ``pages`` is at least 1. ``tags`` holds every tag,
-    sorted, with its number of runs.
+    ``tags`` holds every tag, sorted, with its number of runs.
     """
 
     records: tuple[RunRecord, ...]
@@ -114,17 +112,12 @@ def list_runs(
 ) -> list[RunRecord]:
     """List runs, the newest first.
 
-    Args:
-        database: to read from.
-        search: text in the run's id, name, data name or a tag; case does not matter.
-        tag: a tag that the runs have.
-        limit: the maximum number; None for all.
-        offset: how many of the newest to skip.
+    ``search`` is text in the run's id, name, data name or a tag; case does not matter. ``limit`` is the
+    maximum number (None for all), ``offset`` how many of the newest to skip.
     """
     with database.reading() as connection:
-        liststr = _matching_runs(connection, search, tag)
-        wanted = liststr[offset:] if limit is None else liststr[offset : offset + limit]
-        return _records(connection, wanted)
+        matches = _matching_runs(connection, search, tag)
+        return _records(connection, matches[offset:][:limit])
 
 
 def count_runs(database: Database, *, search: str = "", tag: str | None = None) -> int:
@@ -136,29 +129,22 @@ def count_runs(database: Database, *, search: str = "", tag: str | None = None) 
 def page_of_runs(
     database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
 ) -> PageOfRuns:
-    """Return one page (from 1) of the runs that `list_runs` finds, in one snapshot.
-
-    A page after the last one gives the last one.
-    """
+    """Return one page of the runs that `list_runs` finds, in one snapshot; the last page for a later one."""
     with database.reading() as connection:
-        liststr = _matching_runs(connection, search, tag)
-        pages = max(1, -(-len(liststr) // size))
+        matches = _matching_runs(connection, search, tag)
+        pages = max(1, -(-len(matches) // size))
         shown = min(page, pages)
-        records = _records(connection, liststr[(shown - 1) * size : shown * size])
-        return PageOfRuns(tuple(records), len(liststr), shown, pages, _tag_counts(connection))
-
-
-def _tag_counts(connection: Connection) -> dict[str, int]:
-    column = schema.run_tags.c.tag
-    rows = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
-    return dict(sorted((str(tag), int(runs)) for tag, runs in rows))
+        records = _records(connection, matches[(shown - 1) * size : shown * size])
+        column = schema.run_tags.c.tag
+        counts = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
+        tags = dict(sorted((str(tag), int(runs)) for tag, runs in counts))
+        return PageOfRuns(tuple(records), len(matches), shown, pages, tags)
 
 
 def find_run(database: Database, wanted: str) -> RunRecord:
     """Find a run by id, name, or unique prefix of an id; ``last`` and ``last~1`` count from the newest.
 
-    Raises UnknownNameError (with similar names), or UsageError if the prefix is ambiguous or there are no
-    runs.
+    Raises UnknownNameError (with similar names), or UsageError for an ambiguous prefix or without any runs.
     """
     with database.reading() as connection:
         ids = _ids(connection)
@@ -200,12 +186,9 @@ def _resolve(wanted: str, ids: Sequence[tuple[str, str | None]]) -> str:
         return begun[0]
     if begun:
         raise UsageError(f"{len(begun)} runs begin with {wanted!r}: {', '.join(begun[:5])}.")
-    raise UnknownNameError("run", wanted, _close_names(wanted, ids), hint="`sgi runs` lists them.")
-
-
-def _close_names(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
     known = [text for pair in ids for text in pair if text]
-    return tuple(difflib.get_close_matches(wanted, known, n=2, cutoff=0.6))
+    near = tuple(difflib.get_close_matches(wanted, known, n=2, cutoff=0.6))
+    raise UnknownNameError("run", wanted, near, hint="`sgi runs` lists them.")
 
 
 def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:

@@ -7,11 +7,10 @@ import zlib
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects import sqlite as lite
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
+from sgi.store.bulk_rows import upsert
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -24,12 +23,11 @@ _log = logging.getLogger("sgi.store")
 
 
 def count_change(connection: Connection, run: str) -> None:
-    """Count a change of the rows of a run; call it in the transaction that changes them."""
+    """Count a change of the rows of a run, in the transaction that changes them."""
     table = schema.run_changes
-    insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    counted = insert(table).values(run=run, count=1)
+    first = upsert(connection, table).values(run=run, count=1)
     more = {"count": table.c["count"] + 1}
-    connection.execute(counted.on_conflict_do_update(index_elements=[table.c.run], set_=more))
+    connection.execute(first.on_conflict_do_update(index_elements=[table.c.run], set_=more))
 
 
 def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:
@@ -49,13 +47,10 @@ def load_view(database: Database, run: str, view: str, state: str) -> bytes | No
 def save_view(database: Database, run: str, view: str, state: str, body: bytes) -> None:
     """Store or replace a view. Errors are only logged, since a view can be computed again."""
     table = schema.run_views
-    insert = lite.insert if database.dialect == "sqlite" else postgresql.insert
     values = {"state": state, "body": zlib.compress(body, 1)}
-    made = insert(table).values(run=run, view=view, **values)
     try:
         with database.writing() as connection:
-            connection.execute(
-                made.on_conflict_do_update(index_elements=[table.c.run, table.c.view], set_=values)
-            )
+            row = upsert(connection, table).values(run=run, view=view, **values)
+            connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=values))
     except StoreError as error:  # also where the run was deleted meanwhile
         _log.info("the view %s of the run %s is not stored: %s", view, run, error)

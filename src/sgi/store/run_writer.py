@@ -12,14 +12,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects import sqlite as lite
 from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import insert_rows, upsert
 from sgi.store.leases import Lease
 from sgi.store.run_inserts import (
     RunStart,
@@ -60,14 +58,11 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(eq=False)
 class RunRecorder:
-    """Writes one run.
+    """Writes one run, with data of the hash ``dataset``.
 
-    Attributes:
-        dataset: hash of its samples.
-        metric_ids: number of each metric, by canonical string.
-        done: first positions of the committed batches.
-        samples_are_there: all samples of the data are stored already, so none is written.
-        lease: the right to write the run; `create_run` and `open_recorder` take it.
+    ``metric_ids`` are by canonical string; ``done`` holds the first positions of the committed batches. With
+    ``samples_are_there``, all samples of the data are stored already. `create_run` and `open_recorder` take
+    the ``lease``, the right to write the run.
     """
 
     database: Database
@@ -93,12 +88,11 @@ class RunRecorder:
         """Commit a batch whose first sample has the position ``start``.
 
         ``scores`` and ``judgements`` have the metric's canonical string as key. ``truncated`` counts rows by
-        the field that exceeded a model's limit. ``failures`` gives the reason for each model without
-        vectors. ``usage`` holds totals of this attempt by the judge's fingerprint and replaces earlier ones.
+        the field that exceeded a model's limit. ``failures`` gives the reason for each model without vectors.
+        ``usage`` holds totals of this attempt by the judge's fingerprint and replaces earlier ones.
 
-        Raises:
-            RunBusyError: another process took the run over.
-            StoreError: the database cannot be written, the batch exists already, or the run was deleted.
+        Raises RunBusyError if another process took the run over; StoreError if the database cannot be
+        written, the batch exists already, or the run was deleted.
         """
         if unknown := judgements.keys() - scores.keys():
             raise ValueError(f"judgements of metrics without scores: {sorted(unknown)}")
@@ -134,9 +128,8 @@ class RunRecorder:
 
     def _save_usage(self, connection: Connection, usage: Mapping[str, Usage]) -> None:
         table = schema.usage
-        insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
         for judge, used in usage.items():
-            row = insert(table).values(
+            row = upsert(connection, table).values(
                 run=self.run, judge=encode_text(judge), attempt=self.lease.owner, **asdict(used)
             )
             totals = {name: row.excluded[name] for name in asdict(used)}

@@ -62,14 +62,10 @@ def grouped_run(
 ) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
     """Return the scores as columns, the values of a data column, and each row's class by metric.
 
-    Args:
-        database: to read from.
-        record: the run.
-        by: a metadata column, or ``label`` (known truth, unless the metadata has that column).
-        class_keys: by metric, the key in its details that holds a row's class.
+    ``by`` is a metadata column, or ``label`` (known truth, unless the metadata has that column).
+    ``class_keys`` has, by metric, the key in its details that holds a row's class.
 
-    Raises:
-        UnknownNameError: no row has such a column; the message lists the columns.
+    Raises UnknownNameError if no row has such a column; the message lists the columns.
     """
     with database.reading() as connection:
         run = _scored_run(database, connection, record)

@@ -34,8 +34,8 @@ class _Connection(sqlite3.Connection):
     def rollback(self) -> None:
         """Undo the open transaction.
 
-        If there is no memory for that, close the connection, which undoes it too. Otherwise the open
-        transaction would lock the file for every other writer.
+        Without memory for that, close the connection, which undoes it too: else it would lock out every other
+        writer.
         """
         if self._closed:
             return
@@ -45,16 +45,12 @@ class _Connection(sqlite3.Connection):
             self.close()
 
     def close(self) -> None:
-        """Close the connection. You can call it twice."""
         self._closed = True
         super().close()
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Connect in autocommit mode.
-
-    Only the user can read a new file. If the file or its folder is read-only, the connection is too.
-    """
+    """Connect in autocommit mode; read-only if the file or folder is. Only the user can read a new file."""
     new = not path.exists()
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read

@@ -44,14 +44,10 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, eq=False)
 class StoredBatch:
-    """A committed batch.
+    """A committed batch: its samples (with the target's answers), and its scores by canonical string.
 
-    Attributes:
-        start: position of its first sample.
-        batch: the samples, with the target's answers if there was a target.
-        scores: by canonical string.
-        truncated: rows by the field that exceeded a model's limit.
-        failures: the reason for each model without vectors.
+    ``start`` is the position of its first sample. ``truncated`` counts rows by the field that exceeded a
+    model's limit, ``failures`` has the reason for each model without vectors.
     """
 
     start: int
@@ -152,10 +148,9 @@ def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
 
 
 def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadSamples:
-    """Return a function that reads the samples of rows in the given order.
+    """Return a function that reads the samples of rows in the given order, from the open database.
 
-    ``positions`` are those of the run's rows, shape (n,). The database must be open when you call the
-    function.
+    ``positions`` are those of the run's rows, shape (n,).
     """
 
     def read(rows: Sequence[int]) -> Iterator[Sample]:

@@ -1,7 +1,6 @@
-"""The shapes of a run's stored JSON; other values count as damage.
+"""The shapes of the stored JSON of runs; other values count as damage.
 
-The engine writes these values, but a database file may come from a third party or from a broken disk. The
-fields of a summary are those of `sgi.engine.summary.Summary`.
+The engine writes these values, but a database file may come from a third party or from a broken disk.
 """
 
 from __future__ import annotations

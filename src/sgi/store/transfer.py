@@ -161,9 +161,8 @@ class _Runs:
 def export(database: Database, path: str | Path) -> int:
     """Export the whole database into ``path``, and return the number of rows.
 
-    The path ends in ``.jsonl`` or ``.jsonl.gz``. Only the user can read the file. The export is one snapshot
-    and is written atomically; equal databases give equal bytes. Raises StoreError if reading or writing
-    fails.
+    The path ends in ``.jsonl`` or ``.jsonl.gz``. Only the user can read the file. The export is one snapshot,
+    written atomically; equal databases give equal bytes. Raises StoreError if reading or writing fails.
     """
     file = Path(path)
     _check_suffix(file)
@@ -183,10 +182,8 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
     gets a number after its name. Summaries are not imported: ``recompute`` computes the summary of a new run
     from its rows (None for none); an error in it means that the file is damaged.
 
-    Raises:
-        StoreError: the file is damaged (with the line), incomplete or not an export, or the database cannot
-            be written; nothing is changed.
-        SchemaTooNewError: a newer version wrote the file.
+    Raises StoreError if the file is damaged (with the line), incomplete or not an export, or the database
+    cannot be written (nothing is changed); SchemaTooNewError if a newer version wrote the file.
     """
     file = Path(path)
     _check_suffix(file)

@@ -381,5 +381,5 @@ def test_a_task_that_is_the_same_for_all_rows_is_calibrated_by_another_rule(data
     record = labelled_run(database, changes={k: {"question": "Summarize."} for k in range(240)})
     with pytest.raises(UsageError, match="of 1 questions"):
         calibrate(database, record, "sgi", FPR)
-    made = calibrate(database, record.clustered("row"), "sgi", FPR)
+    made = calibrate(database, record.with_clusters("row"), "sgi", FPR)
     assert (made.cluster, made.clusters) == ("row", 240)

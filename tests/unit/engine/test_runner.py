@@ -384,7 +384,7 @@ def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, c
         assert len(set(stored.clusters.tolist())) == clusters
         made = column_summary(stored.metrics["rouge_l"], stored.clusters)
         assert made.interval == report.summary.metrics[0].interval
-        other = scored_run(database, record.clustered("row"))
+        other = scored_run(database, record.with_clusters("row"))
         assert len(set(other.clusters.tolist())) == 300
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgi import io
-from sgi.io.files import SUFFIXES, check_readable, file_rows, fill_columns, open_file, suffix
+from sgi.io.files import SUFFIXES, check_readable, file_rows, open_file, require_rows, suffix
 from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError
 
@@ -81,9 +81,9 @@ def test_a_file_that_is_not_there_is_told_before_the_first_row(tmp_path):
 def test_rows_are_passed_on_and_none_is_told():
     rows = [RawRow(1, {"id": "a"}), RawRow(2, {"id": "b"})]
 
-    assert list(fill_columns(iter(rows), "rows.csv")) == rows
+    assert list(require_rows(iter(rows), "rows.csv")) == rows
     with pytest.raises(DataError, match=r"rows\.csv: holds no rows"):
-        next(fill_columns(iter([]), "rows.csv"))
+        next(require_rows(iter([]), "rows.csv"))
 
 
 def modules():

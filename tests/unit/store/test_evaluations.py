@@ -80,7 +80,7 @@ def test_an_unknown_sample_names_those_that_come_near(database, record):
 
 
 def test_a_sample_that_is_not_scored_yet_says_so(database, record):
-    with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*--resume {record.id}"):
+    with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*Resume the run {record.id}"):
         sample_evaluation(database, record, "pair 3")
 
 

@@ -68,7 +68,7 @@ def holder(database, database_url):
 
 def test_the_second_process_is_told_who_writes_the_run(database, holder):
     with pytest.raises(
-        RunBusyError, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*--take-over"
+        RunBusyError, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*`take_over`"
     ):
         resumed(database)
     change(database, expires_at=0.0)  # a clock that jumped takes it from no live process

@@ -340,7 +340,7 @@ def test_names_that_mean_something_else_are_refused(database, name):
 
 def test_a_name_belongs_to_one_run(database):
     create_run(database, started(name="x"))
-    with pytest.raises(UsageError, match="--resume x"):
+    with pytest.raises(UsageError, match="resume the run 'x'"):
         create_run(database, started(name="x"))
     assert len(list_runs(database)) == 1
 

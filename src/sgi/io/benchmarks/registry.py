@@ -14,7 +14,7 @@ from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi.io.benchmarks.squad import squad
 from sgi.io.benchmarks.stsb import stsb
 from sgi.io.benchmarks.truthfulqa import truthfulqa
-from sgi.io.files import check_readable, fill_columns
+from sgi.io.files import check_readable, require_rows
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import UnknownNameError
 
@@ -28,20 +28,14 @@ if TYPE_CHECKING:
 
     Option = str | Path
 
-_HALUEVAL = "pminervini/HaluEval"
-_HALUEVAL_HOME = "https://github.com/RUCAIBox/HaluEval"
-
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark known by name.
+    """A benchmark known by name, which is also the prefix of its ids if it publishes none.
 
-    Attributes:
-        name: also the prefix of its ids, if it publishes none.
-        title: the authors' name for it.
-        read: converts a path and options to raw rows; its docstring describes the columns.
-        places: where its files are searched.
-        options: the allowed values of each option, or None for a path.
+    ``title`` is the authors' name for it. ``read`` converts a path and options to raw rows; its docstring
+    describes the columns. ``places`` says where its files are searched; ``options`` has the allowed values of
+    each option, or None for a path.
     """
 
     name: str
@@ -50,9 +44,9 @@ class Benchmark:
     places: Places
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
-    def checked(self, options: Mapping[str, Option]) -> dict[str, Option]:
+    def parse_options(self, options: Mapping[str, Option]) -> dict[str, Option]:
         """Check the options and convert paths; drops None. Raises UnknownNameError."""
-        checked: dict[str, Option] = {}
+        parsed: dict[str, Option] = {}
         for name, value in options.items():
             if name not in self.options:
                 raise _unknown(f"option of {self.name}", name, self.options, "It has")
@@ -60,49 +54,24 @@ class Benchmark:
             if allowed is not None and value not in (None, *allowed):
                 raise _unknown(f"{name} of {self.name}", str(value), allowed, "There are")
             if value is not None:
-                checked[name] = Path(value) if allowed is None else str(value)
-        return checked
+                parsed[name] = Path(value) if allowed is None else str(value)
+        return parsed
+
+
+def _halueval(task: str, title: str, read: Callable[..., BenchmarkRows]) -> Benchmark:
+    name = f"halueval_{task}"
+    files = (f"{name}.jsonl", f"{task}_data.json")
+    home = "https://github.com/RUCAIBox/HaluEval"
+    places = Places(files, f"dataset_{name}.jsonl", "pminervini/HaluEval", f"{task}/*.parquet", home)
+    return Benchmark(name, title, read, places)
 
 
 BENCHMARKS: dict[str, Benchmark] = {
-    made.name: made
-    for made in (
-        Benchmark(
-            "halueval_qa",
-            "HaluEval QA",
-            halueval_qa,
-            Places(
-                ("halueval_qa.jsonl", "qa_data.json"),
-                "dataset_halueval_qa.jsonl",
-                _HALUEVAL,
-                "qa/*.parquet",
-                _HALUEVAL_HOME,
-            ),
-        ),
-        Benchmark(
-            "halueval_dialogue",
-            "HaluEval dialogue",
-            halueval_dialogue,
-            Places(
-                ("halueval_dialogue.jsonl", "dialogue_data.json"),
-                "dataset_halueval_dialogue.jsonl",
-                _HALUEVAL,
-                "dialogue/*.parquet",
-                _HALUEVAL_HOME,
-            ),
-        ),
-        Benchmark(
-            "halueval_summarization",
-            "HaluEval summarization",
-            halueval_summarization,
-            Places(
-                ("halueval_summarization.jsonl", "summarization_data.json"),
-                "dataset_halueval_summarization.jsonl",
-                _HALUEVAL,
-                "summarization/*.parquet",
-                _HALUEVAL_HOME,
-            ),
-        ),
+    benchmark.name: benchmark
+    for benchmark in (
+        _halueval("qa", "HaluEval QA", halueval_qa),
+        _halueval("dialogue", "HaluEval dialogue", halueval_dialogue),
+        _halueval("summarization", "HaluEval summarization", halueval_summarization),
         Benchmark(
             "truthfulqa",
             "TruthfulQA",
@@ -163,8 +132,8 @@ class BenchmarkDataset:
     @property
     def name(self) -> str:
         """The benchmark's name, with its options if any."""
-        told = [f"{key}={value}" for key, value in sorted(self.options.items())]
-        return f"{self.benchmark.name}({', '.join(told)})" if told else self.benchmark.name
+        texts = [f"{key}={value}" for key, value in sorted(self.options.items())]
+        return f"{self.benchmark.name}({', '.join(texts)})" if texts else self.benchmark.name
 
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
@@ -173,7 +142,7 @@ class BenchmarkDataset:
         options: dict[str, Any] = dict(self.options)
         reading = self.benchmark.read(self.path, **options)
         return read_rows(
-            fill_columns(reading.rows, str(reading.file)),
+            require_rows(reading.rows, str(reading.file)),
             file=str(reading.file),
             on_reject=on_reject,
             on_columns=on_columns,
@@ -213,10 +182,10 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
     """
     benchmark = known_benchmark(name)
-    checked = benchmark.checked({key: value for key, value in options.items() if value is not None})
+    parsed = benchmark.parse_options({key: value for key, value in options.items() if value is not None})
     place = find_file(benchmark.title, benchmark.places) if path is None else Path(path)
     check_readable(place / RESPONSES if name == "ragtruth" and place.is_dir() else place)
-    return BenchmarkDataset(benchmark, place, checked)
+    return BenchmarkDataset(benchmark, place, parsed)
 
 
 def _unknown(

@@ -10,7 +10,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.files import file_rows
-from sgi.io.raw_rows import RawRow
+from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
@@ -77,7 +77,7 @@ def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Ma
         if "answers" in values:
             row["reference"] = _answers(values["answers"]) or ("",)
     except DataError as error:
-        raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
+        raise with_place(error, sample_id=name) from None
     if name in given:
         row["response"] = given[name]
     others = other_columns(values, "id", "question", "context", "answers")

@@ -34,8 +34,8 @@ class BenchmarkName:
     options: Mapping[str, str | Path] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        told = ", ".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.name}{f'({told})' if told else ''}:{self.path or ''}"
+        options = ", ".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}{f'({options})' if options else ''}:{self.path or ''}"
 
 
 def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
@@ -56,7 +56,7 @@ def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
     parts = found.groupdict()
     benchmark = known_benchmark(parts["name"])
     folder = Path(parts.get("folder") or "")
-    options = benchmark.checked(_options(text, parts["options"] or ""))
+    options = benchmark.parse_options(_options(text, parts["options"] or ""))
     placed = {key: folder / value if isinstance(value, Path) else value for key, value in options.items()}
     return BenchmarkName(benchmark.name, folder / parts["path"] if parts["path"] else None, placed)
 
@@ -88,9 +88,9 @@ def absolute(data: Path) -> Path:
     return Path(str(BenchmarkName(spelt.name, path, options)))
 
 
-def _options(text: str, told: str) -> dict[str, str]:
+def _options(text: str, inner: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for item in told.split(",") if told.strip() else ():
+    for item in inner.split(",") if inner.strip() else ():
         key, equals, value = (part.strip() for part in item.partition("="))
         if not (key and equals and value) or key in options:
             raise UsageError(f"Cannot read the options of {text!r}.", hint="Write NAME(key=value, …):PATH.")

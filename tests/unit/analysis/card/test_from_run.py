@@ -226,5 +226,5 @@ def test_rows_are_clustered_by_the_rule_of_the_run_or_another(database):
 
     assert groups(record).clusters == 1
     assert "--cluster contexts" in " ".join(groups(record).notes)
-    assert groups(record.clustered("contexts")).clusters == 12
-    assert groups(record.clustered("row")).clusters == 24
+    assert groups(record.with_clusters("contexts")).clusters == 12
+    assert groups(record.with_clusters("row")).clusters == 24
