@@ -12,6 +12,7 @@ from sgi.paper.geometry import context_displacement as context
 from sgi.paper.geometry import displacement as sphere
 from sgi.paper.geometry import flat_displacement as flat
 from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.near_duplicates import Pairs
 from sgi.paper.geometry.reference import ReferenceSet
 
 # Every score with the least and the greatest value it can have.
@@ -201,9 +202,9 @@ ALIKE = ((0, same_name), (1, same_name), (2, same))
 @settings(max_examples=300)
 @given(columns(6), columns(3), st.booleans())
 def test_no_chosen_neighbour_shares_anything_whatever_collides(reference, scored, exclude):
-    known = ReferenceSet.fit(*reference, reference[4])
+    known = ReferenceSet.fit(Pairs.of(*reference), reference[4])
     try:
-        near = known.neighbours(*scored, k=1, temperature=1.0, exclude="group" if exclude else None)
+        near = known.neighbours(Pairs.of(*scored), k=1, temperature=1.0, exclude="group" if exclude else None)
     except SgiError as error:
         assert "pair" in str(error)  # noqa: PT017 - either outcome is right for some input
         return

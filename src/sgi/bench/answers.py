@@ -1,11 +1,11 @@
-"""Perturbations of the answer as a whole: something added, cut off, refused, or said in another language."""
+"""Perturbations of the answer as a whole: additions, truncation, refusal, another language."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from sgi.bench.perturbation import Kind, Perturbation
+from sgi.bench.perturbation import Kind, perturbation
 from sgi.kernel.sample import RESPONSE
 from sgi.text.overlap import token_precision
 from sgi.text.sentences import sentences
@@ -31,83 +31,62 @@ _FEWEST_WORDS = 6
 _FEWEST_CONTENT_WORDS = 4
 _MOST_SHARED = 0.5
 _WORDS = re.compile(r"\w+")
-_SPEAKS = frozenset(("i", "me", "my", "mine", "myself", "you", "your", "yours", "we", "us", "our", "ours"))
+_SPEAKER_WORDS = frozenset(
+    ("i", "me", "my", "mine", "myself", "you", "your", "yours", "we", "us", "our", "ours")
+)
 
 
-def _add_sentence(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """A sentence of another row's answer follows, most of whose words the passages do not hold."""
-    said = sample.response.rstrip()
-    for other in others.drawn(sample, draw):
+@perturbation(Kind.ERROR, RESPONSE)
+def unsupported_added(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """A sentence from another row's answer is added; most of its words are not in the passages."""
+    response = sample.response.rstrip()
+    for other in others.unrelated_rows(sample, draw):
         for sentence in sentences(other.response):
-            if _tells(sentence) and token_precision(sentence, (*sample.contexts, said)) <= _MOST_SHARED:
-                return sample.with_response(f"{said}{'' if said[-1:] in '.!?' else '.'} {sentence}")
+            if (
+                _is_factual(sentence)
+                and token_precision(sentence, (*sample.contexts, response)) <= _MOST_SHARED
+            ):
+                return sample.with_response(f"{response}{'' if response[-1:] in '.!?' else '.'} {sentence}")
     return None
 
 
-def _tells(sentence: str) -> bool:
-    """Whether it tells something of the world: no talk of speakers, passages and answers, no fragment."""
+def _is_factual(sentence: str) -> bool:
+    """Whether a sentence states a fact about the world, not about speakers, passages or answers."""
     words = _WORDS.findall(sentence.casefold())
     return (
         len(words) >= _FEWEST_WORDS
         and len(content_words(sentence).split()) >= _FEWEST_CONTENT_WORDS
         and sentence[-1] not in ":?"
-        and _SPEAKS.isdisjoint(words)
+        and _SPEAKER_WORDS.isdisjoint(words)
         and not any(word.startswith(("passage", "answer", "context")) for word in words)
     )
 
 
-def _refuse(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    del draw, others
+@perturbation(Kind.OTHER, RESPONSE)
+def refusal(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """The answer is replaced by a refusal: the passages do not say."""
     return sample.with_response(_REFUSAL)
 
 
-def _truncate(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """The last third is cut off, at a blank."""
-    del draw, others
-    kept = sample.response.rstrip()[: int(len(sample.response.rstrip()) * _KEPT)]
-    whole = kept.rpartition(" ")[0].rstrip()
+@perturbation(Kind.OTHER, RESPONSE)
+def truncation(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """The last third of the answer is removed."""
+    response = sample.response.rstrip()
+    whole = response[: int(len(response) * _KEPT)].rpartition(" ")[0].rstrip()
     return sample.with_response(whole) if whole.strip() else None
 
 
-def _add_fluff(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    del draw, others
+@perturbation(Kind.OTHER, RESPONSE)
+def fluff_added(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """A courtesy without content follows the answer."""
     return sample.with_response(f"{sample.response.rstrip()} {_FLUFF}")
 
 
-def _say_elsewise(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    del others
+@perturbation(Kind.OTHER, RESPONSE)
+def other_language(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """The answer is replaced by an unrelated sentence in another language."""
     return sample.with_response(draw.choice(_FOREIGN))
 
 
-ANSWERS = (
-    Perturbation(
-        "unsupported_added",
-        Kind.ERROR,
-        RESPONSE,
-        "A sentence from another row's answer is added; most of its words are not in the passages.",
-        _add_sentence,
-    ),
-    Perturbation(
-        "refusal",
-        Kind.OTHER,
-        RESPONSE,
-        "The answer is replaced by a refusal: the passages do not say.",
-        _refuse,
-    ),
-    Perturbation("truncation", Kind.OTHER, RESPONSE, "The last third of the answer is removed.", _truncate),
-    Perturbation(
-        "fluff_added",
-        Kind.OTHER,
-        RESPONSE,
-        "A courtesy without content follows the answer.",
-        _add_fluff,
-    ),
-    Perturbation(
-        "other_language",
-        Kind.OTHER,
-        RESPONSE,
-        "The answer is replaced by an unrelated sentence in another language.",
-        _say_elsewise,
-    ),
-)
+ANSWERS = (unsupported_added, refusal, truncation, fluff_added, other_language)
 """Perturbations of an answer as a whole."""

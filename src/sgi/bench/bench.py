@@ -16,8 +16,8 @@ import anyio
 import numpy as np
 
 from sgi.bench.catalogue import select
-from sgi.bench.judge_faults import JudgeFault, SpoiledChat, open_clean
-from sgi.bench.matrix import Bench, Change, Paired, fault_cell, levels, row_cells, too_few_note
+from sgi.bench.judge_faults import FaultyChat, JudgeFault, open_clean
+from sgi.bench.matrix import Bench, Change, PairedRows, fault_cell, levels, row_cells, too_few_note
 from sgi.bench.measures import simultaneous_level
 from sgi.bench.perturbation import Others, Perturbation
 from sgi.engine.accumulator import clustering_of
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.llm.spec import JudgeSpec
 
-    Spoiled = Mapping[tuple[str, str], tuple[Scores, int]]
+    FaultScores = Mapping[tuple[str, str], tuple[Scores, int]]
 
 ROWS = 200
-"""How many rows are perturbed unless more or fewer are asked for."""
+"""Number of perturbed rows by default."""
 
 _OTHER_NAMES = "sgi.metrics.graphrag_names"
 
@@ -106,48 +106,49 @@ def bench(
     dataset = open_dataset(data, columns=columns)
     everything = list(dataset.samples(on_columns=lambda columns: listener(ColumnsRead(columns))))
     rows, notes = _grounded_rows(everything, n, seed, dataset.name)
-    wanted = _metrics(metrics, rows)
-    _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))
+    chosen = _metrics(metrics, rows)
+    _check_judge(chosen, judge=judge is not None, faults=bool(changes and faults))
     clustering = clustering_of(everything, cluster, dataset.name)
     paired = replace(perturb_rows(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
-    with _place(cache) as place:
-        work = _Work(paired, wanted, on_rows, embedder, judge, place, seed, listener)
+    with _cache_path(cache) as path:
+        work = _Work(paired, chosen, on_rows, embedder, judge, path, seed, listener)
         notes += clustering.notes(len(everything))
         return work.bench(dataset.name, faults if judge is not None else (), notes)
 
 
-def _check_judge(any_metrics: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
+def _check_judge(metrics: Sequence[AnyMetric], *, judge: bool, faults: bool) -> None:
     """Check that a judge is given exactly if it is needed."""
-    if spoiled and not named:
+    judged = judged_metrics(metrics)
+    if faults and not judge:
         raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
-    if named and not judged_metrics(any_metrics):
+    if judge and not judged:
         raise UsageError(
-            "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
+            "A judge is named, but no metric needs it.", hint="Add one that does: -m faithfulness."
         )
-    if judged_metrics(any_metrics) and not named:
-        raise missing_judge(judged_metrics(any_metrics))
+    if judged and not judge:
+        raise missing_judge(judged)
 
 
 def perturb_rows(
     rows: Sequence[Sample], changes: Sequence[Perturbation], others: Others, *, seed: int
-) -> Paired:
+) -> PairedRows:
     """Apply perturbations to grounded rows; ``others`` lend passages, names and sentences."""
     changed = {}
     for one in changes:
-        made = [(row, one.applied(sample, others, seed=seed)) for row, sample in enumerate(rows)]
-        kept = [(row, sample) for row, sample in made if sample is not None]
-        changed[one.name] = np.array([row for row, _ in kept], np.int64), tuple(sample for _, sample in kept)
-    return Paired(tuple(rows), changed)
+        results = [one.apply(sample, others, seed=seed) for sample in rows]
+        places = np.array([row for row, sample in enumerate(results) if sample is not None], np.int64)
+        changed[one.name] = places, tuple(filter(None, results))
+    return PairedRows(tuple(rows), changed)
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    paired: Paired
+    paired: PairedRows
     metrics: tuple[AnyMetric, ...]
     changes: tuple[Perturbation, ...]
     embedder: EmbedderLike | Sequence[EmbedderLike] | None
     judge: JudgeLike | None
-    place: Path
+    cache: Path
     seed: int
     listener: Listener
 
@@ -157,7 +158,7 @@ class _Work:
             self.metrics,
             self.embedder,
             judge=self.judge,
-            cache=self.place,
+            cache=self.cache,
             max_failures=1.0,
             listener=self.listener,
         )
@@ -168,24 +169,22 @@ class _Work:
         ]
         cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
         if faults and isinstance(self.judge, Judge):
-            notes.append(
-                "The judge is an object of the caller's own, whose replies cannot be spoiled on the way."
-            )
+            notes.append("The judge is a Python object, so its replies cannot be made faulty.")
             faults = ()
         if faults:
             cells += self._fault_cells(result, faults)
         n = len(self.paired.samples)
-        made = [
-            Change(name=one.name, kind=one.kind, says=one.says, applied=len(self.paired.changed[one.name][0]))
-            for one in self.changes
-        ]
-        made += [Change(name=one.name, kind=one.kind, says=one.says, applied=n) for one in faults]
+        rows = {one.name: len(self.paired.changed[one.name][0]) for one in self.changes}
+        both: tuple[Perturbation | JudgeFault, ...] = (*self.changes, *faults)
+        changes = tuple(
+            Change(name=one.name, kind=one.kind, says=one.says, applied=rows.get(one.name, n)) for one in both
+        )
         return Bench(
             data=name,
             rows=n,
             seed=self.seed,
             metrics=tuple(one.canonical for one in self.metrics),
-            changes=tuple(made),
+            changes=changes,
             cells=tuple(cells),
             alarms=tuple(alarm for _, alarm in by_metric if alarm is not None),
             notes=tuple(notes),
@@ -197,46 +196,46 @@ class _Work:
         from sgi.llm.spec import JudgeSpec
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
-        asking = judged_metrics(self.metrics)
+        judged = judged_metrics(self.metrics)
         with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
-            spoiled = pool.submit(anyio.run, partial(self._spoiled, spec, faults)).result()
+            faulty = pool.submit(anyio.run, partial(self._fault_scores, spec, faults)).result()
         n, clusters = len(self.paired.samples), self.paired.clusters
-        level = simultaneous_level(len(faults) * len(asking))
+        level = simultaneous_level(len(faults) * len(judged))
         return [
             fault_cell(
                 one,
                 fault,
                 _first(result[one.canonical], n),
-                spoiled[fault.name, one.canonical],
+                faulty[fault.name, one.canonical],
                 clusters,
                 level,
             )
-            for fault, one in product(faults, asking)
+            for fault, one in product(faults, judged)
         ]
 
-    async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
+    async def _fault_scores(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> FaultScores:
         """Scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import open_models
         from sgi.llm.judge import ChatJudge
         from sgi.store.cache import open_reply_cache
 
-        asking, stage = judged_metrics(self.metrics), "spoiling the judge's replies"
-        found: dict[tuple[str, str], tuple[Scores, int]] = {}
+        judged, stage = judged_metrics(self.metrics), "faulty judge replies"
+        scores: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
-            open_models(asking, self.embedder, cache=self.place) as resources,
-            open_reply_cache(self.place) as replies,
+            open_models(judged, self.embedder, cache=self.cache) as resources,
+            open_reply_cache(self.cache) as replies,
         ):
-            self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
+            self.listener(Started(stage, len(faults) * len(judged) * len(self.paired.samples)))
             async with open_clean(spec, replies) as clean:
-                for fault, one in product(faults, asking):
-                    chat = SpoiledChat(clean, fault, seed=self.seed)
+                for fault, one in product(faults, judged):
+                    chat = FaultyChat(clean, fault, seed=self.seed)
                     judging = replace(resources, judge=ChatJudge(chat, budget=spec.budget))
-                    scores = await self._scored(one, judging)
-                    found[fault.name, one.canonical] = scores, chat.spoiled
+                    values = await self._score_rows(one, judging)
+                    scores[fault.name, one.canonical] = values, chat.faulty_replies
             self.listener(Finished(stage))
-        return found
+        return scores
 
-    async def _scored(self, one: AnyMetric, resources: Resources) -> Scores:
+    async def _score_rows(self, one: AnyMetric, resources: Resources) -> Scores:
         """A metric's scores of the original rows."""
         from sgi.engine.plan import batches
         from sgi.engine.results import join_scores
@@ -262,24 +261,24 @@ def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tu
     if not rows:
         text = f"{len(everything):,} rows, {len(answered):,} with a response"
         message = f"{name} has no grounded row with a response ({text})."
-        raise DataError(message, hint="Perturbations begin from rows with label 1.")
+        raise DataError(message, hint="Perturbations change rows with label 1.")
     notes = [] if labelled else ["The data has no labels, so all rows count as grounded."]
-    drawn = sorted(
+    shuffled = sorted(
         rows, key=lambda sample: digest(str(seed).encode(), sample.id.encode("utf-8", "surrogatepass"))
     )
-    ids = {sample.id for sample in drawn[:n]}
-    taken = [sample for sample in rows if sample.id in ids]
-    return taken, notes + [note for note in [too_few_note(len(taken))] if note]
+    ids = {sample.id for sample in shuffled[:n]}
+    chosen = [sample for sample in rows if sample.id in ids]
+    return chosen, notes + [note for note in [too_few_note(len(chosen))] if note]
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
     """The given metrics, or by default the built-in ones that need no judge and have their fields."""
     if given:
-        return tuple({found.canonical: found for found in map(metric, given)}.values())
-    had = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
+        return tuple({one.canonical: one for one in map(metric, given)}.values())
+    fields = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
     names = [name for name, place in BUILT_IN.items() if not place.startswith(_OTHER_NAMES)]
     kinds = [metric_class(name) for name in names]
-    return tuple(kind() for kind in kinds if not issubclass(kind, JudgedMetric) and kind.spec.needs <= had)
+    return tuple(kind() for kind in kinds if not issubclass(kind, JudgedMetric) and kind.spec.needs <= fields)
 
 
 def _split(
@@ -288,19 +287,18 @@ def _split(
     """Perturbations of rows and judge faults, those of the catalogue first."""
     names = [one for one in given if isinstance(one, str)]
     on_rows, faults = select(names) if names or not given else ((), ())
-    own = tuple(one for one in given if isinstance(one, Perturbation))
-    spoiling = tuple(one for one in given if isinstance(one, JudgeFault))
-    rows, replies = (*on_rows, *own), (*faults, *spoiling)
+    rows = (*on_rows, *(one for one in given if isinstance(one, Perturbation)))
+    replies = (*faults, *(one for one in given if isinstance(one, JudgeFault)))
     times = Counter([one.name for one in rows] + [one.name for one in replies])
     twice = [name for name, count in times.items() if count > 1]
     if twice:
-        message = f"Each change has a name of its own, and {twice[0]} is given twice."
+        message = f"Each change needs its own name, but {twice[0]} is given twice."
         raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
     return rows, replies
 
 
 @contextmanager
-def _place(cache: bool | str | Path) -> Iterator[Path]:
+def _cache_path(cache: bool | str | Path) -> Iterator[Path]:
     """Path of the vector cache; deleted afterwards if temporary."""
     from sgi.store.cache import default_cache_path
 

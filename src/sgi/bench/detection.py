@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ALARM_RATE = 0.02
-"""The share of correct paraphrases that may fall further than the threshold, on the rows that set it."""
+"""Greatest share of correct paraphrases above the threshold, on the rows that define it."""
 
 _FOLDS = 10
 _LEAST_FALL = 1e-7
@@ -111,13 +111,13 @@ def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Fl
     return alarms
 
 
-def seen(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
+def detection_rate(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
     """Share of errors above the threshold, with its interval, which takes the threshold as fixed.
 
     NaN in ``falls`` is a lost value and counts as not detected.
 
-    >>> seen(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
+    >>> detection_rate(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
     (0.5, None)
     """
-    counted = (falls.size > least.fall).astype(np.float64)
-    return float(counted.mean()), share_interval(counted, falls.clusters, level=level)
+    detected = (falls.size > least.fall).astype(np.float64)
+    return float(detected.mean()), share_interval(detected, falls.clusters, level=level)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sgi.bench.names import like, names_of, sure_names
 from sgi.bench.numbers import NUMBER, WORDS, YEAR, another, replace_number, values_of
-from sgi.bench.perturbation import Kind, Perturbation, shuffle
-from sgi.bench.stated import first_error
+from sgi.bench.perturbation import Kind, perturbation, shuffle
+from sgi.bench.support import first_error
 from sgi.kernel.sample import RESPONSE
 
 if TYPE_CHECKING:
@@ -64,18 +64,8 @@ _FOLLOWS = re.compile(r" (?:as follows|the following)\b")
 _COUNTS = re.compile(r"[ -](?:metre|meter|m|km|feet|ft|mile|kg|lb|gram|g|mg|ml|people|[a-z]*s)\b")
 _TRIES = 5
 _MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
 _DAY_MONTH = re.compile(
@@ -85,9 +75,10 @@ _MONTH_YEAR = re.compile(rf"\b{_MONTH}(?=,? \d{{4}}\b)")
 _LAST_DAY = 28
 
 
-def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Replace every occurrence of one number, except years and list numbers."""
-    del others
+@perturbation(Kind.ERROR, RESPONSE)
+def number_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """A number in the answer is replaced by one of the same form that passages and question do not imply."""
+    # Years and the numbers of list items stay.
     return first_error(sample, _numbers_swapped(sample, draw))
 
 
@@ -128,9 +119,9 @@ def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
     )
 
 
-def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Replace the unit of a number by one that follows that number in no passage."""
-    del others
+@perturbation(Kind.ERROR, RESPONSE)
+def unit_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """A number in the answer gets another unit (miles for km) that no passage states or implies."""
     return first_error(sample, _units_swapped(sample, draw))
 
 
@@ -152,9 +143,9 @@ def _match_case(new: str, old: str) -> str:
     return new.capitalize() if old[:1].isupper() else new
 
 
-def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Remove one "not", or insert one after an auxiliary verb of a statement."""
-    del others
+@perturbation(Kind.ERROR, RESPONSE)
+def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """A "not" is removed from the answer, or inserted after an auxiliary verb."""
     text = sample.response
     denied = [match for match in _NOT.finditer(text) if not _CONDITION.search(_clause_before(text, match))]
     if denied:
@@ -182,8 +173,9 @@ def _clause_before(text: str, match: re.Match[str]) -> str:
     return re.split(r"[,;:.!?\n]", _before(text, match, 120))[-1]
 
 
-def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Replace a name from the passages by a similar one from another row."""
+@perturbation(Kind.ERROR, RESPONSE)
+def entity_swap(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """A name in answer and passages is replaced in the answer by a similar name from another row."""
     return first_error(sample, _names_swapped(sample, draw, others))
 
 
@@ -195,7 +187,7 @@ def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str
     held = [name for name in named if name in sure or (name in inside and " " in name)]
     for name in shuffle(held, draw):
         yield None  # counts as a try, even without a similar name
-        for other in others.drawn(sample, draw):
+        for other in others.unrelated_rows(sample, draw):
             for new in others.names(other):
                 if like(name, new) and new.casefold() not in own:
                     yield _name_replaced(sample.response, name, new)
@@ -205,9 +197,9 @@ def _name_replaced(text: str, name: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: new, text)
 
 
-def _shift_date(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Replace a year, month or day by one that the passages do not contain there."""
-    del others
+@perturbation(Kind.ERROR, RESPONSE)
+def date_shift(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """A year, month or day in the answer is replaced by one that passages and question do not contain."""
     text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
     ways = [_year_shifted, _day_shifted, _month_shifted]
     draw.shuffle(ways)
@@ -245,41 +237,5 @@ def _month_shifted(text: str, known: str, draw: Random) -> str | None:
     return None
 
 
-FACTS = (
-    Perturbation(
-        "number_swap",
-        Kind.ERROR,
-        RESPONSE,
-        "A number in the answer is replaced by one of the same form that passages and question do not imply.",
-        _swap_number,
-    ),
-    Perturbation(
-        "unit_swap",
-        Kind.ERROR,
-        RESPONSE,
-        "A number in the answer gets another unit (miles for km) that no passage states or implies.",
-        _swap_unit,
-    ),
-    Perturbation(
-        "date_shift",
-        Kind.ERROR,
-        RESPONSE,
-        "A year, month or day in the answer is replaced by one that passages and question do not contain.",
-        _shift_date,
-    ),
-    Perturbation(
-        "entity_swap",
-        Kind.ERROR,
-        RESPONSE,
-        "A name in answer and passages is replaced in the answer by a similar name from another row.",
-        _swap_entity,
-    ),
-    Perturbation(
-        "negation",
-        Kind.ERROR,
-        RESPONSE,
-        'A "not" is removed from the answer, or inserted after an auxiliary verb.',
-        _negate,
-    ),
-)
+FACTS = (number_swap, unit_swap, date_shift, entity_swap, negation)
 """Perturbations of what an answer says."""

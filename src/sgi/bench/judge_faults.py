@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.bench.perturbation import Kind
+from sgi.bench.perturbation import Kind, shuffle
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.signature import digest
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.llm.calls import Call, Chat, Completion
     from sgi.llm.spec import JudgeSpec
 
-    Spoil = Callable[[str, Random], str]
+    Corrupt = Callable[[str, Random], str]
 
 _OPENING = 2  # messages before the first reply: the task and the texts to judge
 _CUT = 0.6
@@ -36,7 +36,7 @@ class JudgeFault:
     Attributes:
         name: unique name.
         says: description, one sentence.
-        spoil: pure function of reply and random generator; returns the faulty reply, or None for no reply.
+        corrupt: pure function of reply and random generator; returns the faulty reply, or None for no reply.
 
     >>> JUDGE_FAULTS[0].kind
     <Kind.JUDGE_FAULT: 'judge fault'>
@@ -44,7 +44,7 @@ class JudgeFault:
 
     name: str
     says: str
-    spoil: Spoil | None = field(repr=False)
+    corrupt: Corrupt | None = field(repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -52,7 +52,7 @@ class JudgeFault:
         return Kind.JUDGE_FAULT
 
 
-class SpoiledChat:
+class FaultyChat:
     """Wraps a model and alters each reply. A repair request gets the same reply again.
 
     The wrapped model ``chat`` receives the same requests as without the fault.
@@ -62,8 +62,8 @@ class SpoiledChat:
         self._chat = chat
         self._fault = fault
         self._seed = seed
-        self.spoiled = 0
-        """How many replies did not arrive as they were."""
+        self.faulty_replies = 0
+        """Number of altered or missing replies."""
 
     @property
     def fingerprint(self) -> str:
@@ -78,14 +78,14 @@ class SpoiledChat:
         """
         first = replace(call, messages=call.messages[:_OPENING])
         reply = await self._chat.complete(first)
-        if self._fault.spoil is None:
-            self.spoiled += 1
+        if self._fault.corrupt is None:
+            self.faulty_replies += 1
             await anyio.sleep(_SILENCE)
-            raise JudgeUnavailableError("The judge was silent, and then the connection broke off.")
+            raise JudgeUnavailableError("The judge did not reply, and the connection closed.")
         key = digest(str(self._seed).encode(), self._fault.name.encode(), first.key(self.fingerprint))
         draw = Random(int.from_bytes(key, "big"))  # noqa: S311 - draws, no secrets
-        text = self._fault.spoil(reply.text, draw)
-        self.spoiled += text != reply.text
+        text = self._fault.corrupt(reply.text, draw)
+        self.faulty_replies += text != reply.text
         return replace(reply, text=text)
 
 
@@ -106,35 +106,26 @@ async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
         yield wrapped_chat(chat, spec, cache, UsageCounter())
 
 
-def _cut(text: str, draw: Random) -> str:
-    del draw
+def _cut(text: str, _draw: Random) -> str:
     return text[: int(len(text) * _CUT)]
 
 
 def _garble(text: str, draw: Random) -> str:
-    """All characters in random order."""
-    signs = list(text)
-    draw.shuffle(signs)
-    return "".join(signs)
+    return "".join(shuffle(text, draw))
 
 
-def _say_twice(text: str, draw: Random) -> str:
-    del draw
+def _repeat(text: str, _draw: Random) -> str:
     return f"{text}\n{text}"
-
-
-def _empty(text: str, draw: Random) -> str:
-    del text, draw
-    return ""
 
 
 def _judge_twice(text: str, draw: Random) -> str:
     """Duplicate one verdict of every list; a reply without verdicts is unchanged."""
-    return _walk(text, lambda items: [*items, draw.choice(items)] if _are_verdicts(items) else items)
 
+    def duplicate(items: list[Any]) -> list[Any]:
+        are_verdicts = items and all(isinstance(item, dict) for item in items)
+        return [*items, draw.choice(items)] if are_verdicts else items
 
-def _are_verdicts(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(item, dict) for item in items)
+    return _walk(text, duplicate)
 
 
 def _exceed(text: str, draw: Random) -> str:
@@ -159,24 +150,22 @@ def _walk(
             return {name: walk(inner, name) for name, inner in node.items()}
         if isinstance(node, list):
             return of_list([walk(inner) for inner in node])
-        return (
-            of_number(node)
-            if isinstance(node, (bool, int, float)) and key not in {"index", "passage"}
-            else node
-        )
+        is_number = isinstance(node, (bool, int, float)) and key not in {"index", "passage"}
+        return of_number(node) if is_number else node
 
-    return json.dumps(changed, ensure_ascii=False) if (changed := walk(value)) != value else text
+    changed = walk(value)
+    return text if changed == value else json.dumps(changed, ensure_ascii=False)
 
 
 JUDGE_FAULTS = (
     JudgeFault("reply_cut", "The judge's reply is cut after three fifths of its characters.", _cut),
     JudgeFault("reply_garbled", "The characters of the judge's reply are shuffled.", _garble),
-    JudgeFault("reply_twice", "The judge's reply is repeated.", _say_twice),
+    JudgeFault("reply_twice", "The judge's reply is repeated.", _repeat),
     JudgeFault("verdict_twice", "One verdict of each list in the judge's reply is duplicated.", _judge_twice),
     JudgeFault("verdict_out_of_range", "Every verdict or rating in the judge's reply is 97 or −97.", _exceed),
-    JudgeFault("reply_empty", "The judge's reply is empty.", _empty),
+    JudgeFault("reply_empty", "The judge's reply is empty.", lambda _text, _draw: ""),
     JudgeFault(
         "judge_breaks_off", "The judge does not reply for a while, and then the connection closes.", None
     ),
 )
-"""What can happen to a judge's replies."""
+"""Faults of a judge's replies."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.bench.detection import Falls, is_paraphrase, seen, threshold
+from sgi.bench.detection import Falls, detection_rate, is_paraphrase, threshold
 from sgi.bench.measures import (
     FEWEST_PAIRS,
     Scale,
     Verdict,
-    share_moved,
+    fault_reaction,
+    reaction,
     simultaneous_level,
-    withstood,
 )
 from sgi.bench.perturbation import Kind, Perturbation
 from sgi.kernel.clusters import BY_QUESTION
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sgi.bench.detection import Threshold
     from sgi.bench.judge_faults import JudgeFault
-    from sgi.bench.measures import Moved
+    from sgi.bench.measures import Reaction
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
     from sgi.stats.intervals import Interval
@@ -72,7 +72,7 @@ class Cell(_Model):
             that had a value before counts half in the share, and as not detected; other rows are left out.
         reasons: reasons for lost rows, with counts, most frequent first.
         share: share of pairs, and of lost errors, with the required reaction (see
-            `sgi.bench.measures.share_moved`); None without rows.
+            `sgi.bench.measures.reaction`); None without rows.
         low: lower end of the share's interval; None for too few pairs. The intervals of all cells of one kind
             hold jointly at 95 % (`sgi.bench.measures.simultaneous_level`).
         high: upper end.
@@ -164,7 +164,7 @@ class Bench(_Model):
 
 
 @dataclass(frozen=True, eq=False)
-class Paired:
+class PairedRows:
     """Original rows and their perturbed versions.
 
     Attributes:
@@ -194,14 +194,14 @@ class Paired:
         return np.fromiter(found, np.int64, len(self.samples))
 
 
-def levels(paired: Paired, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
+def levels(paired: PairedRows, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
     """Confidence level of each cell's interval, so that the cells of a kind hold jointly at 95 %."""
     enough = Counter(one.kind for one in changes if len(paired.changed[one.name][0]) >= FEWEST_PAIRS)
     return {kind: simultaneous_level(max(1, enough[kind] * metrics)) for kind in Kind}
 
 
 def row_cells(
-    paired: Paired,
+    paired: PairedRows,
     changes: Sequence[Perturbation],
     metric: AnyMetric,
     scores: Scores,
@@ -214,7 +214,7 @@ def row_cells(
         paired: the scored rows.
         changes: the perturbations, in the order of scoring.
         metric: the metric.
-        scores: scores of `Paired.all_rows`, in that order.
+        scores: scores of `PairedRows.all_rows`, in that order.
         seed: random seed of the folds that estimate false alarms.
         level: confidence level per kind.
 
@@ -229,18 +229,18 @@ def row_cells(
     least = threshold(paraphrases, seed=seed) if reads else None
     cells = []
     for one in pairs:
-        facts = one.counted(metric, scores, n)
+        facts = one.count_fields(metric, scores, n)
         if len(one.rows):
             rows = clusters[one.rows]
             kind = one.change.kind
-            found = share_moved(kind, one.before, one.then, scale, rows, level=level[kind])
-            facts |= _numbers(found)
+            found = reaction(kind, one.before, one.then, scale, rows, level=level[kind])
+            facts |= _reaction_fields(found)
             if not one.both.any():
                 facts |= dict.fromkeys(_OF_PAIRS)
             if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.change.changes):
                 facts["verdict"] = Verdict.NONE
             elif least is not None and kind is Kind.ERROR:
-                share, interval = seen(one.falls(scale, clusters), least, level=level[kind])
+                share, interval = detection_rate(one.falls(scale, clusters), least, level=level[kind])
                 facts |= {"seen": share} | _ends("seen_", interval)
         cells.append(Cell(**facts))
     return cells, None if least is None else _alarm(metric.canonical, least)
@@ -257,7 +257,7 @@ def _alarm(metric: str, least: Threshold) -> Alarm:
     )
 
 
-def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
+def _starts(paired: PairedRows, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
     """Each perturbation, with the index of its first row among all rows."""
     start = len(paired.samples)
     for one in changes:
@@ -282,7 +282,7 @@ class _Pairs:
     then: NDArray[np.float64]
 
     @classmethod
-    def of(cls, change: Perturbation, paired: Paired, scores: Scores, start: int) -> _Pairs:
+    def of(cls, change: Perturbation, paired: PairedRows, scores: Scores, start: int) -> _Pairs:
         places = paired.changed[change.name][0]
         after = np.arange(start, start + len(places))
         both = scores.ok[places] & scores.ok[after]
@@ -294,7 +294,7 @@ class _Pairs:
         """Decrease of each value in ranges of the metric; negative is better, NaN is lost."""
         return Falls((self.before - self.then) * scale.sign / scale.span, clusters[self.rows])
 
-    def counted(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
+    def count_fields(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
         """Fields of a cell that do not depend on values."""
         lost = ~self.both
         return {
@@ -335,21 +335,15 @@ def fault_cell(
     }
     if known.any() and replies:
         scale = Scale.of(metric.spec, before.values)
-        found = withstood(before.values[known], after.values[known], scale, clusters[known], level=level)
-        facts |= _numbers(found)
+        found = fault_reaction(before.values[known], after.values[known], scale, clusters[known], level=level)
+        facts |= _reaction_fields(found)
     return Cell(**facts)
 
 
-def _numbers(found: Moved) -> dict[str, Any]:
-    return {
-        "share": found.share,
-        "unchanged": found.unchanged,
-        "median_change": found.median,
-        "mean_change": found.mean,
-        "most_change": found.most,
-        "worst_change": found.worst,
-        "verdict": found.verdict,
-    } | _ends("", found.interval)
+def _reaction_fields(found: Reaction) -> dict[str, Any]:
+    fields = vars(found) | _ends("", found.interval)
+    del fields["interval"]
+    return fields
 
 
 def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
@@ -358,18 +352,18 @@ def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
 
 def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[str, int]:
     """Count why pairs were lost: the reason of the changed row, else that of the original row."""
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for place, row in enumerate(before.tolist()):
         late = after[place] if place < len(after) and not scores.ok[after[place]] else None
         at, when = (row, "before") if late is None or not scores.ok[row] else (int(late), "after")
-        told[f"{when}, {scores.status[at]}: {scores.reasons[at][:_LONGEST]}"] += 1
-    most = dict(told.most_common(_REASONS))
-    rest = told.total() - sum(most.values())
+        counts[f"{when}, {scores.status[at]}: {scores.reasons[at][:_LONGEST]}"] += 1
+    most = dict(counts.most_common(_REASONS))
+    rest = counts.total() - sum(most.values())
     return most | ({"other reasons": rest} if rest else {})
 
 
 def too_few_note(bench_rows: int) -> str:
-    """What to say where there are too few rows for any verdict; empty otherwise.
+    """Note for too few rows for any verdict; empty otherwise.
 
     >>> too_few_note(200), too_few_note(3)
     ('', 'A verdict takes 10 pairs of values, and there are 3 rows: give more.')

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 FEWEST_PAIRS = 10
 """Fewer pairs get no verdict."""
 TOLERANCE = 0.05
-"""By how much of its range a value may move and still count as unchanged under a harmless perturbation."""
+"""Share of its range by which a value may change under a harmless perturbation and count as unchanged."""
 SEEN = 0.8
-"""The lower end of the interval from which a metric is said to see an error."""
+"""Least lower end of the interval for the verdict *sees*."""
 NOTICEABLE = 0.1
-"""The median fall, in spreads, from which it is said so."""
+"""Least median fall for the verdict *sees*, in spreads."""
 STEADY = 0.95
-"""The share of unmoved values that a steady metric has."""
+"""Least share of unchanged values for the verdict *steady*."""
 SURE = 0.8
-"""The least lower end of its interval."""
+"""Least lower end of the interval for the verdict *steady*."""
 BLIND = 0.7
-"""The greatest upper end of the interval from which a metric is said to see nothing of an error."""
+"""Greatest upper end of the interval for the verdict *blind*."""
 
 _EQUAL = 1e-7
 _USUAL = 0.98
@@ -52,29 +52,29 @@ class Verdict(StrEnum):
     BLIND = "blind"
     """No more often worse than better."""
     REWARDS = "rewards it"
-    """Better more often than worse: the error pays."""
+    """Better more often than worse."""
     STEADY = "steady"
-    """Unmoved, as it should be."""
+    """Unchanged, as required."""
     MOVED = "moved though harmless"
-    """Moved, though nothing was changed that matters."""
+    """Changed, although the meaning is the same."""
     DROPS = "falls though supported"
-    """Worse, though the answer has become a surely supported one."""
+    """Worse, although the new answer is surely supported."""
     FALLS = "falls"
-    """Nothing is demanded; it gets worse."""
+    """No requirement; it gets worse."""
     RISES = "rises"
-    """Nothing is demanded; it gets better."""
+    """No requirement; it gets better."""
     STAYS = "stays"
-    """Nothing is demanded; it goes neither way."""
+    """No requirement; it gets worse as often as better."""
     CLOSED = "fails closed"
-    """No spoiled reply became a value."""
+    """No faulty reply gave a new value."""
     FOOLED = "is fooled"
-    """A spoiled reply became another value."""
+    """A faulty reply gave another value."""
     UNCLEAR = "unclear"
-    """The interval holds good and bad: more rows would tell."""
+    """The interval allows either verdict; more rows can decide."""
     TOO_FEW = "too few"
-    """Too few pairs to say anything."""
+    """Too few pairs for a verdict."""
     NONE = "does not apply"
-    """The metric does not read what is changed, or the change applies to no row."""
+    """The metric does not read what changes, or the change applies to no row."""
 
 
 @dataclass(frozen=True)
@@ -109,32 +109,32 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """Statistics of the pairs of one cell.
+class Reaction:
+    """Reaction of a metric to one change.
 
     Attributes:
         share: share of pairs with the required reaction; without a requirement, of those that got worse. For
             errors, and without a requirement, equal and lost values count half.
         interval: clustered interval of the share; None for too few pairs.
         unchanged: share of pairs with equal values; 0 without pairs.
-        median: median change in spreads; negative is worse. Lost values count as no change.
-        mean: mean absolute change, in spans.
-        most: 98 % quantile of the absolute changes, in spans.
-        worst: maximum absolute change, in spans.
+        median_change: in spreads; negative is worse. Lost values count as no change.
+        mean_change: mean absolute change, in spans.
+        most_change: 98 % quantile of the absolute changes, in spans.
+        worst_change: maximum absolute change, in spans.
         verdict: the verdict.
     """
 
     share: float
     interval: Interval | None
     unchanged: float
-    median: float
-    mean: float
-    most: float
-    worst: float
+    median_change: float
+    mean_change: float
+    most_change: float
+    worst_change: float
     verdict: Verdict
 
 
-def share_moved(
+def reaction(
     kind: Kind,
     before: Floats,
     after: Floats,
@@ -142,7 +142,7 @@ def share_moved(
     clusters: NDArray[np.int64],
     *,
     level: float = 0.95,
-) -> Moved:
+) -> Reaction:
     """Measure how a metric reacts to a perturbation.
 
     For an error, the share is P(worse) + ½·P(equal), which is ½ for an insensitive metric; a lost value
@@ -161,26 +161,21 @@ def share_moved(
     Source: the share is the paired form of Agresti (1980), Biometrics 36 (generalised odds for ties).
 
     >>> before, rows = np.full(40, 0.9), np.arange(40)
-    >>> found = share_moved(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows)
-    >>> found.share, round(found.interval.low, 2), found.median.__round__(6), found.verdict.value
+    >>> found = reaction(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows)
+    >>> found.share, round(found.interval.low, 2), found.median_change.__round__(6), found.verdict.value
     (1.0, 0.91, -2.0, 'sees')
     """
-    valued = np.isfinite(after)
-    change = np.where(valued, (after - before) * scale.sign, 0.0)
-    equal = np.abs(change) <= _EQUAL * scale.span
-    did = _did(kind, change, equal, TOLERANCE * scale.span)
-    interval = share_interval(did, clusters, level=level)
+    valued, change, equal = _changes(before, after, scale)
+    outcomes = _outcomes(kind, change, equal, TOLERANCE * scale.span)
+    interval = share_interval(outcomes, clusters, level=level)
     median = float(np.median(change)) / scale.spread
-    size = np.abs(change[valued]) / scale.span
-    return Moved(
-        share=float(did.mean()),
+    return Reaction(
+        share=float(outcomes.mean()),
         interval=interval,
-        unchanged=float(equal[valued].mean()) if len(size) else 0.0,
-        median=0.0 if abs(median) <= _EQUAL else median,
-        mean=float(size.mean()) if len(size) else 0.0,
-        most=_most(size),
-        worst=float(size.max(initial=0.0)),
-        verdict=_verdict(kind, interval, float(did.mean()), median),
+        unchanged=float(equal[valued].mean()) if valued.any() else 0.0,
+        median_change=0.0 if abs(median) <= _EQUAL else median,
+        verdict=_verdict(kind, interval, float(outcomes.mean()), median),
+        **_sizes(change[valued], scale),
     )
 
 
@@ -204,11 +199,25 @@ def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float 
     return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, level=level))
 
 
-def _most(size: Floats) -> float:
-    return float(np.quantile(size, _USUAL, method="higher")) if len(size) else 0.0
+def _changes(
+    before: Floats, after: Floats, scale: Scale
+) -> tuple[NDArray[np.bool_], Floats, NDArray[np.bool_]]:
+    """Which rows have a value after the change, the signed changes, and which of them are 0."""
+    valued = np.isfinite(after)
+    change = np.where(valued, (after - before) * scale.sign, 0.0)
+    return valued, change, np.abs(change) <= _EQUAL * scale.span
 
 
-def _did(kind: Kind, change: Floats, equal: NDArray[np.bool_], tolerance: float) -> Floats:
+def _sizes(change: Floats, scale: Scale) -> dict[str, float]:
+    size = np.abs(change) / scale.span
+    return {
+        "mean_change": float(size.mean()) if len(size) else 0.0,
+        "most_change": float(np.quantile(size, _USUAL, method="higher")) if len(size) else 0.0,
+        "worst_change": float(size.max(initial=0.0)),
+    }
+
+
+def _outcomes(kind: Kind, change: Floats, equal: NDArray[np.bool_], tolerance: float) -> Floats:
     if kind is Kind.HARMLESS:
         return (np.abs(change) <= tolerance).astype(np.float64)
     if kind is Kind.SUPPORTED:
@@ -237,30 +246,25 @@ def _steadiness(kind: Kind, interval: Interval, share: float) -> Verdict:
     return Verdict.STEADY if share >= STEADY and interval.low >= SURE else Verdict.UNCLEAR
 
 
-def withstood(
+def fault_reaction(
     before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64], *, level: float = 0.95
-) -> Moved:
+) -> Reaction:
     """Measure how a judged metric reacts to faulty judge replies; NaN in ``after`` means no value.
 
     The share is that of rows without a value, or with an unchanged one. Changes are measured over the rows
     that still have a value, and are 0 if there are none.
 
-    >>> withstood(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value
+    >>> fault_reaction(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value
     'fails closed'
     """
-    valued = np.isfinite(after)
-    change = np.where(valued, (after - before) * scale.sign, 0.0)
-    equal = np.abs(change) <= _EQUAL * scale.span
-    kept = (~valued | equal).astype(np.float64)
-    closed = Verdict.CLOSED if len(kept) >= FEWEST_PAIRS else Verdict.TOO_FEW
-    size = np.abs(change[valued]) / scale.span
-    return Moved(
-        share=float(kept.mean()),
-        interval=share_interval(kept, clusters, level=level),
+    valued, change, equal = _changes(before, after, scale)
+    safe = (~valued | equal).astype(np.float64)
+    closed = Verdict.CLOSED if len(safe) >= FEWEST_PAIRS else Verdict.TOO_FEW
+    return Reaction(
+        share=float(safe.mean()),
+        interval=share_interval(safe, clusters, level=level),
         unchanged=float((valued & equal).mean()),
-        median=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
-        mean=float(size.mean()) if len(size) else 0.0,
-        most=_most(size),
-        worst=float(size.max(initial=0.0)),
-        verdict=closed if kept.all() else Verdict.FOOLED,
+        median_change=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
+        verdict=closed if safe.all() else Verdict.FOOLED,
+        **_sizes(change[valued], scale),
     )

@@ -10,23 +10,12 @@ if TYPE_CHECKING:
     from random import Random
 
 NUMBER = re.compile(r"(?<![\w.,/:–-])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?![\w/:–]|[.,]\d)", re.ASCII)
-"""A number by itself: no part of a word, a fraction, a time or a version."""
+"""A number that is not part of a word, a fraction, a time or a version."""
 YEAR = re.compile(r"(?<![\w.,/$€£-])(?:1[0-9]{3}|20[0-9]{2})(?![\w/]|[.,]\d)", re.ASCII)
-"""Four digits that are read as a year."""
+"""Four digits that can be a year."""
 WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 """The numbers from 0 to 12 as words."""
 
@@ -41,11 +30,11 @@ def values_of(texts: Iterable[str]) -> frozenset[str]:
     >>> sorted(values_of(["1,500.0 people in three towns", "item 7b"]))
     ['1500', '3', '7']
     """
-    setstr: set[str] = set()
+    values: set[str] = set()
     for text in texts:
-        setstr.update(map(plain, _ANY.findall(text)))
-        setstr.update(str(WORDS.index(word.lower())) for word in _SPELT.findall(text))
-    return frozenset(setstr)
+        values.update(map(plain, _ANY.findall(text)))
+        values.update(str(WORDS.index(word.lower())) for word in _SPELT.findall(text))
+    return frozenset(values)
 
 
 def plain(number: str) -> str:

@@ -1,11 +1,11 @@
-"""Perturbations of the passages: dropped, exchanged, shuffled, added to; and an answer copied from one."""
+"""Perturbations that change the passages, or copy the answer from them."""
 
 from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sgi.bench.perturbation import Kind, Perturbation
+from sgi.bench.perturbation import Kind, perturbation
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.text.overlap import token_precision
 from sgi.text.sentences import sentences
@@ -23,9 +23,9 @@ _LOSS = 0.1  # minimum share of the answer's words that must be lost
 _MOST_HELD = 0.75
 
 
-def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """The passage goes that shares most words with the answer, if the others hold clearly fewer of them."""
-    del draw, others
+@perturbation(Kind.ERROR, CONTEXTS)
+def support_dropped(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """The passage that shares most words with the answer is removed; the others contain clearly fewer."""
     if len(sample.contexts) < 2:  # noqa: PLR2004 - one of several goes
         return None
     best = max(
@@ -38,21 +38,22 @@ def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None
 
 
 def _overlap(response: str, text: str) -> int:
-    """How many content words of the response a text has."""
+    """Number of content words that both texts contain."""
     return len(frozenset(content_words(response).split()) & frozenset(content_words(text).split()))
 
 
-def _exchange(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """All passages become those of another row that hold no more than three quarters of its words."""
-    for other in others.drawn(sample, draw):
+@perturbation(Kind.ERROR, CONTEXTS)
+def contexts_exchanged(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """All passages are replaced by another row's, with at most three quarters of the answer's words."""
+    for other in others.unrelated_rows(sample, draw):
         if other.contexts and token_precision(sample.response, other.contexts) <= _MOST_HELD:
             return sample.with_response(sample.response, other.contexts)
     return None
 
 
-def _shuffle(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """The passages stand in another order: a circle turned by some places, after a draw."""
-    del others
+@perturbation(Kind.HARMLESS, CONTEXTS)
+def passages_shuffled(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """The passages are put in another order."""
     order = list(sample.contexts)
     draw.shuffle(order)
     if tuple(order) == sample.contexts and order:
@@ -60,72 +61,48 @@ def _shuffle(sample: Sample, draw: Random, others: Others) -> Sample | None:
     return sample.with_response(sample.response, tuple(order))
 
 
-def _strange(sample: Sample, draw: Random, others: Others) -> tuple[str, ...]:
-    """Passages of other rows, one of each."""
-    given = (
+def _unrelated_passages(sample: Sample, draw: Random, others: Others) -> tuple[str, ...]:
+    """One random passage from each of two other rows."""
+    passages = (
         other.contexts[draw.randrange(len(other.contexts))]
-        for other in others.drawn(sample, draw)
+        for other in others.unrelated_rows(sample, draw)
         if other.contexts
     )
-    return tuple(islice(given, _ADDED))
+    return tuple(islice(passages, _ADDED))
 
 
-def _add_behind(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    return sample.with_response(sample.response, (*sample.contexts, *_strange(sample, draw, others)))
+@perturbation(Kind.HARMLESS, CONTEXTS)
+def irrelevant_behind(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """Two passages of other questions are added after the row's own."""
+    return sample.with_response(
+        sample.response, (*sample.contexts, *_unrelated_passages(sample, draw, others))
+    )
 
 
-def _add_before(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    return sample.with_response(sample.response, (*_strange(sample, draw, others), *sample.contexts))
+@perturbation(Kind.HARMLESS, CONTEXTS)
+def irrelevant_before(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """Two passages of other questions are added before the row's own."""
+    return sample.with_response(
+        sample.response, (*_unrelated_passages(sample, draw, others), *sample.contexts)
+    )
 
 
-def _copy(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """The answer becomes the passages' sentence that shares most words with it."""
-    del draw, others
-    told = [sentence for passage in sample.contexts for sentence in sentences(passage)]
-    whole = [sentence for sentence in told if len(sentence.split()) >= _FEWEST_WORDS]
+@perturbation(Kind.SUPPORTED, RESPONSE)
+def verbatim_copy(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """The answer is replaced by the passage sentence that shares most words with it."""
+    candidates = (sentence for passage in sample.contexts for sentence in sentences(passage))
+    whole = [sentence for sentence in candidates if len(sentence.split()) >= _FEWEST_WORDS]
     if not whole:
         return None
     return sample.with_response(max(whole, key=lambda sentence: _overlap(sample.response, sentence)))
 
 
 PASSAGES = (
-    Perturbation(
-        "support_dropped",
-        Kind.ERROR,
-        CONTEXTS,
-        "The passage that shares most words with the answer is removed; the others contain clearly fewer.",
-        _drop_support,
-    ),
-    Perturbation(
-        "contexts_exchanged",
-        Kind.ERROR,
-        CONTEXTS,
-        "All passages are replaced by another row's, with at most three quarters of the answer's words.",
-        _exchange,
-    ),
-    Perturbation(
-        "passages_shuffled", Kind.HARMLESS, CONTEXTS, "The passages are put in another order.", _shuffle
-    ),
-    Perturbation(
-        "irrelevant_behind",
-        Kind.HARMLESS,
-        CONTEXTS,
-        "Two passages of other questions are added after the row's own.",
-        _add_behind,
-    ),
-    Perturbation(
-        "irrelevant_before",
-        Kind.HARMLESS,
-        CONTEXTS,
-        "Two passages of other questions are added before the row's own.",
-        _add_before,
-    ),
-    Perturbation(
-        "verbatim_copy",
-        Kind.SUPPORTED,
-        RESPONSE,
-        "The answer is replaced by the passage sentence that shares most words with it.",
-        _copy,
-    ),
+    support_dropped,
+    contexts_exchanged,
+    passages_shuffled,
+    irrelevant_behind,
+    irrelevant_before,
+    verbatim_copy,
 )
-"""Perturbations of what an answer rests on."""
+"""Perturbations of the passages, and the answer copied from them."""

@@ -27,13 +27,13 @@ class Kind(StrEnum):
     ERROR = "error"
     """The answer is no longer supported: the score must get worse."""
     HARMLESS = "harmless"
-    """Nothing that is said or known has changed: the score must stay."""
+    """The meaning is the same: the score must not change."""
     SUPPORTED = "supported"
-    """The answer is replaced by one that its passages surely support: the score must not get worse."""
+    """The new answer is surely supported by the passages: the score must not get worse."""
     OTHER = "other"
-    """Nothing is demanded; what happens is reported."""
+    """No requirement; the reaction is reported."""
     JUDGE_FAULT = "judge fault"
-    """The judge's reply is spoiled: there must be no value, or the one there was."""
+    """The judge's reply is faulty: there must be no value, or the original one."""
 
 
 class Others:
@@ -44,7 +44,7 @@ class Others:
 
     >>> from sgi.kernel.sample import Sample
     >>> rows = [Sample(id=name, question=name, contexts=(f"about {name}",)) for name in "ab"]
-    >>> [other.id for other in Others(rows).drawn(rows[0], Random(0))]
+    >>> [other.id for other in Others(rows).unrelated_rows(rows[0], Random(0))]
     ['b']
     """
 
@@ -52,15 +52,15 @@ class Others:
         self._rows = sorted(samples, key=lambda sample: sample.id)
         self._names: dict[str, tuple[str, ...]] = {}
 
-    def drawn(self, sample: Sample, draw: Random) -> Iterator[Sample]:
-        """The rows that share nothing with this one, from a random one on."""
+    def unrelated_rows(self, sample: Sample, draw: Random) -> Iterator[Sample]:
+        """Yield the rows that share neither question nor passage with this one, from a random row on."""
         if not self._rows:
             return
         first = draw.randrange(len(self._rows))
-        asked, passages = sample.question.strip(), frozenset(sample.contexts)
+        question, passages = sample.question.strip(), frozenset(sample.contexts)
         for other in (*self._rows[first:], *self._rows[:first]):
-            strange = other.id != sample.id and passages.isdisjoint(other.contexts)
-            if strange and not (asked and asked == other.question.strip()):
+            unrelated = other.id != sample.id and passages.isdisjoint(other.contexts)
+            if unrelated and not (question and question == other.question.strip()):
                 yield other
 
     def names(self, other: Sample) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Perturbation:
     >>> from sgi.kernel.sample import RESPONSE, Sample
     >>> shout = Perturbation("shout", Kind.HARMLESS, RESPONSE, "In capitals.",
     ...                      lambda sample, draw, others: sample.with_response(sample.response.upper()))
-    >>> shout.applied(Sample(id="1", response="Paris."), Others([]), seed=0).response
+    >>> shout.apply(Sample(id="1", response="Paris."), Others([]), seed=0).response
     'PARIS.'
     """
 
@@ -96,7 +96,7 @@ class Perturbation:
     says: str
     change: Change = field(repr=False)
 
-    def applied(self, sample: Sample, others: Others, *, seed: int) -> Sample | None:
+    def apply(self, sample: Sample, others: Others, *, seed: int) -> Sample | None:
         """The changed row with the same id, or None if the change does not apply or changes nothing.
 
         Random choices depend on seed, row and perturbation alone.
@@ -110,12 +110,26 @@ class Perturbation:
         return response
 
 
+def perturbation(kind: Kind, changes: frozenset[Field]) -> Callable[[Change], Perturbation]:
+    """Decorator that makes a function a `Perturbation`: its name names it, its docstring describes it.
+
+    >>> from sgi.kernel.sample import RESPONSE
+    >>> @perturbation(Kind.HARMLESS, RESPONSE)
+    ... def shout(sample, _draw, _others):
+    ...     "In capitals."
+    ...     return sample.with_response(sample.response.upper())
+    >>> shout.name, shout.says
+    ('shout', 'In capitals.')
+    """
+    return lambda change: Perturbation(change.__name__, kind, changes, change.__doc__ or "", change)
+
+
 def shuffle(things: Iterable[T], draw: Random) -> list[T]:
     """The items in random order.
 
     >>> shuffle("abc", Random(1))
     ['b', 'c', 'a']
     """
-    listed = list(things)
-    draw.shuffle(listed)
-    return listed
+    items = list(things)
+    draw.shuffle(items)
+    return items

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from sgi.bench.numbers import WORDS
-from sgi.bench.perturbation import Kind, Perturbation
+from sgi.bench.perturbation import Kind, perturbation
 from sgi.kernel.sample import RESPONSE
 from sgi.text.sentences import sentences
 
@@ -48,19 +48,8 @@ _FRONTED = re.compile(r"(In \d{4}), ([^,;:]+)([.!])")
 _TRAILED = re.compile(r"([^,;:]+?) (in \d{4})([.!])")
 _JOINED = re.compile(r"\b(?:and|or|but|that|which|who|when|while|until|before|after|since)\b")
 _MOVABLE = (
-    "The ",
-    "A ",
-    "An ",
-    "It ",
-    "He ",
-    "She ",
-    "They ",
-    "This ",
-    "These ",
-    "There ",
-    "His ",
-    "Her ",
-    "Its ",
+    *("The ", "A ", "An ", "It ", "He ", "She ", "They "),
+    *("This ", "These ", "There ", "His ", "Her ", "Its "),
 )
 _BLANKS = (" ", "  ", "\N{NO-BREAK SPACE}", "\t")
 _TYPOGRAPHIC = str.maketrans({"'": "’", "-": "\N{NON-BREAKING HYPHEN}"})
@@ -77,9 +66,9 @@ def _by_table(table: dict[str, str]) -> re.Pattern[str]:
 _SHORTENED, _LENGTHENED, _SYNONYMOUS = map(_by_table, (_SHORT, _LONG, _SYNONYMS))
 
 
-def _contract(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Contract long forms, or expand contractions if there are no long forms."""
-    del draw, others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def contractions(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """Short forms such as "isn't" take the place of long ones, or the other way about."""
     text = _SHORTENED.sub(lambda match: _SHORT[match[0]], sample.response)
     if text != sample.response:
         return sample.with_response(text)
@@ -88,14 +77,15 @@ def _contract(sample: Sample, draw: Random, others: Others) -> Sample | None:
     return None if text == plain else sample.with_response(text)
 
 
-def _use_synonyms(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    del draw, others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def synonyms(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """Words are replaced by synonyms from a short safe list (often, frequently; thus, therefore)."""
     return sample.with_response(_SYNONYMOUS.sub(lambda match: _SYNONYMS[match[0]], sample.response))
 
 
-def _spell(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Write counts from 2 to 12 as words, or as digits."""
-    del draw, others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def number_words(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """Counts from 2 to 12 are written as words, or the reverse."""
     text = _DIGIT.sub(lambda match: WORDS[int(match[1])] if _counts(match) else match[0], sample.response)
     if text == sample.response:
         text = _NUMBER_WORD.sub(lambda match: str(WORDS.index(match[1])), text)
@@ -108,18 +98,18 @@ def _counts(digits: re.Match[str]) -> bool:
     return bool(before) and before[0].isalpha() and before[0].islower() and before[0] not in _NO_COUNT
 
 
-def _move_clause(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Move a year from the start of a simple sentence to its end, or back."""
-    del draw, others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def clause_order(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """The year in a simple sentence moves from its beginning to its end, or the reverse."""
     text = sample.response
     for sentence in sentences(text):
-        moved = _move(sentence)
+        moved = _move_year(sentence)
         if moved is not None:
             return sample.with_response(text.replace(sentence, moved, 1))
     return None
 
 
-def _move(sentence: str) -> str | None:
+def _move_year(sentence: str) -> str | None:
     if _JOINED.search(sentence):
         return None
     if fronted := _FRONTED.fullmatch(sentence):
@@ -133,86 +123,34 @@ def _move(sentence: str) -> str | None:
     return f"{when[0].upper()}{when[1:]}, {begun}{stop}"
 
 
-def _frame(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    del others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def framed(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """Words such as "The answer is:" are added before the answer."""
     openers = ("The answer is: ", "According to the passages: ", "Here is the answer: ")
     return sample.with_response(draw.choice(openers) + sample.response)
 
 
-def _space(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Add blanks around the answer and change those within; line breaks stay."""
-    del others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def white_space(sample: Sample, draw: Random, _others: Others) -> Sample | None:
+    """Spaces are doubled or become tabs or no-break spaces; some are added around the answer."""
     spaced = re.sub(" ", lambda _: draw.choice(_BLANKS), sample.response)
     return sample.with_response(f"  {spaced} \n")
 
 
-def _write_in_unicode(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Use combining accents and typographic apostrophes and hyphens."""
-    del draw, others
+@perturbation(Kind.HARMLESS, RESPONSE)
+def unicode_form(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """Accents are decomposed (NFD); apostrophes and hyphens become typographic."""
     return sample.with_response(unicodedata.normalize("NFD", sample.response).translate(_TYPOGRAPHIC))
 
 
-def _list(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """Write several sentences as list items."""
-    del draw, others
-    told = sentences(sample.response)
-    if len(told) < _FEWEST_SENTENCES or "\n" in sample.response.strip():
+@perturbation(Kind.HARMLESS, RESPONSE)
+def bullets(sample: Sample, _draw: Random, _others: Others) -> Sample | None:
+    """Each sentence of the answer becomes a list item."""
+    items = sentences(sample.response)
+    if len(items) < _FEWEST_SENTENCES or "\n" in sample.response.strip():
         return None
-    return sample.with_response("\n".join(f"- {sentence}" for sentence in told))
+    return sample.with_response("\n".join(f"- {sentence}" for sentence in items))
 
 
-WORDINGS = (
-    Perturbation(
-        "framed",
-        Kind.HARMLESS,
-        RESPONSE,
-        'Words such as "The answer is:" are added before the answer.',
-        _frame,
-    ),
-    Perturbation(
-        "contractions",
-        Kind.HARMLESS,
-        RESPONSE,
-        'Short forms such as "isn\'t" take the place of long ones, or the other way about.',
-        _contract,
-    ),
-    Perturbation(
-        "synonyms",
-        Kind.HARMLESS,
-        RESPONSE,
-        "Words are replaced by synonyms from a short safe list (often, frequently; thus, therefore).",
-        _use_synonyms,
-    ),
-    Perturbation(
-        "number_words",
-        Kind.HARMLESS,
-        RESPONSE,
-        "Counts from 2 to 12 are written as words, or the reverse.",
-        _spell,
-    ),
-    Perturbation(
-        "clause_order",
-        Kind.HARMLESS,
-        RESPONSE,
-        "The year in a simple sentence moves from its beginning to its end, or the reverse.",
-        _move_clause,
-    ),
-    Perturbation(
-        "white_space",
-        Kind.HARMLESS,
-        RESPONSE,
-        "Spaces are doubled or become tabs or no-break spaces; some are added around the answer.",
-        _space,
-    ),
-    Perturbation(
-        "unicode_form",
-        Kind.HARMLESS,
-        RESPONSE,
-        "Accents are decomposed (NFD); apostrophes and hyphens become typographic.",
-        _write_in_unicode,
-    ),
-    Perturbation(
-        "bullets", Kind.HARMLESS, RESPONSE, "Each sentence of the answer becomes a list item.", _list
-    ),
-)
-"""Perturbations of how an answer is put."""
+WORDINGS = (framed, contractions, synonyms, number_words, clause_order, white_space, unicode_form, bullets)
+"""Perturbations of the wording, which keep the meaning."""

@@ -66,7 +66,7 @@ def reproduce(
       sgi reproduce all --models minilm,mpnet --data data/ -o results
       sgi reproduce displacement --sample full --json
     """
-    from sgi.paper.reproduce import experiment_names, open_workbench, reproduced
+    from sgi.paper.reproduce import experiment_names, open_workbench, run_experiments
     from sgi.reporting.charts import check_figure
 
     names = experiment_names(name)
@@ -86,7 +86,7 @@ def reproduce(
             listener=listener,
         ) as bench,
     ):
-        for finding in reproduced(names, bench):
+        for finding in run_experiments(names, bench):
             paths = finding.write(out)
             findings.append(finding)
             talk(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")

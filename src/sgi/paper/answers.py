@@ -135,7 +135,7 @@ def embed_answers(
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class AnswerVectors:
     """Embeddings of the answers by one model.
 
     Attributes:

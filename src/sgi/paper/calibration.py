@@ -65,14 +65,15 @@ def calibration(bench: Workbench) -> Finding:
     found = {(model, name): _forecasts(study, model, name) for name in order for model in study.models}
     rows = [row for (model, name), made in found.items() for row in _rows(study, model, name, made)]
     wrong = ~study.answers.labels[selection.rows]
-    reported = found[study.reported, bench.sample]
+    model = study.reported_model
+    reported = found[model, bench.sample]
     shown = {FORECASTS[key]: reliability(reported[key], wrong) for key in ("minmax", "platt", "isotonic")}
     return Finding(
         name="calibration",
         title="Calibration of SGI as a probability of hallucination",
         settings=study.settings(selection),
         sections=(Section("Forecasts", _COLUMNS, rows, _TWO_DIGITS),),
-        figures={"calibration": reliability_chart(shown, title=f"{study.reported}, {bench.sample} sample")},
+        figures={"calibration": reliability_chart(shown, title=f"{model}, {bench.sample} sample")},
         remarks=tuple(_remark(model, bench.sample, rows) for model in study.models),
         signatures=study.signatures(study.models, len(selection.rows)),
     )
@@ -82,12 +83,12 @@ def figure5(bench: Workbench) -> Finding:
     """Reliability of min-max normalised SGI, and the share of hallucinated answers by decile of SGI."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     _refuse_too_few(study, bench.sample)
-    model = study.reported
+    model = study.reported_model
     wrong = ~study.answers.labels[selection.rows]
     forecast = 1 - _minmax(study.of(model).sgi[selection.rows])
     rates = _deciles(study.of(model).sgi[selection.rows], wrong)
     error = expected_calibration_error(forecast, wrong)
-    drawn = _redrawn(study, model, bench.sample, "minmax")
+    drawn = _draw_errors(study, model, bench.sample, "minmax")
     base = float(wrong.mean())
     steps = {str(n): rate for n, rate in enumerate(rates, 1)}
     series: Mapping[str, Mapping[str, float | None]] = {
@@ -116,7 +117,7 @@ def figure5(bench: Workbench) -> Finding:
         },
         remarks=(
             _error_remark(error, drawn, base),
-            _told_deciles(rates),
+            _decile_remark(rates),
         ),
         signatures=study.signatures([model], len(selection.rows)),
     )
@@ -154,11 +155,11 @@ def _over_draws(drawn: Row) -> str:
     return f" in this draw; over {drawn['draws']} draws: mean {mean:.3f}, range {low:.3f} to {high:.3f}"
 
 
-def _redrawn(study: Study, model: str, name: SampleName, key: str) -> Row:
+def _draw_errors(study: Study, model: str, name: SampleName, key: str) -> Row:
     """ECE (equal width) of unfitted forecasts over the draws of a sample."""
     errors = [
         expected_calibration_error(share if key == "minmax_as_coded" else 1 - share, wrong, bins=DECILES)
-        for rows in (study.redrawn(name) if key.startswith("minmax") else ())
+        for rows in (study.draws(name) if key.startswith("minmax") else ())
         for share, wrong in [(_minmax(study.of(model).sgi[rows]), ~study.answers.labels[rows])]
     ]
     return {
@@ -168,7 +169,7 @@ def _redrawn(study: Study, model: str, name: SampleName, key: str) -> Row:
     }
 
 
-def _told_deciles(rates: Sequence[float]) -> str:
+def _decile_remark(rates: Sequence[float]) -> str:
     return (
         f"From the lowest to the highest decile the share goes from {rates[0]:.2f} to {rates[-1]:.2f} "
         f"(the paper: about {DECILE_RATES[0]:.2f} to {DECILE_RATES[1]:.2f})."
@@ -208,7 +209,7 @@ def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats
             "key": key,
             "forecast": FORECASTS[key],
             **_errors(forecast, wrong),
-            **_redrawn(study, model, name, key),
+            **_draw_errors(study, model, name, key),
         }
         for key, forecast in found.items()
     ]

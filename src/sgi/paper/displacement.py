@@ -83,7 +83,7 @@ def displacement(bench: Workbench) -> Finding:
         title="The displacement scores, without the leak",
         settings=settings,
         sections=sections,
-        figures={"displacement": _chart(study.reported, tables[study.reported])},
+        figures={"displacement": _chart(study.reported_model, tables[study.reported_model])},
         remarks=tuple(_remarks(tables)),
         signatures=study.signatures(study.models, len(everything.rows)),
     )

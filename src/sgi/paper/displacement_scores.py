@@ -9,6 +9,7 @@ import numpy as np
 
 from sgi.paper.geometry import context_displacement, displacement, flat_displacement
 from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.near_duplicates import Pairs
 from sgi.paper.geometry.reference import ReferenceSet
 from sgi.text.overlap import is_verbatim, token_precision
 from sgi.text.sentences import sentences
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.paper.answers import Answers, Measured
+    from sgi.paper.answers import Answers, AnswerVectors
     from sgi.paper.workbench import Study
 
     Floats = NDArray[np.float64]
-    Texts = tuple[str, ...]
     Score = Callable[[NDArray[np.float32], NDArray[np.float32], "Neighbours"], Floats]
 
 Protocol = Literal["leaky", "leave question out", "shuffled reference"]
@@ -70,50 +70,44 @@ class ReferenceScores:
         """
         reference = self._reference(shuffled=protocol == "shuffled reference")
         leaky = protocol == "leaky"
-        near = self._neighbours(reference, leaky=leaky)
-        made = {name: self._signed(*NEAR[name], near) for name in names if name in NEAR}
+        pairs = self._pairs()
+        exclude: Literal["group"] | None = None if leaky else "group"
+        near = reference.neighbours(pairs, NEIGHBOURS, exclude=exclude, leaky=leaky)
+        scores = {name: self._score(*NEAR[name], near) for name in names if name in NEAR}
+        measured = self.study.of(self.model)
         if any(name in FLAT for name in names):
-            question = self.study.of(self.model).question
-            places = {"questions": near.questions, "responses": near.responses}
-            flat = Neighbours.of(question, near.indices, FLAT_TEMPERATURE, **places)
-            made |= {name: self._signed(*FLAT[name], flat) for name in names if name in FLAT}
+            rows = {"questions": near.questions, "responses": near.responses}
+            flat = Neighbours.of(measured.question, near.indices, FLAT_TEMPERATURE, **rows)
+            scores |= {name: self._score(*FLAT[name], flat) for name in names if name in FLAT}
         if DIRECTION in names:
-            made[DIRECTION] = self._direction(reference, leaky=leaky)
-        return made
+            directions = reference.directions(pairs, exclude=exclude, leaky=leaky)
+            scores[DIRECTION] = displacement.directional_grounding_index(
+                measured.question, measured.response, directions
+            )
+        return scores
 
     def _reference(self, *, shuffled: bool) -> ReferenceSet:
         answers, measured = self.study.answers, self.study.of(self.model)
         rows = np.flatnonzero(answers.labels)
-        dealt = np.random.default_rng(self.study.seed).permutation(rows) if shuffled else rows
-        return ReferenceSet.fit(
+        responses = np.random.default_rng(self.study.seed).permutation(rows) if shuffled else rows
+        pairs = Pairs.of(
             [answers.samples[row].id for row in rows],
             [answers.contexts[row] for row in rows],
             [answers.questions[row] for row in rows],
-            [answers.responses[row] for row in dealt],
+            [answers.responses[row] for row in responses],
             measured.question[rows],
-            measured.response[dealt],
         )
+        return ReferenceSet.fit(pairs, measured.response[responses])
 
-    def _scored(self) -> tuple[list[str], Texts, Texts, Texts, NDArray[np.float32]]:
-        """Columns of all answers for a reference set: ids, groups, both texts and the question rows."""
+    def _pairs(self) -> Pairs:
         answers = self.study.answers
         ids = [sample.id for sample in answers.samples]
         rows = self.study.of(self.model).question
-        return ids, answers.contexts, answers.questions, answers.responses, rows
+        return Pairs.of(ids, answers.contexts, answers.questions, answers.responses, rows)
 
-    def _neighbours(self, reference: ReferenceSet, *, leaky: bool) -> Neighbours:
-        return reference.neighbours(
-            *self._scored(), k=NEIGHBOURS, exclude=None if leaky else "group", leaky=leaky
-        )
-
-    def _signed(self, score: Score, sign: int, near: Neighbours) -> Floats:
+    def _score(self, score: Score, sign: int, near: Neighbours) -> Floats:
         measured = self.study.of(self.model)
         return sign * score(measured.question, measured.response, near)
-
-    def _direction(self, reference: ReferenceSet, *, leaky: bool) -> Floats:
-        measured = self.study.of(self.model)
-        directions = reference.directions(*self._scored(), exclude=None if leaky else "group", leaky=leaky)
-        return displacement.directional_grounding_index(measured.question, measured.response, directions)
 
 
 def context_scores(study: Study, model: str) -> dict[str, Floats]:
@@ -147,7 +141,7 @@ def _embed(study: Study, model: str, texts: Sequence[str]) -> tuple[NDArray[np.f
     return rows, offsets.astype(np.int64)
 
 
-def baseline_scores(answers: Answers, measured: Measured) -> dict[str, Floats]:
+def baseline_scores(answers: Answers, measured: AnswerVectors) -> dict[str, Floats]:
     """Baselines: length, copies, overlap, the two angles, and SGI; higher = grounded."""
     pairs = list(zip(answers.responses, answers.contexts, strict=True))
     return {

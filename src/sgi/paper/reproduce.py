@@ -30,29 +30,21 @@ if TYPE_CHECKING:
     from sgi.paper.samples import SampleName
 
 EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "table4": table4,
-    "table5": table5,
-    "figure2": figure2,
-    "figure3": figure3,
-    "figure4": figure4,
-    "figure5": figure5,
-    "displacement": displacement,
-    "calibration": calibration,
+    experiment.__name__: experiment
+    for experiment in (
+        *(table1, table2, table3, table4, table5),
+        *(figure2, figure3, figure4, figure5),
+        *(displacement, calibration),
+    )
 }
-"""What can be reproduced, in the order of the paper."""
+"""Experiments by name, in the order of `sgi.paper.NAMES`."""
 
 
 def experiment_names(name: str) -> tuple[str, ...]:
-    """The experiments of a name, or UnknownNameError.
+    """The experiments of a name; UnknownNameError if there is none.
 
     >>> experiment_names("table2")
     ('table2',)
-
-    Raises:
-        UnknownNameError: there is no such experiment.
     """
     if name == ALL:
         return tuple(EXPERIMENTS)
@@ -63,7 +55,7 @@ def experiment_names(name: str) -> tuple[str, ...]:
     raise UnknownNameError("experiment", name, near, hint=f"There are {', '.join(known)}.")
 
 
-def reproduced(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
+def run_experiments(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
     """Yield the findings of these experiments.
 
     Raises:
@@ -105,7 +97,7 @@ def open_workbench(
 
     names = [name.strip() for name in models if name.strip()]
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"Models are wanted, each once, not {', '.join(names) or 'none'}.")
+        raise UsageError(f"Give one or more models, each once, not {', '.join(names) or 'none'}.")
     with ExitStack() as stack:
         vectors = stack.enter_context(open_cache(cache))
         opened = {name: load_embedder(name, cache=vectors) for name in names}
@@ -118,7 +110,7 @@ def _reader(data: Sequence[str], limit: int | None) -> Callable[[str], tuple[str
     from sgi.io.benchmarks import open_benchmark
 
     def read(benchmark: str) -> tuple[str, Sequence[Sample]]:
-        path = _place(benchmark, data)
+        path = _benchmark_path(benchmark, data)
         dataset = open_benchmark(benchmark, path)
         return (benchmark if path is None else path.name), list(islice(dataset.samples(), limit))
 
@@ -132,7 +124,7 @@ _FILES = {
 }
 
 
-def _place(benchmark: str, data: Sequence[str]) -> Path | None:
+def _benchmark_path(benchmark: str, data: Sequence[str]) -> Path | None:
     """Path of a benchmark among the given paths, or None; a missing path is a UsageError."""
     paths = []
     for given in data:

@@ -42,7 +42,7 @@ class Selection:
     filtered: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def omissions(self) -> str:
         """Describe the omitted rows."""
         return "; ".join(f"{rows:,} {reason}" for reason, rows in self.filtered.items() if rows) or "nothing"
 
@@ -74,7 +74,7 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     return _as_in_the_paper(answers, seed)
 
 
-def redrawn(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
+def sample_draws(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
     """The rows of `DRAWS` samples with consecutive seeds; none for ``full``, which is not random."""
     if name == "full":
         return ()

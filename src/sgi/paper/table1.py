@@ -84,13 +84,12 @@ def _columns() -> tuple[Column, ...]:
 
 def _row(study: Study, model: str, name: SampleName) -> Row:
     measured, rows = study.of(model), study.rows(name).rows
-    found = separation(measured.sgi, study.answers, rows).row()
-    angle = separation(measured.theta_rq, study.answers, rows)
+    found = separation(measured.sgi, study.answers, rows)
     row = {
         "model": model,
         "sample": name,
         **found,
-        "theta_rq_auroc": angle.ranking and angle.ranking.auroc,
+        "theta_rq_auroc": separation(measured.theta_rq, study.answers, rows)["auroc"],
         **_over_draws(study, measured.sgi, name),
     }
     paper = TABLE_1.get(paper_model(model) or "")
@@ -121,7 +120,7 @@ def _remarks(study: Study, rows: Sequence[Row]) -> Iterator[str]:
         bad = 1 - study.answers.labels[selected.rows].mean()
         yield (
             f"The paper's sample, as drawn by the author's loader, is {100 * bad:.0f} % hallucinated. "
-            f"Left out: {selected.told}."
+            f"Left out: {selected.omissions}."
         )
     yield from study.caveats()
     for row in rows:

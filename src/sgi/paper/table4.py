@@ -51,14 +51,17 @@ def table4(bench: Workbench) -> Finding:
     """
     study = bench.truthfulqa
     rows = [_row(study, model, name) for model in study.models for name in ("loader", "all")]
-    model = study.reported
+    model = study.reported_model
     angles, labels = study.of(model).theta_rq, study.answers.labels
     return Finding(
         name="table4",
         title="Table 4: θ(r,q) on TruthfulQA",
         settings=study.settings()
         | {"loader": f"best answer and at most {_MOST_FALSE} false ones a question, the first {_MOST:,}"},
-        sections=(Section("Measured", _COLUMNS, rows), Section("The paper", _COLUMNS, [_paper()], _TURNED)),
+        sections=(
+            Section("Measured", _COLUMNS, rows),
+            Section("The paper", _COLUMNS, [_paper()], _TURNED),
+        ),
         figures={
             "table4": distribution_chart(
                 {"true": angles[labels], "false": angles[~labels]},
@@ -74,7 +77,7 @@ def table4(bench: Workbench) -> Finding:
 def _row(study: Study, model: str, name: str) -> Row:
     answers = study.answers
     rows = np.arange(len(answers.labels)) if name == "all" else _as_loaded(study)
-    found = separation(study.of(model).theta_rq, answers, rows).row()
+    found = separation(study.of(model).theta_rq, answers, rows)
     paper_auroc = TABLE_4.auroc if name == "loader" and paper_model(model) == REPORTED_MODEL else None
     return {
         "model": model,

@@ -62,20 +62,20 @@ def _row(study: Study, model: str, name: SampleName) -> Row:
         for values in (measured.theta_rq, -measured.theta_rc, measured.sgi)
     )
     paper = TABLE_5.get(paper_model(model) or "") if name == "paper" else None
-    effect_rc = difference(0.0, near_context.effect)
+    effect_rc = difference(0.0, near_context["effect"])
     return {
         "model": model,
         "sample": name,
         "n": len(rows),
-        "effect_rq": near_question.effect,
+        "effect_rq": near_question["effect"],
         "effect_rc": effect_rc,
-        "effect_sgi": index.effect,
-        "auroc_rq": near_question.ranking and near_question.ranking.auroc,
-        "auroc_rc": near_context.ranking and near_context.ranking.auroc,
-        "auroc_sgi": index.ranking and index.ranking.auroc,
+        "effect_sgi": index["effect"],
+        "auroc_rq": near_question["auroc"],
+        "auroc_rc": near_context["auroc"],
+        "auroc_sgi": index["auroc"],
         "paper_rq": paper and paper.effect_rq,
         "paper_rc": paper and paper.effect_rc,
-        "difference_rq": difference(near_question.effect, paper and paper.effect_rq),
+        "difference_rq": difference(near_question["effect"], paper and paper.effect_rq),
         "difference_rc": difference(effect_rc, paper and paper.effect_rc),
     }
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.paper.answers import Measured
+    from sgi.paper.answers import AnswerVectors
     from sgi.paper.published import Stratum
     from sgi.paper.samples import SampleName
     from sgi.paper.workbench import Study, Workbench
@@ -81,13 +81,13 @@ def table3(bench: Workbench) -> Finding:
         for model in study.models
         for feature, values in features.items()
     }
-    shown = {feature: tables[f"{feature} length, {study.reported}"] for feature in features}
+    shown = {feature: tables[f"{feature} length, {study.reported_model}"] for feature in features}
     return Finding(
         name="table3",
         title="Table 3: SGI by terciles of length in characters",
         settings=study.settings(selection),
         sections=tuple(Section(heading, (*_COLUMNS, _LENGTHS), rows) for heading, rows in tables.items()),
-        figures={"table3": _by_length(study.reported, shown)},
+        figures={"table3": _by_length(study.reported_model, shown)},
         remarks=tuple(_by_length_remarks(shown)),
         signatures=study.signatures(study.models, len(selection.rows)),
     )
@@ -96,7 +96,7 @@ def table3(bench: Workbench) -> Finding:
 def figure3(bench: Workbench) -> Finding:
     """Effect and AUROC by tercile of θ(q,c), beside the paper's."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
-    model = study.reported
+    model = study.reported_model
     rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
     charts = [_lines("terciles of θ(q,c)", {model: rows}, TABLE_2, key) for key in ("effect", "auroc")]
     return Finding(
@@ -113,7 +113,7 @@ def figure3(bench: Workbench) -> Finding:
 def figure4(bench: Workbench) -> Finding:
     """AUROC of SGI by tercile of each length, beside the paper's and length alone."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
-    model = study.reported
+    model = study.reported_model
     shown = {
         feature: _rows(study, model, values, selection.rows, TABLE_3[feature])
         for feature, values in _lengths(study).items()
@@ -160,7 +160,7 @@ def _rows(
     made = []
     for third, name in enumerate(TERCILES):
         chosen = rows[thirds == third]
-        found = separation(scores, study.answers, chosen).row()
+        found = separation(scores, study.answers, chosen)
         ends = (float(values[chosen].min()), float(values[chosen].max())) if len(chosen) else None
         made.append(
             {"tercile": name, "range": ends, **found, **_beside(found, paper[name], comparable=comparable)}
@@ -187,7 +187,7 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
     shown = " and ".join(
         f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items()
     )
-    draws = [_is_rising(study, model, drawn) for drawn in study.redrawn(sample)]
+    draws = [_is_rising(study, model, drawn) for drawn in study.draws(sample)]
     if not draws:
         return f"{model}: from tercile to tercile of θ(q,c) {shown}. Both rise in the paper."
     effect, area = np.mean(draws, axis=0)
@@ -217,7 +217,7 @@ def _rises(values: Sequence[float | None]) -> bool:
     return len(known) == len(values) and all(low < high for low, high in pairwise(known))
 
 
-def _bounds(model: str, measured: Measured) -> str:
+def _bounds(model: str, measured: AnswerVectors) -> str:
     """Share of answers that violate the bounds of the triangle inequality."""
     known = (measured.theta_rc > 0.0) & (
         measured.theta_qc > 0.0

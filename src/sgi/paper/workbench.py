@@ -10,9 +10,9 @@ from sgi.engine.progress import silent
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
-from sgi.paper.answers import Answers, Measured, embed_answers
+from sgi.paper.answers import Answers, AnswerVectors, embed_answers
 from sgi.paper.published import REPORTED_MODEL, paper_model
-from sgi.paper.samples import SampleName, Selection, redrawn, select
+from sgi.paper.samples import SampleName, Selection, sample_draws, select
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,9 +43,9 @@ class Study:
     embedders: Mapping[str, Embedder]
     seed: int = 0
     listener: Listener = silent
-    measured: dict[str, Measured] = field(default_factory=dict)
+    measured: dict[str, AnswerVectors] = field(default_factory=dict)
     _selections: dict[SampleName, Selection] = field(default_factory=dict)
-    _redrawn: dict[SampleName, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
+    _draws: dict[SampleName, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -53,14 +53,14 @@ class Study:
         return tuple(self.embedders)
 
     @property
-    def reported(self) -> str:
+    def reported_model(self) -> str:
         """The model for single-model results: the paper's choice, mpnet, or the first one."""
         return next((name for name in self.models if paper_model(name) == REPORTED_MODEL), self.models[0])
 
-    def of(self, model: str) -> Measured:
+    def of(self, model: str) -> AnswerVectors:
         """Embeddings of all answers by the model."""
         if model not in self.measured:
-            self.measured[model] = Measured.of(model, self.embedders[model], self.answers, self.listener)
+            self.measured[model] = AnswerVectors.of(model, self.embedders[model], self.answers, self.listener)
         return self.measured[model]
 
     def embed_answers(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -73,11 +73,11 @@ class Study:
             self._selections[name] = select(self.answers, name, seed=self.seed)
         return self._selections[name]
 
-    def redrawn(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
+    def draws(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
         """The rows of many random draws of a sample; none if the sample is not random."""
-        if name not in self._redrawn:
-            self._redrawn[name] = redrawn(self.answers, name, seed=self.seed)
-        return self._redrawn[name]
+        if name not in self._draws:
+            self._draws[name] = sample_draws(self.answers, name, seed=self.seed)
+        return self._draws[name]
 
     def sample(self, name: SampleName) -> Selection:
         """The rows of the sample for an experiment.
@@ -116,7 +116,7 @@ class Study:
             "data": f"{self.answers.name} ({len(self.answers.labels):,} answers, {self.answers.digest})"
         }
         if selection is not None:
-            about |= {"sample": selection.name, "n": len(selection.rows), "left out": selection.told}
+            about |= {"sample": selection.name, "n": len(selection.rows), "left out": selection.omissions}
         return about | {"seed": self.seed}
 
     def signatures(self, models: Sequence[str], n: int) -> tuple[str, ...]:

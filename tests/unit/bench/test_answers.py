@@ -6,7 +6,7 @@ from sgi.kernel.sample import Sample
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].applied(sample, others, seed=seed)
+    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
     return None if made is None else made.response
 
 

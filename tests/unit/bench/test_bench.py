@@ -271,7 +271,11 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ({"changes": [PERTURBATIONS["refusal"], "refusal"]}, UsageError, "refusal is given twice"),
         ({"changes": [FAULTS["reply_cut"], FAULTS["reply_cut"]]}, UsageError, "reply_cut is given twice"),
         ({"metrics": ["faithfulness"]}, UsageError, "--judge"),
-        ({"metrics": ["theta_rc"], "judge": "openai:m@http://127.0.0.1:1/v1"}, UsageError, "no metric asks"),
+        (
+            {"metrics": ["theta_rc"], "judge": "openai:m@http://127.0.0.1:1/v1"},
+            UsageError,
+            "no metric needs it",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_told_before_any_work(arguments, error, told):
@@ -293,7 +297,7 @@ def test_a_bug_in_a_metric_is_raised_with_the_row():
 def test_lenders_are_all_rows_of_the_data(draw):
     lender = Sample(id="z", question="?", contexts=("x y z",), response="r")
     sample = Sample(id="a", question="Who?", contexts=("p",), response="It was.")
-    assert [other.id for other in Others([sample, lender]).drawn(sample, draw)] == ["z"]
+    assert [other.id for other in Others([sample, lender]).unrelated_rows(sample, draw)] == ["z"]
 
 
 def test_more_metrics_and_changes_make_the_intervals_wider():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.bench.catalogue import PERTURBATIONS
-from sgi.bench.detection import ALARM_RATE, Falls, Threshold, is_paraphrase, seen, threshold
+from sgi.bench.detection import ALARM_RATE, Falls, Threshold, detection_rate, is_paraphrase, threshold
 from sgi.bench.perturbation import Kind
 from sgi.kernel.sample import RESPONSE
 
@@ -76,17 +76,17 @@ LEAST = Threshold(0.2, 0.02, None, 100, 0)
 
 
 def test_what_falls_no_further_than_paraphrases_is_not_seen():
-    share, interval = seen(falls([0.1, 0.2, 0.3, 0.4] * 5), LEAST)
+    share, interval = detection_rate(falls([0.1, 0.2, 0.3, 0.4] * 5), LEAST)
     assert share == 0.5
     assert interval.low < 0.5 < interval.high
-    wider = seen(falls([0.1, 0.2, 0.3, 0.4] * 5), LEAST, level=0.999)[1]
+    wider = detection_rate(falls([0.1, 0.2, 0.3, 0.4] * 5), LEAST, level=0.999)[1]
     assert wider.low < interval.low < interval.high < wider.high
 
 
 def test_rows_of_one_question_count_once():
     size = np.repeat([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], 10)
-    alone = seen(falls(size), LEAST)[1]
-    together = seen(falls(size, np.arange(60) // 10), LEAST)[1]
+    alone = detection_rate(falls(size), LEAST)[1]
+    together = detection_rate(falls(size, np.arange(60) // 10), LEAST)[1]
     assert together.high - together.low > alone.high - alone.low
 
 

@@ -53,10 +53,10 @@ def judge_with(fault):
     typical = typical_judge().reply
 
     def reply(inquiry, schema):
-        if fault.spoil is None:
+        if fault.corrupt is None:
             raise JudgeUnavailableError("Nothing came.")
         text = typical(inquiry, schema).model_dump_json()
-        return fault.spoil(text, Random(inquiry.prompt.name))  # noqa: S311 - draws of a test, no secrets
+        return fault.corrupt(text, Random(inquiry.prompt.name))  # noqa: S311 - draws of a test, no secrets
 
     return ScriptedJudge(reply)
 

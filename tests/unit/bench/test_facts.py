@@ -11,7 +11,7 @@ from sgi.kernel.sample import Sample
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].applied(sample, others, seed=seed)
+    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
     return None if made is None else made.response
 
 
@@ -195,14 +195,14 @@ def test_openers_of_lists_and_conditions_are_not_negated(row, others, text):
 )
 def test_of_an_endless_sentence_nothing_is_split_again(row, others, name, text, monkeypatch):
     asked = []
-    monkeypatch.setattr("sgi.bench.stated.still_stated", lambda *given: asked.append(given) or True)
+    monkeypatch.setattr("sgi.bench.support.is_still_supported", lambda *given: asked.append(given) or True)
     assert changed(name, row(text), others) is None
     assert asked == []
 
 
 def test_a_row_whose_every_draw_is_implied_is_given_up(row, others, monkeypatch):
     asked = []
-    monkeypatch.setattr("sgi.bench.stated.still_stated", lambda *given: asked.append(given) or True)
+    monkeypatch.setattr("sgi.bench.support.is_still_supported", lambda *given: asked.append(given) or True)
     text = " ".join(f"It has {number} doors." for number in range(100, 400))
     assert changed("number_swap", row(text), others) is None
     assert len(asked) == 20

@@ -7,7 +7,7 @@ import pytest
 
 from sgi.bench.bench import bench
 from sgi.bench.catalogue import FAULTS
-from sgi.bench.judge_faults import SpoiledChat
+from sgi.bench.judge_faults import FaultyChat
 from sgi.bench.measures import Verdict
 from sgi.bench.page import bench_markdown
 from sgi.kernel.errors import JudgeUnavailableError
@@ -23,7 +23,7 @@ REPAIR = Call((*CALL.messages, Message("assistant", "?"), Message("user", "again
 @pytest.fixture
 def spoilt(draw):
     """A reply as a fault leaves it."""
-    return lambda name, text=REPLY: FAULTS[name].spoil(text, draw)
+    return lambda name, text=REPLY: FAULTS[name].corrupt(text, draw)
 
 
 def test_what_each_fault_does_to_a_reply(spoilt):
@@ -37,7 +37,7 @@ def test_what_each_fault_does_to_a_reply(spoilt):
     assert spoilt("reply_empty") == ""
 
 
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.spoil])
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault.corrupt])
 @pytest.mark.parametrize(
     "text", [REPLY, "", "[]", "no JSON", "{", '{"rating": 3}', "\ud800", "9" * 10_000, "[" * 99_999]
 )
@@ -49,7 +49,7 @@ def test_no_fault_stumbles_over_a_reply_and_none_leaves_a_good_one(name, text, s
 
 def test_a_repair_meets_the_same_and_asks_for_nothing_more():
     inner = ScriptedChat(REPLY)
-    chat = SpoiledChat(inner, FAULTS["reply_garbled"])
+    chat = FaultyChat(inner, FAULTS["reply_garbled"])
 
     async def ask():
         return [await chat.complete(CALL), await chat.complete(REPAIR)]
@@ -57,13 +57,13 @@ def test_a_repair_meets_the_same_and_asks_for_nothing_more():
     first, second = anyio.run(ask)
     assert first.text == second.text != REPLY
     assert inner.calls == [CALL, CALL]
-    assert chat.spoiled == 2
+    assert chat.faulty_replies == 2
     assert chat.fingerprint == inner.fingerprint
 
 
 def test_a_judge_that_breaks_off_gives_no_reply():
-    chat = SpoiledChat(ScriptedChat(Completion(REPLY)), FAULTS["judge_breaks_off"])
-    with pytest.raises(JudgeUnavailableError, match="broke off"):
+    chat = FaultyChat(ScriptedChat(Completion(REPLY)), FAULTS["judge_breaks_off"])
+    with pytest.raises(JudgeUnavailableError, match="connection closed"):
         anyio.run(chat.complete, CALL)
 
 
@@ -117,10 +117,10 @@ def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
     assert "fails closed under 7 of 7 judge faults" in bench_markdown(made)
 
 
-def test_replies_of_a_judge_of_ones_own_are_not_spoiled():
+def test_a_judge_object_has_no_faulty_replies():
     judge = ScriptedJudge(
         {"ratings.all": dict.fromkeys(("answer_relevance", "context_relevance", "groundedness"), RATING)}
     )
     made = bench(ROWS, ["groundedness"], ["refusal", "reply_cut"], judge=judge, cache=False)
     assert [cell.perturbation for cell in made.cells] == ["refusal"]
-    assert "cannot be spoiled" in made.notes[-1]
+    assert "cannot be made faulty" in made.notes[-1]

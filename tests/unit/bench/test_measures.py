@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.bench.measures import Scale, Verdict, share_moved, simultaneous_level, withstood
+from sgi.bench.measures import Scale, Verdict, fault_reaction, reaction, simultaneous_level
 from sgi.bench.perturbation import Kind
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.registry import metric
@@ -15,7 +15,7 @@ N = 60
 
 def found(kind, change, scale=UNIT, before=None):
     start = np.full(len(change), 0.5) if before is None else before
-    return share_moved(kind, start, start + change, scale, np.arange(len(change)))
+    return reaction(kind, start, start + change, scale, np.arange(len(change)))
 
 
 def mixed(share, step):
@@ -58,17 +58,17 @@ def test_ties_count_half_of_an_error():
 def test_a_lost_value_counts_half_of_an_error_and_moves_nothing():
     made = found(Kind.ERROR, np.array([-0.3] * 18 + [np.nan] * 42))
     assert made.share == pytest.approx(39 / 60)
-    assert (made.median, made.unchanged) == (0.0, 0.0)
-    assert made.mean == made.worst == pytest.approx(0.3)
+    assert (made.median_change, made.unchanged) == (0.0, 0.0)
+    assert made.mean_change == made.worst_change == pytest.approx(0.3)
     assert made.verdict is Verdict.PARTLY
     nothing = found(Kind.ERROR, np.full(N, np.nan))
-    assert (nothing.share, nothing.mean, nothing.verdict) == (0.5, 0.0, Verdict.BLIND)
+    assert (nothing.share, nothing.mean_change, nothing.verdict) == (0.5, 0.0, Verdict.BLIND)
 
 
 def test_lower_may_be_better():
     down = Scale(1.0, 0.2, -1)
     assert found(Kind.ERROR, np.full(N, 0.3), down).verdict is Verdict.SEES
-    assert found(Kind.ERROR, np.full(N, 0.3), down).median == pytest.approx(-1.5)
+    assert found(Kind.ERROR, np.full(N, 0.3), down).median_change == pytest.approx(-1.5)
 
 
 def test_rounding_is_no_change():
@@ -78,8 +78,8 @@ def test_rounding_is_no_change():
 
 def test_rows_of_one_question_count_once():
     change = np.full(N, -0.3)
-    alone = share_moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
-    together = share_moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 5)
+    alone = reaction(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
+    together = reaction(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 5)
     assert together.interval.low < alone.interval.low
     assert together.verdict is not Verdict.SEES
 
@@ -105,17 +105,17 @@ def test_equal_input_gives_equal_bits():
 def test_a_spoiled_reply_may_give_no_value_or_the_same():
     before = np.linspace(0, 1, N)
     after = np.where(np.arange(N) % 2, np.nan, before)
-    made = withstood(before, after, UNIT, np.arange(N))
+    made = fault_reaction(before, after, UNIT, np.arange(N))
     assert (made.share, made.verdict, made.unchanged) == (1.0, Verdict.CLOSED, 0.5)
     after[0] = 0.7
-    made = withstood(before, after, UNIT, np.arange(N))
+    made = fault_reaction(before, after, UNIT, np.arange(N))
     assert made.verdict is Verdict.FOOLED
-    assert made.worst == pytest.approx(0.7)
+    assert made.worst_change == pytest.approx(0.7)
 
 
 def test_few_rows_are_enough_to_be_fooled_but_not_to_be_safe():
-    assert withstood(np.ones(3), np.full(3, np.nan), UNIT, np.arange(3)).verdict is Verdict.TOO_FEW
-    assert withstood(np.ones(3), np.zeros(3), UNIT, np.arange(3)).verdict is Verdict.FOOLED
+    assert fault_reaction(np.ones(3), np.full(3, np.nan), UNIT, np.arange(3)).verdict is Verdict.TOO_FEW
+    assert fault_reaction(np.ones(3), np.zeros(3), UNIT, np.arange(3)).verdict is Verdict.FOOLED
 
 
 def test_a_table_of_metrics_that_see_nothing_has_a_wrong_verdict_in_five_of_a_hundred_cases_at_most():
@@ -124,7 +124,7 @@ def test_a_table_of_metrics_that_see_nothing_has_a_wrong_verdict_in_five_of_a_hu
 
     def wrong(level):
         after = before + rng.choice([-0.3, 0.3], size=50)
-        made = share_moved(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
+        made = reaction(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
         return made.verdict in {Verdict.SEES, Verdict.PARTLY, Verdict.REWARDS}
 
     def share(level):

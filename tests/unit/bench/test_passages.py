@@ -8,7 +8,7 @@ ABOUT = ("Snow fell on the hills.", "The old mill of Tolvik burnt in spring.", "
 
 
 def changed(name, sample, others, seed=0):
-    return PERTURBATIONS[name].applied(sample, others, seed=seed)
+    return PERTURBATIONS[name].apply(sample, others, seed=seed)
 
 
 def test_the_passage_that_holds_the_answer_is_dropped(row, others):

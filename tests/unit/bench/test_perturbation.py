@@ -19,7 +19,7 @@ KEPT_WORDS = ("white_space", "unicode_form", "bullets", "framed", "clause_order"
 
 def applied(one, rows):
     others = Others(rows)
-    made = [(row, one.applied(row, others, seed=0)) for row in rows if row.label]
+    made = [(row, one.apply(row, others, seed=0)) for row in rows if row.label]
     return [(row, changed) for row, changed in made if changed is not None]
 
 
@@ -48,15 +48,15 @@ def test_neither_order_nor_company_of_the_perturbed_rows_matters(real_rows, one)
     rows = real_rows["ragtruth_qa_test"][:20]
     ahead, back = Others(rows), Others(rows[::-1])
     for row in rows:
-        first = one.applied(row, ahead, seed=3)
-        assert first == one.applied(row, back, seed=3)
-        assert first == one.applied(row, ahead, seed=3)
+        first = one.apply(row, ahead, seed=3)
+        assert first == one.apply(row, back, seed=3)
+        assert first == one.apply(row, ahead, seed=3)
 
 
 def test_another_seed_draws_otherwise(real_rows):
     rows = real_rows["ragtruth_qa_test"]
     others, one = Others(rows), PERTURBATIONS["number_swap"]
-    made = [[one.applied(row, others, seed=seed) for row in rows] for seed in (0, 1)]
+    made = [[one.apply(row, others, seed=seed) for row in rows] for seed in (0, 1)]
     assert made[0] != made[1]
 
 
@@ -86,7 +86,7 @@ def test_any_text_is_changed_or_left_without_an_exception(one, response, context
     lenders = Others(
         [row, Sample(id="y", question="other?", contexts=("Zoe met Ann.",), response="It is 7 km.")]
     )
-    made = one.applied(row, lenders, seed=0)
+    made = one.apply(row, lenders, seed=0)
     if made is not None:
         assert (made.response, made.contexts) != (row.response, row.contexts)
 
@@ -121,7 +121,7 @@ def test_any_text_is_changed_or_left_without_an_exception(one, response, context
 )
 def test_huge_and_broken_texts_end(one, text):
     row = Sample(id="x", question="q", contexts=(text, "Ann was here in 1999."), response=text)
-    made = one.applied(row, Others([row]), seed=0)
+    made = one.apply(row, Others([row]), seed=0)
     assert made is None or made != row
 
 
@@ -132,9 +132,9 @@ def test_a_blank_answer_and_absent_passages_are_left_alone():
         [Sample(id="y", contexts=("Another passage here.",), response="Ann met Zoe in Rome today.")]
     )
     for one in PERTURBATIONS.values():
-        assert one.applied(blank, lenders, seed=0) is None
+        assert one.apply(blank, lenders, seed=0) is None
         if one.changes == CONTEXTS:
-            assert one.applied(bare, lenders, seed=0) is None
+            assert one.apply(bare, lenders, seed=0) is None
 
 
 def test_lenders_share_neither_question_nor_passage(draw):
@@ -145,13 +145,13 @@ def test_lenders_share_neither_question_nor_passage(draw):
         Sample(id="d", question="When?", contexts=("three",)),
         Sample(id="e", contexts=("four",)),
     ]
-    assert {other.id for other in Others(rows).drawn(rows[0], draw)} == {"d", "e"}
-    assert list(Others([]).drawn(rows[0], draw)) == []
+    assert {other.id for other in Others(rows).unrelated_rows(rows[0], draw)} == {"d", "e"}
+    assert list(Others([]).unrelated_rows(rows[0], draw)) == []
 
 
 def test_what_changes_nothing_does_not_apply():
     same = Perturbation("same", Kind.HARMLESS, RESPONSE, "Nothing.", lambda sample, _draw, _others: sample)
-    assert same.applied(Sample(id="1", response="r"), Others([]), seed=0) is None
+    assert same.apply(Sample(id="1", response="r"), Others([]), seed=0) is None
 
 
 def test_names_are_distinct_lowercase_and_described():

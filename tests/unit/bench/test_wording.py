@@ -9,7 +9,7 @@ from sgi.text.sentences import sentences
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].applied(sample, others, seed=seed)
+    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
     return None if made is None else made.response
 
 

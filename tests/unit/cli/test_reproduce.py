@@ -44,7 +44,7 @@ def test_the_sample_is_that_which_was_asked_for(reproduce, tmp_path):
     [
         (("tabel1",), "table1"),
         (("table1", "--models", "minlm"), "minilm"),
-        (("table1", "--models", ""), "Models are wanted"),
+        (("table1", "--models", ""), "Give one or more models"),
         (("table1", "--data", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )

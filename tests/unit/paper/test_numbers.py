@@ -141,12 +141,12 @@ def test_table_2_says_in_how_many_draws_of_the_sample_it_rises():
     ]
     given = bench(level, sample="paper", mpnet=Placed())
     study = given.halueval
-    assert len(study.redrawn("paper")) == DRAWS
+    assert len(study.draws("paper")) == DRAWS
     both = []
-    for drawn in study.redrawn("paper"):
+    for drawn in study.draws("paper"):
         thirds = tercile_of(study.of("mpnet").theta_qc[drawn])
         parts = [separation(study.of("mpnet").sgi, study.answers, drawn[thirds == k]) for k in range(3)]
-        rises = [[one.effect for one in parts], [one.ranking and one.ranking.auroc for one in parts]]
+        rises = [[one[key] for one in parts] for key in ("effect", "auroc")]
         both.append(all(values[0] < values[1] < values[2] for values in rises))
     told = EXPERIMENTS["table2"](given).remarks[0]
     assert f"% of {DRAWS} draws of the sample" in told
@@ -239,7 +239,7 @@ def test_the_error_of_min_max_has_its_mean_and_range_over_draws():
     given = bench(spread(30, right_length=30, wrong_length=30), sample="paper")
     made = EXPERIMENTS["calibration"](given)
     study, errors = given.halueval, []
-    for drawn in study.redrawn("paper"):
+    for drawn in study.draws("paper"):
         sgi = study.of("placed").sgi[drawn]
         forecast = 1 - (sgi - sgi.min()) / (sgi.max() - sgi.min())
         errors.append(expected_calibration_error(forecast, ~study.answers.labels[drawn]))

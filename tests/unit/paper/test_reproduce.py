@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sgi.kernel.errors import DataError, SgiError, UnknownNameError, UsageError
-from sgi.paper.reproduce import EXPERIMENTS, experiment_names, open_workbench, reproduced
+from sgi.paper.reproduce import EXPERIMENTS, experiment_names, open_workbench, run_experiments
 
 ANSWERS = 400
 """Few enough to be quick, enough for three thirds of a selected sample to hold both classes."""
@@ -16,7 +16,7 @@ ANSWERS = 400
 @pytest.fixture(scope="module")
 def findings(data_folder):
     with open_workbench(["minilm"], [data_folder], limit=ANSWERS) as bench:
-        return {finding.name: finding for finding in reproduced(EXPERIMENTS, bench)}
+        return {finding.name: finding for finding in run_experiments(EXPERIMENTS, bench)}
 
 
 def rows(finding, table=0):
@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_bytes(data_folder, tmp_path):
     written = []
     for name in ("one", "two"):
         with open_workbench(["minilm"], [data_folder], limit=ANSWERS, seed=3) as bench:
-            (finding,) = reproduced(["table1"], bench)
+            (finding,) = run_experiments(["table1"], bench)
         written.append([path.read_bytes() for path in finding.write(tmp_path / name)])
     assert written[0] == written[1]
 
@@ -109,7 +109,7 @@ def test_truthfulqa_is_found_beside_the_file_of_halueval(data_folder):
 
 @pytest.mark.parametrize("models", [[], [""], ["minilm", "minilm"]])
 def test_models_are_wanted_each_once(models):
-    with pytest.raises(UsageError, match="Models are wanted, each once"), open_workbench(models):
+    with pytest.raises(UsageError, match="Give one or more models, each once"), open_workbench(models):
         pass
 
 

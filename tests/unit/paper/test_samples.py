@@ -62,7 +62,7 @@ def test_the_full_sample_is_every_answer():
     given = answers()
     chosen = select(given, "full")
     assert chosen.rows.tolist() == list(range(len(given.labels)))
-    assert chosen.told == "nothing"
+    assert chosen.omissions == "nothing"
 
 
 def test_at_most_five_thousand_answers_are_the_papers(monkeypatch):

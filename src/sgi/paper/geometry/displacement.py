@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -61,12 +62,8 @@ class Neighbours:
     ) -> Self:
         """Compute angles and weights of the given pairs: w_i = softmax(−θ(q, q_i) / τ).
 
-        Args:
-            rows: unit rows of the scored questions, shape (n, d).
-            indices: reference pairs of each row, shape (n, k), k ≥ 1.
-            temperature: τ in radians, above 0.
-            questions: unit rows of all reference questions, shape (m, d).
-            responses: unit rows of all reference responses, shape (m, d).
+        ``rows`` are the scored questions, shape (n, d), k is at least 1, and ``temperature`` is τ in radians,
+        above 0.
 
         Raises:
             ValueError: the temperature is not above 0, shapes differ, or a row is not of unit length.
@@ -74,8 +71,8 @@ class Neighbours:
         Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
 
         >>> eye = np.eye(3)
-        >>> made = Neighbours.of(eye[:1], np.array([[0, 1]]), 1.0, questions=eye, responses=eye)
-        >>> made.angles.round(3).tolist(), made.weights.round(3).tolist()
+        >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 1.0, questions=eye, responses=eye)
+        >>> near.angles.round(3).tolist(), near.weights.round(3).tolist()
         ([[0.0, 1.571]], [[0.828, 0.172]])
         """
         if not temperature > 0.0:
@@ -107,28 +104,30 @@ class Neighbours:
         return angle(self.questions[chosen], self.responses[chosen]).reshape(self.indices.shape)
 
 
-def by_block(
+def in_blocks(
     score: Callable[[Rows, Rows, Neighbours], Floats],
-    questions: ArrayLike,
-    responses: ArrayLike,
-    neighbours: Neighbours,
-) -> Floats:
-    """Compute a row-wise score in parallel blocks of rows, which limits memory.
+) -> Callable[[ArrayLike, ArrayLike, Neighbours], Floats]:
+    """Decorator that computes a score in parallel blocks of rows, which limits memory.
 
-    The score of a row must depend on that row alone. Raises ValueError if shapes differ.
+    The score of a row must depend on that row alone. Calls raise ValueError if shapes differ.
     """
-    asked, answered = np.asarray(questions), np.asarray(responses)
-    dimension = neighbours.questions.shape[-1]
-    if asked.shape != (len(neighbours), dimension) or answered.shape != asked.shape:
-        raise ValueError(
-            f"Neighbours of {len(neighbours)} rows of dimension {dimension} do not fit questions of shape "
-            f"{asked.shape} and responses of shape {answered.shape}."
-        )
-    step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
-    blocks = [slice(start, start + step) for start in range(0, len(asked), step)]
-    with ThreadPoolExecutor(_THREADS) as pool:  # numpy releases the GIL
-        values = list(pool.map(lambda block: score(asked[block], answered[block], neighbours[block]), blocks))
-    return np.concatenate(values) if values else np.empty(0)
+
+    @wraps(score)
+    def score_blocks(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+        starts, ends = np.asarray(questions), np.asarray(responses)
+        dimension = neighbours.questions.shape[-1]
+        if starts.shape != (len(neighbours), dimension) or ends.shape != starts.shape:
+            raise ValueError(
+                f"Neighbours of {len(neighbours)} rows of dimension {dimension} do not fit questions of "
+                f"shape {starts.shape} and responses of shape {ends.shape}."
+            )
+        step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
+        blocks = [slice(first, first + step) for first in range(0, len(starts), step)]
+        with ThreadPoolExecutor(_THREADS) as pool:  # numpy releases the GIL
+            values = list(pool.map(lambda rows: score(starts[rows], ends[rows], neighbours[rows]), blocks))
+        return np.concatenate(values) if values else np.empty(0)
+
+    return score_blocks
 
 
 def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
@@ -140,7 +139,8 @@ def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
     return np.where(known, np.clip(cosine, -1.0, 1.0), np.nan)
 
 
-def displacement_consistency(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def displacement_consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """DC: cosine between the displacement of the response and that of the neighbours. High means grounded.
 
     DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, transported to
@@ -156,10 +156,6 @@ def displacement_consistency(questions: ArrayLike, responses: ArrayLike, neighbo
     >>> displacement_consistency(eye[:1], eye[1:2], near).round(6).tolist()
     [1.0]
     """
-    return by_block(_consistency, questions, responses, neighbours)
-
-
-def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     return cosine_of_tangents(log_map(questions, responses), _expected_angle(questions, neighbours))
 
 
@@ -171,7 +167,8 @@ def _expected_angle(questions: Rows, neighbours: Neighbours) -> Floats:
     return np.asarray((neighbours.weights[:, None] @ carried)[:, 0])
 
 
-def expected_response_deviation(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def expected_response_deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """ERD: angle between the response and the response expected from the neighbours. Low means grounded.
 
     ERD = θ(r, Exp_q v̄), with v̄ as for `displacement_consistency`.
@@ -186,10 +183,6 @@ def expected_response_deviation(questions: ArrayLike, responses: ArrayLike, neig
     >>> expected_response_deviation(eye[:1], eye[2:], near).round(4).tolist()
     [1.5708]
     """
-    return by_block(_deviation, questions, responses, neighbours)
-
-
-def _deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     ends = exp_map(questions, _expected_angle(questions, neighbours))
     known = ~np.isnan(ends[:, 0])
     deviation = np.full(len(ends), np.nan)
@@ -197,9 +190,8 @@ def _deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floa
     return deviation
 
 
-def displacement_magnitude_ratio(
-    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
-) -> Floats:
+@in_blocks
+def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """DMR: length of the displacement relative to the neighbours'. Low means grounded.
 
     DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|.
@@ -214,16 +206,13 @@ def displacement_magnitude_ratio(
     >>> displacement_magnitude_ratio(eye[:1], eye[2:], near).tolist()
     [0.0]
     """
-    return by_block(_magnitude, questions, responses, neighbours)
-
-
-def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     usual = np.vecdot(neighbours.weights, neighbours.lengths())
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.abs(np.log(angle(questions, responses) / usual)))
 
 
-def local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """LSGI: distance from the neighbours' responses, relative to that of the questions. Low means grounded.
 
     LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). It is a ratio of means, because the nearest neighbour alone
@@ -239,10 +228,6 @@ def local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours
     >>> local_grounding_index(eye[:1], eye[2:], near).tolist()
     [1.0]
     """
-    return by_block(_local_index, questions, responses, neighbours)
-
-
-def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(
             np.vecdot(neighbours.weights, neighbours.response_angles(responses))
@@ -250,7 +235,8 @@ def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
         )
 
 
-def tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """TSR: distance of the response from the plane of the neighbours' responses. Low means grounded.
 
     With μ the Fréchet mean of the neighbours' r_i, TSR is the length of Log_μ r outside the first m principal
@@ -280,10 +266,6 @@ def tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbour
     """
     if neighbours.indices.shape[1] < _FEWEST_NEIGHBOURS:
         raise ValueError(f"A tangent space takes {_FEWEST_NEIGHBOURS} neighbours or more.")
-    return by_block(_residual, questions, responses, neighbours)
-
-
-def _residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     theirs = neighbours.responses[neighbours.indices]
     count, dimension = theirs.shape[1:]
     centre = karcher_means(theirs, np.full(theirs.shape[:2], 1.0 / count))

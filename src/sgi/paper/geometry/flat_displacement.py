@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.paper.geometry.displacement import Neighbours, by_block, cosine_of_tangents
+from sgi.paper.geometry.displacement import Neighbours, cosine_of_tangents, in_blocks
 from sgi.paper.geometry.subspace import principal_axes, squared_residuals
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Rows = NDArray[Any]
@@ -30,9 +30,8 @@ _EXPLAINED = 0.95
 _FEWEST_AXES = 3
 
 
-def flat_displacement_consistency(
-    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
-) -> Floats:
+@in_blocks
+def flat_displacement_consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """DC as published: cos(r − q, Σ w_i (r_i − q_i)). High means grounded.
 
     Returns:
@@ -43,17 +42,12 @@ def flat_displacement_consistency(
     >>> flat_displacement_consistency(eye[:1], eye[2:], near).round(6).tolist()
     [0.5]
     """
-    return by_block(_consistency, questions, responses, neighbours)
-
-
-def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     ways = _chords(neighbours.questions[neighbours.indices], neighbours.responses[neighbours.indices])
     return cosine_of_tangents(_chords(questions, responses), _weighted_mean(neighbours, ways))
 
 
-def flat_expected_response_deviation(
-    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
-) -> Floats:
+@in_blocks
+def flat_expected_response_deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i. Low means grounded.
 
     Returns:
@@ -64,10 +58,6 @@ def flat_expected_response_deviation(
     >>> flat_expected_response_deviation(eye[:1], eye[1:2], near).round(6).tolist()
     [0.785398]
     """
-    return by_block(_deviation, questions, responses, neighbours)
-
-
-def _deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     expected = _weighted_mean(neighbours, neighbours.responses[neighbours.indices].astype(np.float64))
     length = np.linalg.norm(expected, axis=1)
     known = length > _EPSILON
@@ -76,9 +66,8 @@ def _deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     return deviation
 
 
-def flat_displacement_magnitude_ratio(
-    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
-) -> Floats:
+@in_blocks
+def flat_displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|. Low means grounded.
 
     Returns:
@@ -89,10 +78,6 @@ def flat_displacement_magnitude_ratio(
     >>> flat_displacement_magnitude_ratio(eye[:1], eye[2:], near).round(6).tolist()
     [0.0]
     """
-    return by_block(_magnitude, questions, responses, neighbours)
-
-
-def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     ways = _chords(neighbours.questions[neighbours.indices], neighbours.responses[neighbours.indices])
     usual = np.vecdot(neighbours.weights, np.linalg.norm(ways, axis=-1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +85,8 @@ def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floa
     return np.asarray(np.abs(np.log(ratio + _EPSILON)))
 
 
-def flat_tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def flat_tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """TSR as published: ‖(I − BᵀB)(r − r̄)‖, B the first m principal axes of the neighbours' r_i about r̄.
 
     m is the smallest number of axes with 95 % of the variance, at least 3. Low means grounded.
@@ -113,22 +99,19 @@ def flat_tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neig
     >>> flat_tangent_space_residual(eye[:1], eye[3:], near).round(4).tolist()
     [1.2247]
     """
-    return by_block(_residual, questions, responses, neighbours)
-
-
-def _residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     theirs = neighbours.responses[neighbours.indices].astype(np.float64)
     mean = theirs.mean(axis=1)
     ways, way = theirs - mean[:, None], responses - mean
     values, axes = principal_axes(ways @ ways.mT)
     share = np.cumsum(values, axis=1)
-    wanted = 1 + np.sum(share < _EXPLAINED * share[:, -1:], axis=1)
+    axes_needed = 1 + np.sum(share < _EXPLAINED * share[:, -1:], axis=1)
     outside = squared_residuals(axes, (ways @ way[..., None])[..., 0], np.vecdot(way, way))
-    chosen = np.minimum(np.maximum(wanted, _FEWEST_AXES), values.shape[1])
+    chosen = np.minimum(np.maximum(axes_needed, _FEWEST_AXES), values.shape[1])
     return np.sqrt(np.take_along_axis(outside, chosen[:, None], axis=1)[:, 0])
 
 
-def flat_local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def flat_local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """LSGI as published: the mean of θ(r, r_i) / θ(q, q_i), without neighbours whose θ(q, q_i) ≤ 1e−8.
 
     Low means grounded.
@@ -141,17 +124,14 @@ def flat_local_grounding_index(questions: ArrayLike, responses: ArrayLike, neigh
     >>> flat_local_grounding_index(eye[:1], eye[2:], near).tolist()
     [1.0]
     """
-    return by_block(_local_index, questions, responses, neighbours)
-
-
-def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     apart = neighbours.angles > _EPSILON
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(apart, neighbours.response_angles(responses) / neighbours.angles, 0.0)
         return np.asarray(ratios.sum(axis=1) / apart.sum(axis=1))
 
 
-def flat_response_rank(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def flat_response_rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """Response rank as published: share of the θ(r_i, r_j), i < j, below the mean of θ(r, r_i).
 
     Equal angles count half, which the source does not specify. Low means grounded.
@@ -169,10 +149,6 @@ def flat_response_rank(questions: ArrayLike, responses: ArrayLike, neighbours: N
     """
     if neighbours.indices.shape[1] < 2:  # noqa: PLR2004 - a pair
         raise ValueError("A rank among pairs of neighbours takes 2 neighbours or more.")
-    return by_block(_rank, questions, responses, neighbours)
-
-
-def _rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     first, second = np.triu_indices(neighbours.indices.shape[1], k=1)
     one, two = neighbours.indices[:, first].ravel(), neighbours.indices[:, second].ravel()
     among = angle(neighbours.responses[one], neighbours.responses[two]).reshape(len(responses), -1)
@@ -180,7 +156,8 @@ def _rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     return np.asarray(((among < own).mean(axis=1) + (among <= own).mean(axis=1)) / 2.0)
 
 
-def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+@in_blocks
+def flat_local_density_ratio(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     """LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
 
     High means grounded. Unlike `flat_local_grounding_index`, it includes neighbours with θ(q, q_i) = 0.
@@ -193,13 +170,9 @@ def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbo
     >>> flat_local_density_ratio(eye[:1], eye[2:], near).round(6).tolist()  # log of π/4 over π/2
     [-0.693147]
     """
-    return by_block(_density, questions, responses, neighbours)
-
-
-def _density(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        asked = np.log(neighbours.angles.mean(axis=1))
-        return np.asarray(asked - np.log(neighbours.response_angles(responses).mean(axis=1)))
+        apart = np.log(neighbours.angles.mean(axis=1))
+        return np.asarray(apart - np.log(neighbours.response_angles(responses).mean(axis=1)))
 
 
 def _chords(starts: Rows, ends: Rows) -> Floats:

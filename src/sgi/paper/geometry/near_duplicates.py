@@ -66,15 +66,22 @@ class Pairs:
         groups: Sequence[Hashable],
         questions: Sequence[str],
         responses: Sequence[str],
-        question_rows: ArrayLike | None,
+        question_rows: ArrayLike | None = None,
     ) -> Self:
-        """Read pairs; see `ReferenceSet.fit` for the columns.
+        """Read pairs from parallel columns.
+
+        Args:
+            ids: ids of the pairs.
+            groups: pairs that belong together, such as answers to one question; None or NaN if unknown.
+            questions: texts.
+            responses: texts.
+            question_rows: unit rows, shape (n, d); None if unknown.
 
         Raises:
             DataError: an id is missing, or a group, question or response is invalid.
             ValueError: lengths or shapes differ, or a row is not of unit length.
 
-        >>> dict(Pairs.of([7], [None], ["Why ?"], ["So."], None).marks)["question"]
+        >>> dict(Pairs.of([7], [None], ["Why ?"], ["So."]).marks)["question"]
         ('why',)
         """
         if not len(ids) == len(groups) == len(questions) == len(responses):
@@ -82,21 +89,21 @@ class Pairs:
                 f"{len(ids)} ids, {len(groups)} groups, {len(questions)} questions and {len(responses)} "
                 "responses are not of one length."
             )
-        told = tuple(map(str, ids))
-        own = _names("id", ids, told)
+        labels = tuple(map(str, ids))
+        own = _names("id", ids, labels)
         if None in own:
             raise DataError("A pair has no id", line=own.index(None) + 1, hint="Give every pair an id.")
-        asked, answered = (
-            tuple(map(cache(same_text), _texts(what, texts, told)))
+        question_keys, response_keys = (
+            tuple(map(cache(same_text), _texts(what, texts, labels)))
             for what, texts in (("question", questions), ("response", responses))
         )
         marks = (
             ("id", own),
-            ("question and response", tuple(zip(asked, answered, strict=True))),
-            ("question", asked),
-            ("group", _names("group", groups, told)),
+            ("question and response", tuple(zip(question_keys, response_keys, strict=True))),
+            ("question", question_keys),
+            ("group", _names("group", groups, labels)),
         )
-        return cls(told, marks, None if question_rows is None else unit_rows(question_rows, len(told)))
+        return cls(labels, marks, None if question_rows is None else unit_rows(question_rows, len(labels)))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -131,8 +138,8 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
     Raises:
         ValueError: rows of different sets differ in dimension.
 
-    >>> first = Pairs.of(["a"], [1], ["Why?"], ["So."], None)
-    >>> second = Pairs.of(["b", "A "], [1, 2], ["What?", "why"], ["That.", "Thus."], None)
+    >>> first = Pairs.of(["a"], [1], ["Why?"], ["So."])
+    >>> second = Pairs.of(["b", "A "], [1, 2], ["What?", "why"], ["That.", "Thus."])
     >>> [(name, codes.tolist()) for name, codes in ties(first, second)]  # doctest: +NORMALIZE_WHITESPACE
     [('id', [0, 1, 0]), ('question and response', [0, 1, 2]), ('question', [0, 1, 0]), ('group', [0, 0, 2])]
     """
@@ -156,11 +163,7 @@ def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
     >>> kin_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
     [0, 0, 2, 0]
     """
-    leader = list(range(len(shared[0][1])))
-    for _, codes in shared:
-        for place in np.flatnonzero(codes != np.arange(len(codes))).tolist():
-            _unite(leader, place, int(codes[place]))
-    return _leads(leader)
+    return _first_of_component(len(shared[0][1]), [(np.arange(len(codes)), codes) for _, codes in shared])
 
 
 def same_text(text: str) -> str:
@@ -191,9 +194,9 @@ def same_name(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
     if not (folded.isascii() and folded.isprintable()):  # the common case
-        unseen = {ord(character): None for character in set(folded) - _PLAIN if _is_unseen(character)}
+        invisible = {ord(character): None for character in set(folded) - _PLAIN if _is_invisible(character)}
         # Removed characters may have separated combining marks, so normalise their order.
-        folded = unicodedata.normalize("NFKD", folded.translate(unseen)) if unseen else folded
+        folded = unicodedata.normalize("NFKD", folded.translate(invisible)) if invisible else folded
     return " ".join(folded.split())
 
 
@@ -201,7 +204,7 @@ def _may_end(character: str) -> bool:
     return character.isspace() or unicodedata.category(character).startswith("P")
 
 
-def _is_unseen(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     hidden = unicodedata.category(character) in {"Cc", "Cf"} and not character.isspace()
     return hidden or character in _IGNORABLE
 
@@ -226,7 +229,7 @@ def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Has
             hash(value)
         except TypeError:
             raise DataError(
-                f"The {what} of a pair is a {type(value).__name__}, and such values are no names",
+                f"The {what} of a pair is a {type(value).__name__}, which is not a name",
                 sample_id=sample_id,
                 hint="Give text, a number or a tuple of them.",
             ) from None
@@ -253,7 +256,7 @@ def _name(value: Hashable) -> Hashable:
 def _is_missing(value: object) -> bool:
     """Whether a value is None, NaN, or unequal to itself."""
     try:
-        return value is None or bool(value != value)  # noqa: PLR0124 - so NaN is told
+        return value is None or bool(value != value)  # noqa: PLR0124 - detects NaN
     except TypeError:  # pandas' NA has no truth value
         return True
 
@@ -269,7 +272,7 @@ def _firsts(marks: Iterable[Hashable]) -> Codes:
 def _coinciding_pairs(rows: Rows) -> Codes:
     """For each row, the first row with the same position on the sphere."""
     codes = _firsts(row.tobytes() for row in rows)
-    leader = codes.tolist()
+    links = [(np.arange(len(rows)), codes)]
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
     # Few rows are close in several projections; compute exact angles only for these.
     lines = unit(np.random.default_rng(0).normal(size=(_PROJECTIONS, rows.shape[1])))
@@ -282,22 +285,16 @@ def _coinciding_pairs(rows: Rows) -> Codes:
             break
         near = near[np.all(np.abs(places[near + step] - places[near]) < _WINDOW, axis=1)]
         here, there = distinct[near], distinct[near + step]
-        for pair in np.flatnonzero(angle(rows[here], rows[there]) < LEAST_SEPARATION):
-            _unite(leader, int(here[pair]), int(there[pair]))
-    return _leads(leader)
+        close = angle(rows[here], rows[there]) < LEAST_SEPARATION
+        links.append((here[close], there[close]))
+    return _first_of_component(len(rows), links)
 
 
-def _unite(leader: list[int], one: int, other: int) -> None:
-    """Merge two groups under the earlier leader."""
-    first, second = sorted((_lead(leader, one), _lead(leader, other)))
-    leader[second] = first
+def _first_of_component(n: int, links: Sequence[tuple[Codes, Codes]]) -> Codes:
+    """For each of n pairs, the first pair that links lead to, directly or through others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def _leads(leader: list[int]) -> Codes:
-    return np.array([_lead(leader, place) for place in range(len(leader))], dtype=np.int64)
-
-
-def _lead(leader: list[int], place: int) -> int:
-    while leader[place] != place:
-        leader[place] = place = leader[leader[place]]
-    return place
+    ends = tuple(np.concatenate(column) for column in zip(*links, strict=True))
+    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(n, n))
+    return _firsts(connected_components(graph, directed=False)[1].tolist())

@@ -6,7 +6,7 @@ answer up instead of measuring geometry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from sgi.paper.geometry.displacement import Neighbours
 from sgi.paper.geometry.near_duplicates import Pairs, kin_codes, ties, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -61,49 +61,29 @@ class ReferenceSet:
     _pairs: Pairs
 
     @classmethod
-    def fit(
-        cls,
-        ids: Sequence[str],
-        groups: Sequence[Hashable],
-        question_texts: Sequence[str],
-        response_texts: Sequence[str],
-        question_rows: ArrayLike,
-        response_rows: ArrayLike,
-    ) -> Self:
+    def fit(cls, pairs: Pairs, response_rows: ArrayLike) -> Self:
         """Create a reference set; rows are copied.
 
-        Args:
-            ids: one per pair.
-            groups: pairs that belong together, such as answers to one question; None or NaN if unknown.
-            question_texts: one per pair.
-            response_texts: one per pair.
-            question_rows: unit rows, shape (m, d).
-            response_rows: unit rows, shape (m, d).
-
         Raises:
-            DataError: there is no pair, an id is missing, or a group, question or response is invalid.
-            ValueError: lengths or shapes differ, or a row is not of unit length.
+            DataError: there is no pair.
+            ValueError: ``pairs`` have no question rows, shapes differ, or a row is not of unit length.
 
         >>> eye = np.eye(3)
-        >>> len(ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:]))
+        >>> len(ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:]))
         2
         """
-        if not len(ids):
+        if not len(pairs):
             raise DataError("A reference set is empty", hint="Give it pairs that are known to be good.")
-        asked, answered = (_valid_rows(rows, len(ids)) for rows in (question_rows, response_rows))
-        angle(asked, answered)  # raises if shapes differ
-        return cls(asked, answered, Pairs.of(ids, groups, question_texts, response_texts, asked))
+        questions, responses = (_valid_rows(rows, len(pairs)) for rows in (_rows(pairs), response_rows))
+        angle(questions, responses)  # raises if shapes differ
+        return cls(questions, responses, replace(pairs, question_rows=questions))
 
     def __len__(self) -> int:
         return len(self._pairs)
 
     def neighbours(
         self,
-        ids: Sequence[str],
-        groups: Sequence[Hashable],
-        question_texts: Sequence[str],
-        response_texts: Sequence[str],
-        question_rows: ArrayLike,
+        scored: Pairs,
         k: int = 10,
         temperature: float | None = None,
         *,
@@ -113,37 +93,29 @@ class ReferenceSet:
         """Find the k reference pairs with the nearest questions for each scored pair, with weights.
 
         Args:
-            ids: one per scored pair.
-            groups: groups of the scored pairs, named as in the reference set.
-            question_texts: one per scored pair.
-            response_texts: one per scored pair.
-            question_rows: unit rows, shape (n, d).
+            scored: pairs with question rows; their groups are named as in the reference set.
             k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
             exclude: ``"group"`` skips kin.
             leaky: allow kin.
 
         Raises:
-            DataError: a scored pair has kin in the reference set (the message names both ids), or a column is
-                invalid.
+            DataError: a scored pair has kin in the reference set; the message names both ids.
             UsageError: fewer than k pairs remain, or ``exclude`` and ``leaky`` contradict each other.
-            ValueError: lengths or shapes differ, or a row is not of unit length.
+            ValueError: ``scored`` has no question rows, or rows of another dimension.
 
         Source: leave-group-out cross-validation; the definition of kin is new.
 
         >>> eye = np.eye(3)
-        >>> known = ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:])
-        >>> known.neighbours(["c"], [1], ["z?"], ["z"], eye[:1], k=1, temperature=1, exclude="group").indices
-        array([[1]])
-        >>> known.neighbours(["c"], [3], ["X?"], ["z"], eye[:1], k=1)
+        >>> known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:])
+        >>> known.neighbours(Pairs.of(["c"], [3], ["X?"], ["z"], eye[:1]), k=1)
         Traceback (most recent call last):
         ...
         sgi.kernel.errors.DataError: id 'c': Reference pair 'a' has the same question. Keep ...
         """
-        rows = unit_rows(question_rows, len(ids))
-        scored = Pairs.of(ids, groups, question_texts, response_texts, rows)
-        shared = self._shared(scored, exclude, leaky=leaky)
-        chosen = _nearest(rows, self.question_rows, k, self._apart(shared), scored.ids)
+        rows = _rows(scored)
+        shared = self._shared_keys(scored, exclude, leaky=leaky)
+        chosen = _nearest(rows, self.question_rows, k, self._kin(shared), scored.ids)
         self._refuse(scored, shared, chosen)
         scale = self.temperature(k) if temperature is None else temperature
         return Neighbours.of(rows, chosen, scale, questions=self.question_rows, responses=self.response_rows)
@@ -155,45 +127,27 @@ class ReferenceSet:
             UsageError: a pair has fewer than k others that are not kin.
 
         Source: the median heuristic for the width of a kernel.
-
-        >>> eye = np.eye(3)
-        >>> known = ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:])
-        >>> round(known.temperature(1), 4)
-        1.5708
         """
         kin = kin_codes(ties(self._pairs))
         chosen = _nearest(self.question_rows, self.question_rows, k, (kin, kin), self._pairs.ids)
         return float(np.median(angle(self.question_rows, self.question_rows[chosen[:, -1]])))
 
     def directions(
-        self,
-        ids: Sequence[str],
-        groups: Sequence[Hashable],
-        question_texts: Sequence[str],
-        response_texts: Sequence[str],
-        question_rows: ArrayLike | None = None,
-        *,
-        exclude: Literal["group"] | None = None,
-        leaky: bool = False,
+        self, scored: Pairs, *, exclude: Literal["group"] | None = None, leaky: bool = False
     ) -> Floats:
         """Mean direction μ̂ of the reference displacements for each scored pair, for the DGI, shape (n, d).
 
         μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
-        Arguments are those of `neighbours`; without ``question_rows``, kin by vector are not found.
-
-        Raises:
-            DataError: as for `neighbours`, or no displacements remain for a pair.
-            UsageError: ``exclude`` and ``leaky`` contradict each other.
-            ValueError: lengths or shapes differ, or a row is not of unit length.
+        Arguments and errors are those of `neighbours`. Kin by vector are found only if ``scored`` has
+        question rows. DataError also if no displacements remain for a pair.
 
         >>> eye = np.eye(3)
-        >>> known = ReferenceSet.fit(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2], eye[1:])
-        >>> known.directions(["a"], [1], ["x?"], ["x"], exclude="group").round(4).tolist()
+        >>> known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["x?", "y?"], ["x", "y"], eye[:2]), eye[1:])
+        >>> known.directions(Pairs.of(["a"], [1], ["x?"], ["x"]), exclude="group").round(4).tolist()
         [[0.0, -0.7071, 0.7071]]
         """
-        scored = Pairs.of(ids, groups, question_texts, response_texts, question_rows)
         nobody = (np.full(len(scored), -1), np.zeros(len(self), dtype=np.int64))
-        own, kin = self._apart(self._shared(scored, exclude, leaky=leaky)) or nobody
+        own, kin = self._kin(self._shared_keys(scored, exclude, leaky=leaky)) or nobody
         ways = self.response_rows.astype(np.float64) - self.question_rows
         length = np.linalg.norm(ways, axis=1, keepdims=True)
         ways = np.divide(ways, length, out=np.zeros_like(ways), where=length > _LEAST_LENGTH)
@@ -208,20 +162,18 @@ class ReferenceSet:
             raise DataError("No mean direction is left in the reference set", sample_id=scored.ids[bad[0]])
         return np.asarray(left / total)
 
-    def _shared(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
+    def _shared_keys(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
         """Keys that reference and scored pairs share, if kin are excluded or refused."""
         if exclude not in (None, "group"):
             raise UsageError(f"exclude is 'group' or None, not {exclude!r}.")
         if leaky and exclude:
-            raise UsageError(
-                "leaky=True allows what exclude='group' passes over", hint="Ask for one of them."
-            )
+            raise UsageError("leaky=True and exclude='group' contradict each other", hint="Give one of them.")
         shared = () if leaky else ties(self._pairs, scored)
         if exclude is None:
             self._refuse(scored, shared)
         return shared
 
-    def _apart(self, shared: Ties) -> tuple[Codes, Codes] | None:
+    def _kin(self, shared: Ties) -> tuple[Codes, Codes] | None:
         """Codes of scored and reference pairs; equal codes exclude each other. None if all are allowed."""
         if not shared:
             return None
@@ -242,6 +194,12 @@ class ReferenceSet:
                 )
 
 
+def _rows(pairs: Pairs) -> Rows:
+    if pairs.question_rows is None:
+        raise ValueError("These pairs have no question rows.")
+    return pairs.question_rows
+
+
 def _valid_rows(values: ArrayLike, count: int) -> Rows:
     """Read-only copy of unit rows."""
     rows = np.array(unit_rows(values, count))
@@ -253,7 +211,7 @@ def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, i
     """The k nearest reference rows that are not kin, nearest first; ties keep the row order."""
     if not 1 <= k <= len(known):
         raise UsageError(f"{k} neighbours cannot be taken from {len(known)} reference pairs.")
-    wanted = min(k + _MARGIN, len(known))
+    candidates = min(k + _MARGIN, len(known))
     step = max(1, _BLOCK_BYTES // (8 * len(known)))
     chosen = np.empty((len(rows), k), dtype=np.int64)
     for start in range(0, len(rows), step):
@@ -261,8 +219,8 @@ def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, i
         cosines = rows[block] @ known.T
         if kin is not None:
             cosines[kin[0][block, None] == kin[1]] = -np.inf
-        near = np.argpartition(cosines, -wanted, axis=1)[:, -wanted:]
-        angles = angle(np.repeat(rows[block], wanted, axis=0), known[near.ravel()]).reshape(near.shape)
+        near = np.argpartition(cosines, -candidates, axis=1)[:, -candidates:]
+        angles = angle(np.repeat(rows[block], candidates, axis=0), known[near.ravel()]).reshape(near.shape)
         angles[np.isneginf(np.take_along_axis(cosines, near, axis=1))] = np.inf
         order = np.lexsort((near, angles), axis=1)[:, :k]
         short = np.flatnonzero(np.isinf(np.take_along_axis(angles, order[:, -1:], axis=1)))

@@ -1,8 +1,4 @@
-"""Geometry of the unit sphere: tangent vectors, exponential and logarithm maps, and means of directions.
-
-In the mean functions, ``points`` are unit rows, shape (k, d), or sets of them, shape (n, k, d). ``weights``
-have shape (k,) or (n, k), are non-negative and not all 0 in a set; None means equal weights.
-"""
+"""Geometry of the unit sphere: tangent vectors, exponential and logarithm maps, and Fréchet means."""
 
 from __future__ import annotations
 
@@ -88,74 +84,32 @@ def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) ->
         return np.asarray(ways - np.where(middle.any(axis=-1), share, np.nan)[..., None] * middle)
 
 
-def mean_direction(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """The direction of the sum of unit vectors: Σ w_i p_i / ‖Σ w_i p_i‖, shape (d,) or (n, d).
-
-    Raises:
-        ValueError: shapes differ, a row is not of unit length, weights are invalid, or points cancel out.
-
-    Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
-
-    >>> mean_direction(np.eye(2)).round(6).tolist()
-    [0.707107, 0.707107]
-    """
-    rows, shares = _sets(points, weights)
-    total = _mean(shares, rows)
-    length = np.linalg.norm(total, axis=-1, keepdims=True)
-    _no_set_among(length <= _LEAST_RESULTANT, "cancel out, and have no direction in common")
-    return np.asarray(total / length)
-
-
-def resultant_length(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """Mean resultant length R = ‖Σ w_i p_i‖ / Σ w_i, in [0, 1], shape () or (n,).
-
-    It is 1 if all points coincide and 0 if they cancel out.
-
-    Raises:
-        ValueError: shapes differ, a row is not of unit length, or weights are invalid.
-
-    Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
-
-    >>> float(resultant_length([[1.0, 0.0], [-1.0, 0.0]])), float(resultant_length([[1.0, 0.0]]))
-    (0.0, 1.0)
-    """
-    rows, shares = _sets(points, weights)
-    return np.asarray(np.minimum(np.linalg.norm(_mean(shares, rows), axis=-1), 1.0))
-
-
-def frechet_mean(
-    points: ArrayLike, weights: ArrayLike | None = None, *, tolerance: float = 1e-10, most_steps: int = 200
+def karcher_means(
+    points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
 ) -> Floats:
-    """The point with the smallest weighted sum of squared angles: argmin_μ Σ w_i θ(μ, p_i)².
+    """Fréchet means: the points with the smallest weighted sums of squared angles, argmin_μ Σ w_i θ(μ, p_i)².
 
-    Karcher's iteration starts at the mean direction and moves μ by the mean of Log_μ(p_i) until a step is at
-    most ``tolerance`` radians. The minimum is unique if all points lie within π/2 of it.
+    Karcher's iteration starts at the mean direction and moves μ by the mean of Log_μ(p_i). The minimum is
+    unique if all points lie within π/2 of it.
+
+    Args:
+        points: sets of unit rows, shape (n, k, d).
+        weights: not negative, with sum 1 in each set, shape (n, k).
+        tolerance: length of the last step, in radians.
+        most_steps: maximum number of steps.
+
+    Returns:
+        Unit rows, shape (n, d); NaN for a set without a mean: its points cancel out, or ``most_steps`` steps
+        do not converge.
 
     Raises:
-        ValueError: shapes differ, a row is not of unit length, weights are invalid, or a set has no mean: its
-            points cancel out, or ``most_steps`` steps do not converge.
+        ValueError: a row is not of unit length.
 
     Source: Karcher (1977), Communications on Pure and Applied Mathematics 30; Afsari (2011), Proceedings of
     the American Mathematical Society 139, for uniqueness.
 
-    >>> frechet_mean(np.eye(2), weights=[2.0, 1.0]).round(6).tolist()  # a third of the way
-    [0.866025, 0.5]
-    """
-    rows, shares = _sets(points, weights)
-    means = karcher_means(
-        rows.reshape(-1, *rows.shape[-2:]), shares.reshape(-1, shares.shape[-1]), tolerance, most_steps
-    )
-    _no_set_among(np.isnan(means[:, 0]), f"lie too far apart: no mean is reached in {most_steps} steps")
-    return np.asarray(means.reshape(*rows.shape[:-2], rows.shape[-1]))
-
-
-def karcher_means(
-    points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
-) -> Floats:
-    """`frechet_mean` of many sets, shape (n, k, d), with weights of sum 1; NaN for a set without a mean.
-
-    >>> karcher_means(np.array([[[1.0, 0.0], [-1.0, 0.0]]]), np.array([[0.5, 0.5]])).tolist()
-    [[nan, nan]]
+    >>> karcher_means(np.eye(2)[None], np.array([[2 / 3, 1 / 3]])).round(6).tolist()  # a third of the way
+    [[0.866025, 0.5]]
     """
     rows = _directions(points)
     if rows.shape[-2] < rows.shape[-1]:
@@ -230,7 +184,7 @@ def _fit_point(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     except ValueError:
         same = False
     if not same:
-        raise ValueError(f"Rows of one shape (n, d) are wanted, not {first.shape} and {second.shape}.")
+        raise ValueError(f"Rows need one shape (n, d), not {first.shape} and {second.shape}.")
     return first, second
 
 
@@ -247,22 +201,3 @@ def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
             f"Row {bad[0]} of the tangent vectors is infinite or not at right angles to its base."
         )
     return start, ways
-
-
-def _sets(points: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats]:
-    """Check sets of unit rows, and normalise the weights to sum 1."""
-    rows = _directions(points)
-    if rows.ndim > 3 or not rows.shape[-2]:  # noqa: PLR2004 - sets, rows and columns
-        raise ValueError(f"Points have shape (k, d) or (n, k, d), with k at least 1, not {rows.shape}.")
-    shares = np.ones(rows.shape[:-1]) if weights is None else np.asarray(weights, dtype=np.float64)
-    if shares.shape != rows.shape[:-1]:
-        raise ValueError(f"Points of shape {rows.shape} have weights of shape {shares.shape}.")
-    total = shares.sum(axis=-1, keepdims=True)
-    if not (np.all(shares >= 0.0) and np.all(np.isfinite(total)) and np.all(total > 0.0)):
-        raise ValueError("Weights are finite, not negative, and not all 0 in a set.")
-    return rows, shares / total
-
-
-def _no_set_among(bad: NDArray[np.bool_], what: str) -> None:
-    if bad.any():
-        raise ValueError(f"The points of set {np.flatnonzero(bad)[0]} {what}.")

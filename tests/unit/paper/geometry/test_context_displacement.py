@@ -164,7 +164,7 @@ def test_rows_that_do_not_fit_are_refused(parts):
         context_displacement_consistency(contexts, sentences[:, :5], OFFSETS)
     with pytest.raises(ValueError, match="Questions of shape"):
         context_local_grounding_index(questions[:2], contexts, sentences, OFFSETS)
-    with pytest.raises(ValueError, match="Rows of one shape"):
+    with pytest.raises(ValueError, match="Rows need one shape"):
         context_tangent_residual(contexts, responses[:2], sentences, OFFSETS)
     with pytest.raises(ValueError, match="not of unit length"):
         context_displacement_consistency(contexts, 2 * sentences, OFFSETS)

@@ -5,15 +5,16 @@ from sgi.geometry import angle, unit
 from sgi.paper.geometry import displacement as measured
 from sgi.paper.geometry.displacement import (
     Neighbours,
-    by_block,
     directional_grounding_index,
     displacement_consistency,
     displacement_magnitude_ratio,
     expected_response_deviation,
+    in_blocks,
     local_grounding_index,
     tangent_space_residual,
 )
-from sgi.paper.geometry.sphere import exp_map, frechet_mean, log_map, parallel_transport
+from sgi.paper.geometry.sphere import exp_map, log_map, parallel_transport
+from support.frechet import frechet_mean
 
 SCORES = [
     displacement_consistency,
@@ -246,15 +247,16 @@ def test_responses_of_another_length_are_refused(parts, score):
 
 def test_a_score_sees_its_own_rows_and_neighbours(parts):
     questions, responses, near = parts
-    seen = []
+    blocks = []
 
-    def score(asked, answered, theirs):
-        seen.append((asked, answered, theirs.indices))
-        return np.zeros(len(asked))
+    @in_blocks
+    def score(starts, ends, theirs):
+        blocks.append((starts, ends, theirs.indices))
+        return np.zeros(len(starts))
 
-    by_block(score, questions, responses, near)
+    score(questions, responses, near)
     for place, whole in enumerate((questions, responses, near.indices)):
-        assert np.array_equal(np.concatenate([block[place] for block in seen]), whole)
+        assert np.array_equal(np.concatenate([block[place] for block in blocks]), whole)
 
 
 def test_two_neighbours_span_no_tangent_space(parts):

@@ -10,8 +10,8 @@ from sgi.paper.geometry.flat_displacement import (
     flat_displacement_magnitude_ratio,
     flat_expected_response_deviation,
 )
+from sgi.paper.geometry.near_duplicates import Pairs
 from sgi.paper.geometry.reference import ReferenceSet
-from sgi.paper.geometry.sphere import mean_direction
 from sgi.stats.ranking import auroc
 
 
@@ -22,7 +22,11 @@ def rows(n, seed, d=16):
 COUNT = 40
 
 
-class Pairs:
+def mean_direction(ways):
+    return unit(ways.sum(axis=0))
+
+
+class Answers:
     """Good and bad answers to as many questions, in vectors that hold nothing of which is good."""
 
     def __init__(self, count=COUNT, dimension=16):
@@ -44,12 +48,12 @@ class Pairs:
         )
 
     def reference(self, chosen=slice(COUNT)):
-        return ReferenceSet.fit(*self.columns(chosen), self.response_rows[chosen])
+        return ReferenceSet.fit(Pairs.of(*self.columns(chosen)), self.response_rows[chosen])
 
 
 @pytest.fixture
 def pairs():
-    return Pairs()
+    return Answers()
 
 
 def changed(columns, **changes):
@@ -93,17 +97,17 @@ def test_self_neighbours_tell_good_from_bad_where_there_is_nothing_to_tell_and_t
     pairs, score
 ):
     known = pairs.reference()
-    leaky = known.neighbours(*pairs.columns(), k=5, temperature=0.1, leaky=True)
+    leaky = known.neighbours(Pairs.of(*pairs.columns()), k=5, temperature=0.1, leaky=True)
     assert auroc(score(pairs.question_rows, pairs.response_rows, leaky), pairs.labels) == 1.0
     with pytest.raises(DataError, match="Reference pair 'good-0' has the same id"):
-        known.neighbours(*pairs.columns(), k=5, temperature=0.1)
-    honest = known.neighbours(*pairs.columns(), k=5, temperature=0.1, exclude="group")
+        known.neighbours(Pairs.of(*pairs.columns()), k=5, temperature=0.1)
+    honest = known.neighbours(Pairs.of(*pairs.columns()), k=5, temperature=0.1, exclude="group")
     chance = auroc(score(pairs.question_rows, pairs.response_rows, honest), pairs.labels)
     assert 0.3 < chance < 0.7
 
 
 def test_a_direction_of_the_scored_pairs_leaks_too_and_the_guard_refuses_it():
-    pairs = Pairs(3, dimension=512)  # each answer is a third of the mean
+    pairs = Answers(3, dimension=512)  # each answer is a third of the mean
     known = pairs.reference(slice(3))
     columns = pairs.columns()[:4]
 
@@ -111,19 +115,19 @@ def test_a_direction_of_the_scored_pairs_leaks_too_and_the_guard_refuses_it():
         scores = directional_grounding_index(pairs.question_rows, pairs.response_rows, directions)
         return auroc(scores, pairs.labels)
 
-    assert area(known.directions(*columns, leaky=True)) == 1.0
+    assert area(known.directions(Pairs.of(*columns), leaky=True)) == 1.0
     with pytest.raises(DataError, match="has the same id"):
-        known.directions(*columns)
-    assert area(known.directions(*columns, exclude="group")) < 0.9
+        known.directions(Pairs.of(*columns))
+    assert area(known.directions(Pairs.of(*columns), exclude="group")) < 0.9
 
 
 def test_no_neighbour_is_of_the_scored_pairs_group_id_or_question(pairs):
     known = pairs.reference(slice(None))
-    near = known.neighbours(*pairs.columns(), k=10, exclude="group")
+    near = known.neighbours(Pairs.of(*pairs.columns()), k=10, exclude="group")
     groups, questions, ids = map(np.array, (pairs.groups, pairs.questions, pairs.ids))
     for column in (groups, questions, ids):
         assert not (column[near.indices] == column[:, None]).any()
-    leaky = known.neighbours(*pairs.columns(), k=10, leaky=True)
+    leaky = known.neighbours(Pairs.of(*pairs.columns()), k=10, leaky=True)
     assert (groups[leaky.indices] == groups[:, None]).sum(axis=1).tolist() == [2] * len(groups)
 
 
@@ -152,46 +156,46 @@ def test_no_neighbour_is_of_the_scored_pairs_group_id_or_question(pairs):
 )
 def test_a_scored_pair_with_kin_in_the_reference_is_refused(pairs, shared, what):
     columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **shared})
-    known = pairs.reference()
-    for call in (lambda: known.neighbours(*columns, k=2), lambda: known.directions(*columns)):
+    known, scored = pairs.reference(), Pairs.of(*columns)
+    for call in (lambda: known.neighbours(scored, k=2), lambda: known.directions(scored)):
         with pytest.raises(DataError) as caught:
             call()
         assert f"Reference pair 'good-3' has the same {what}. Keep scored and" in str(caught.value)
         assert caught.value.sample_id == columns[0][0]
-    near = known.neighbours(*columns, k=COUNT - 1, exclude="group")
+    near = known.neighbours(scored, k=COUNT - 1, exclude="group")
     assert sorted(near.indices[0]) == [place for place in range(COUNT) if place != 3]
     ways = unit(known.response_rows.astype(np.float64) - known.question_rows)
-    apart = known.directions(*columns, exclude="group")[0]
+    apart = known.directions(scored, exclude="group")[0]
     assert apart == pytest.approx(mean_direction(np.delete(ways, 3, axis=0)), abs=1e-12)
-    assert known.neighbours(*columns, k=2, leaky=True).indices[0, 0] == 3
-    assert known.directions(*columns, leaky=True)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
+    assert known.neighbours(scored, k=2, leaky=True).indices[0, 0] == 3
+    assert known.directions(scored, leaky=True)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
 
 
 def test_a_letter_that_looks_the_same_is_told_by_its_vector_alone(pairs):
     twin = {**FRESH, "questions": ["What is number 3?".replace("e", "\u0435")]}
     columns = changed(pairs.columns(slice(3, 4)), **twin)
-    assert pairs.reference().neighbours(*columns, k=1).indices.tolist() == [[3]]
+    assert pairs.reference().neighbours(Pairs.of(*columns), k=1).indices.tolist() == [[3]]
     columns = changed(columns, question_rows=pairs.question_rows[[3]])
     with pytest.raises(DataError, match="Reference pair 'good-3' has the same question vector"):
-        pairs.reference().neighbours(*columns, k=1)
+        pairs.reference().neighbours(Pairs.of(*columns), k=1)
     # Without vectors it cannot be told.
-    assert pairs.reference().directions(*columns[:4]).shape == (1, 16)
+    assert pairs.reference().directions(Pairs.of(*columns[:4])).shape == (1, 16)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), Missing()])
 def test_a_missing_group_is_shared_by_none(pairs, missing):
     columns = changed(pairs.columns(), groups=[missing] * 2 * COUNT)
-    known = ReferenceSet.fit(*(column[:COUNT] for column in columns), pairs.response_rows[:COUNT])
+    known = ReferenceSet.fit(Pairs.of(*(column[:COUNT] for column in columns)), pairs.response_rows[:COUNT])
     fresh = changed(pairs.columns(slice(3, 4)), **{**FRESH, "groups": [missing]})
-    assert known.neighbours(*fresh, k=1).indices.tolist() == [[3]]
-    near = known.neighbours(*columns, k=COUNT - 1, exclude="group")
+    assert known.neighbours(Pairs.of(*fresh), k=1).indices.tolist() == [[3]]
+    near = known.neighbours(Pairs.of(*columns), k=COUNT - 1, exclude="group")
     own = np.array([*range(COUNT)] * 2)
     assert not (near.indices == own[:, None]).any()  # the question is the group
 
 
 def test_a_pair_without_kin_meets_its_nearest(pairs):
     columns = changed(pairs.columns(slice(3, 4)), **FRESH)
-    near = pairs.reference().neighbours(*columns, k=2)
+    near = pairs.reference().neighbours(Pairs.of(*columns), k=2)
     assert near.indices[0, 0] == 3
     assert near.angles[0, 0] == pytest.approx(0.01, rel=1e-3)
 
@@ -200,33 +204,34 @@ def test_questions_a_thousandth_apart_are_two(pairs):
     columns = changed(
         pairs.columns(slice(3, 4)), **NEW, question_rows=moved(pairs.question_rows[[3]], 0.0011)
     )
-    assert pairs.reference().neighbours(*columns, k=1).indices.tolist() == [[3]]
+    assert pairs.reference().neighbours(Pairs.of(*columns), k=1).indices.tolist() == [[3]]
 
 
 def test_a_common_answer_is_no_kin(pairs):
     columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, "responses": ["It is 3."]})
-    assert pairs.reference().neighbours(*columns, k=2).indices[0, 0] == 3
+    assert pairs.reference().neighbours(Pairs.of(*columns), k=2).indices[0, 0] == 3
 
 
 def test_kin_of_kin_are_passed_over():
     eye = np.eye(4)
-    known = ReferenceSet.fit(
-        ["a", "b", "c", "d"], ["one", "one", "two", "three"], ["A?", "B?", "b?", "D?"], ["."] * 4, eye, -eye
-    )
+    groups, questions = ["one", "one", "two", "three"], ["A?", "B?", "b?", "D?"]
+    known = ReferenceSet.fit(Pairs.of(["a", "b", "c", "d"], groups, questions, ["."] * 4, eye), -eye)
     # The group "one" leads to "A?" and "B?", and this to the pair of group "two".
-    near = known.neighbours(["x"], ["new"], ["A?"], ["!"], eye[:1], k=1, exclude="group", temperature=1.0)
+    near = known.neighbours(
+        Pairs.of(["x"], ["new"], ["A?"], ["!"], eye[:1]), k=1, exclude="group", temperature=1.0
+    )
     assert near.indices.tolist() == [[3]]
     # Two scored pairs can make kin of pairs that share nothing themselves.
     columns = (["x", "y"], ["new", "new"], ["A?", "D?"], ["!", "!"])
     with pytest.raises(UsageError, match="Id 'x' has fewer than 1 reference pairs of other groups"):
-        known.neighbours(*columns, eye[:2], k=1, exclude="group", temperature=1.0)
+        known.neighbours(Pairs.of(*columns, eye[:2]), k=1, exclude="group", temperature=1.0)
 
 
 def test_the_guard_looks_at_the_neighbours_themselves(pairs, monkeypatch):
     # A fault where kin are told apart must not go through.
     monkeypatch.setattr(reference, "kin_codes", lambda shared: np.arange(len(shared[0][1])))
     with pytest.raises(DataError, match="id 'good-0': Reference pair 'good-0' has the same id"):
-        pairs.reference().neighbours(*pairs.columns(), k=5, temperature=0.1, exclude="group")
+        pairs.reference().neighbours(Pairs.of(*pairs.columns()), k=5, temperature=0.1, exclude="group")
 
 
 # Which neighbours, which weights.
@@ -236,7 +241,7 @@ def test_the_guard_looks_at_the_neighbours_themselves(pairs, monkeypatch):
 def test_neighbours_are_those_of_a_plain_loop(pairs, block, monkeypatch):
     monkeypatch.setattr(reference, "_BLOCK_BYTES", block)
     known = pairs.reference(slice(None))
-    near = known.neighbours(*pairs.columns(), k=7, temperature=0.2, exclude="group")
+    near = known.neighbours(Pairs.of(*pairs.columns()), k=7, temperature=0.2, exclude="group")
     for row, found in enumerate(near.indices):
         angles = angle(np.repeat(pairs.question_rows[[row]], 2 * COUNT, axis=0), pairs.question_rows)
         angles[np.array(pairs.groups) == pairs.groups[row]] = np.inf
@@ -248,7 +253,7 @@ def test_neighbours_are_those_of_a_plain_loop(pairs, block, monkeypatch):
 
 def test_neighbours_carry_the_reference_rows_and_can_be_all_there_are(pairs):
     known = pairs.reference()
-    near = known.neighbours(*changed(pairs.columns(slice(3, 4)), **FRESH), k=COUNT, temperature=1.0)
+    near = known.neighbours(Pairs.of(*changed(pairs.columns(slice(3, 4)), **FRESH)), k=COUNT, temperature=1.0)
     assert isinstance(near, Neighbours)
     assert sorted(near.indices[0].tolist()) == list(range(COUNT))
     assert near.responses is known.response_rows
@@ -260,11 +265,11 @@ def test_a_reference_set_keeps_what_it_was_given(pairs, kind):
     asked, answered = (
         part[:COUNT].astype(kind, copy=True) for part in (pairs.question_rows, pairs.response_rows)
     )
-    known = ReferenceSet.fit(*pairs.columns(slice(COUNT))[:4], asked, answered)
+    known = ReferenceSet.fit(Pairs.of(*pairs.columns(slice(COUNT))[:4], asked), answered)
     fresh = changed(pairs.columns(slice(3, 4)), **FRESH)
-    before = known.neighbours(*fresh, k=3), known.directions(*fresh)
+    before = known.neighbours(Pairs.of(*fresh), k=3), known.directions(Pairs.of(*fresh))
     asked[:], answered[:] = 0.0, 0.0
-    after = known.neighbours(*fresh, k=3), known.directions(*fresh)
+    after = known.neighbours(Pairs.of(*fresh), k=3), known.directions(Pairs.of(*fresh))
     assert after[0].indices.tolist() == before[0].indices.tolist()
     assert after[1].tolist() == before[1].tolist()
     for part in (known.question_rows, known.response_rows, after[0].questions, after[0].responses):
@@ -274,11 +279,13 @@ def test_a_reference_set_keeps_what_it_was_given(pairs, kind):
 
 def test_rows_of_half_precision_find_their_kin(pairs):
     half = pairs.question_rows.astype(np.float16)
-    known = ReferenceSet.fit(*pairs.columns(slice(COUNT))[:4], half[:COUNT], pairs.response_rows[:COUNT])
+    known = ReferenceSet.fit(
+        Pairs.of(*pairs.columns(slice(COUNT))[:4], half[:COUNT]), pairs.response_rows[:COUNT]
+    )
     assert known.question_rows.dtype == np.float64  # inner products of halves are not worth having
     columns = changed(pairs.columns(slice(3, 4)), **NEW, question_rows=pairs.question_rows[[3]])
     with pytest.raises(DataError, match="Reference pair 'good-3' has the same question vector"):
-        known.neighbours(*columns, k=1)
+        known.neighbours(Pairs.of(*columns), k=1)
 
 
 def test_the_temperature_is_the_median_angle_to_the_kth_that_is_no_kin(pairs):
@@ -289,31 +296,33 @@ def test_the_temperature_is_the_median_angle_to_the_kth_that_is_no_kin(pairs):
         kth.append(np.sort(angles[np.array(pairs.groups) != pairs.groups[row]])[4])
     assert known.temperature(5) == np.median(kth) > 0.5
     columns = changed(pairs.columns(slice(3, 4)), **FRESH)
-    chosen, given = (known.neighbours(*columns, 5, temperature) for temperature in (None, np.median(kth)))
+    chosen, given = (
+        known.neighbours(Pairs.of(*columns), 5, temperature) for temperature in (None, np.median(kth))
+    )
     assert chosen.weights.tolist() == given.weights.tolist()
 
 
 def test_directions_leave_kin_out(pairs):
     known = pairs.reference()
     ways = unit(pairs.response_rows[:COUNT].astype(np.float64) - pairs.question_rows[:COUNT])
-    columns = pairs.columns()[:4]
-    found = known.directions(*columns, exclude="group")
+    scored = Pairs.of(*pairs.columns()[:4])
+    found = known.directions(scored, exclude="group")
     for row, group in enumerate(pairs.groups):
         others = [i for i in range(COUNT) if i != group]
         assert found[row] == pytest.approx(mean_direction(ways[others]), abs=1e-12)
-    assert known.directions(*columns, leaky=True)[7] == pytest.approx(mean_direction(ways), abs=1e-12)
-    fresh = changed(pairs.columns(slice(3, 4)), **FRESH)
+    assert known.directions(scored, leaky=True)[7] == pytest.approx(mean_direction(ways), abs=1e-12)
+    fresh = Pairs.of(*changed(pairs.columns(slice(3, 4)), **FRESH))
     for kwargs in ({}, {"exclude": "group"}):
-        assert known.directions(*fresh, **kwargs)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
+        assert known.directions(fresh, **kwargs)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
 
 
 def test_a_reference_whose_response_is_its_question_has_no_direction():
     eye = np.eye(3)
-    known = ReferenceSet.fit(["a", "b"], [1, 2], ["A?", "B?"], ["A?", "b"], eye[:2], eye[[0, 2]])
-    found = known.directions(["x"], [0], ["X?"], ["x"])
+    known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["A?", "B?"], ["A?", "b"], eye[:2]), eye[[0, 2]])
+    found = known.directions(Pairs.of(["x"], [0], ["X?"], ["x"]))
     assert found[0] == pytest.approx(unit(eye[2] - eye[1]))
     with pytest.raises(DataError, match="id 'y': No mean direction is left"):
-        known.directions(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"], exclude="group")
+        known.directions(Pairs.of(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"]), exclude="group")
 
 
 # What cannot be.
@@ -321,22 +330,22 @@ def test_a_reference_whose_response_is_its_question_has_no_direction():
 
 def test_contradictions_are_refused(pairs):
     known = pairs.reference()
-    with pytest.raises(UsageError, match="leaky=True allows what exclude='group' passes over"):
-        known.neighbours(*pairs.columns(), exclude="group", leaky=True)
+    with pytest.raises(UsageError, match="leaky=True and exclude='group' contradict each other"):
+        known.neighbours(Pairs.of(*pairs.columns()), exclude="group", leaky=True)
     with pytest.raises(UsageError, match="exclude is 'group' or None, not 'id'"):
-        known.neighbours(*pairs.columns(), exclude="id")
+        known.neighbours(Pairs.of(*pairs.columns()), exclude="id")
 
 
 @pytest.mark.parametrize("k", [0, -1, COUNT + 1])
 def test_a_number_of_neighbours_that_cannot_be_is_refused(pairs, k):
     with pytest.raises(UsageError, match=f"{k} neighbours cannot be taken from {COUNT} reference pairs"):
-        pairs.reference().neighbours(*changed(pairs.columns(slice(1)), **FRESH), k=k)
+        pairs.reference().neighbours(Pairs.of(*changed(pairs.columns(slice(1)), **FRESH)), k=k)
 
 
 def test_too_few_neighbours_of_other_groups_name_the_pair(pairs):
     known = pairs.reference(slice(3))
     with pytest.raises(UsageError, match="Id 'good-1' has fewer than 3 reference pairs of other groups"):
-        known.neighbours(*pairs.columns(slice(1, 4)), k=3, temperature=1.0, exclude="group")
+        known.neighbours(Pairs.of(*pairs.columns(slice(1, 4))), k=3, temperature=1.0, exclude="group")
     with pytest.raises(UsageError, match="Id 'good-0' has fewer than 3"):
         known.temperature(3)
 
@@ -351,22 +360,22 @@ def test_columns_of_other_lengths_are_refused(pairs, place):
     columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
     columns[place] = columns[place][:3]
     with pytest.raises(ValueError, match=r"not of one length|\d pairs have rows"):
-        ReferenceSet.fit(*columns)
+        ReferenceSet.fit(Pairs.of(*columns[:5]), columns[5])
 
 
 def test_rows_that_are_no_directions_are_refused(pairs):
     with pytest.raises(ValueError, match="not of unit length"):
-        ReferenceSet.fit(*pairs.columns(), 2 * pairs.response_rows)
+        ReferenceSet.fit(Pairs.of(*pairs.columns()), 2 * pairs.response_rows)
     long, short = np.sqrt(1.5) * pairs.question_rows, np.sqrt(0.5) * pairs.response_rows
     with pytest.raises(ValueError, match="not of unit length"):
-        ReferenceSet.fit(*pairs.columns()[:4], long, short)  # of unit length on average
+        ReferenceSet.fit(Pairs.of(*pairs.columns()[:4], long), short)  # of unit length on average
     columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
     with pytest.raises(ValueError, match="not of unit length"):
-        pairs.reference().neighbours(*columns)
+        pairs.reference().neighbours(Pairs.of(*columns))
     with pytest.raises(ValueError, match=r"1 pairs have rows of shape \(n, d\), not \(16,\)"):
-        pairs.reference().neighbours(*changed(columns, question_rows=pairs.question_rows[0]))
+        pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=pairs.question_rows[0])))
     with pytest.raises(ValueError, match=r"Rows of dimensions \[16, 3\]"):
-        pairs.reference().neighbours(*changed(columns, question_rows=np.eye(3)[:1]))
+        pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=np.eye(3)[:1])))
 
 
 @pytest.mark.parametrize(
@@ -376,7 +385,7 @@ def test_rows_that_are_no_directions_are_refused(pairs):
         ({"ids": [["x"]]}, "The id of a pair is a list"),
         (
             {"groups": [["x"]]},
-            "id 'fresh': The group of a pair is a list, and such values are no names. Give",
+            "id 'fresh': The group of a pair is a list, which is not a name. Give",
         ),
         ({"groups": [(1, {})]}, "id 'fresh': The group of a pair is a tuple"),
         ({"questions": [None]}, "id 'fresh': The question of a pair is text, not NoneType. Leave such"),
@@ -386,18 +395,20 @@ def test_rows_that_are_no_directions_are_refused(pairs):
 )
 def test_columns_of_other_things_are_refused(pairs, change, told):
     columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **change})
-    known = pairs.reference()
-    for call in (
-        lambda: ReferenceSet.fit(*columns, pairs.response_rows[:1]),
-        lambda: known.neighbours(*columns, k=1),
-        lambda: known.directions(*columns[:4], leaky=True),
-    ):
-        with pytest.raises(DataError) as caught:
-            call()
-        assert told in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        Pairs.of(*columns)
+    assert told in str(caught.value)
+
+
+def test_pairs_without_question_rows_are_no_reference_and_have_no_neighbours(pairs):
+    bare = Pairs.of(*pairs.columns()[:4])
+    with pytest.raises(ValueError, match="These pairs have no question rows"):
+        ReferenceSet.fit(bare, pairs.response_rows)
+    with pytest.raises(ValueError, match="These pairs have no question rows"):
+        pairs.reference().neighbours(bare)
 
 
 def test_no_scored_pairs_have_no_neighbours(pairs):
-    near = pairs.reference().neighbours(*pairs.columns(slice(0)), k=4)
+    near = pairs.reference().neighbours(Pairs.of(*pairs.columns(slice(0))), k=4)
     assert near.indices.shape == near.weights.shape == (0, 4)
-    assert pairs.reference().directions(*pairs.columns(slice(0))[:4]).shape == (0, 16)
+    assert pairs.reference().directions(Pairs.of(*pairs.columns(slice(0))[:4])).shape == (0, 16)

@@ -34,12 +34,12 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
     if any(len(sentence) > _LONGEST for sentence in sentences(sample.response)):
         return None
     tried = islice(candidates, _MOST_TRIES)
-    new = (made for made in tried if made is not None and made != sample.response)
-    return next((sample.with_response(made) for made in new if not still_stated(sample, made)), None)
+    new = (text for text in tried if text is not None and text != sample.response)
+    return next((sample.with_response(text) for text in new if not is_still_supported(sample, text)), None)
 
 
-def still_stated(sample: Sample, changed: str) -> bool:
-    """Whether everything new in an answer is stated in or follows from the passages, or is in the question.
+def is_still_supported(sample: Sample, changed: str) -> bool:
+    """Whether everything new in an answer follows from the passages or is in the question.
 
     What the question says and a passage contradicts does not count. A random number may equal a rounded one,
     lie in a stated range or be a sum; a random unit or a shorter name may occur in another passage. New text
@@ -47,14 +47,14 @@ def still_stated(sample: Sample, changed: str) -> bool:
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")
-    >>> still_stated(row, "It is 3.1 miles away."), still_stated(row, "It is 7 km away.")
+    >>> is_still_supported(row, "It is 3.1 miles away."), is_still_supported(row, "It is 7 km away.")
     (True, False)
     """
-    said = frozenset(sentences(sample.response))
-    new = [sentence for sentence in sentences(changed) if sentence not in said]
+    originals = frozenset(sentences(sample.response))
+    new = [sentence for sentence in sentences(changed) if sentence not in originals]
     if any(len(sentence) > _LONGEST for sentence in new):
         return True
-    old = {fact.text for sentence in said for fact in facts_of(sentence)}
+    old = {fact.text for sentence in originals for fact in facts_of(sentence)}
     verdicts = [
         check.verdict
         for sentence in new
