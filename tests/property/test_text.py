@@ -8,11 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sgi.text.normalise import normalise_answer
 from sgi.text.overlap import token_precision, token_precisions
 from sgi.text.sentences import sentences
 from sgi.text.token_columns import Match, TokenColumn
-from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words, word_tokens
+from sgi.text.tokens import (
+    content_words,
+    mteval_words,
+    normalise_answer,
+    rouge_words,
+    unicode_words,
+    word_tokens,
+)
 
 HOSTILE = st.sampled_from(
     [

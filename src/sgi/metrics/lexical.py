@@ -13,8 +13,7 @@ from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import BLANK, Pairs, best_reference, not_blank, pairs_of
-from sgi.text.normalise import normalise_answer
-from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words
+from sgi.text.tokens import content_words, mteval_words, normalise_answer, rouge_words, unicode_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

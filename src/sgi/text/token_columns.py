@@ -34,13 +34,6 @@ class Match(NamedTuple):
     recall: NDArray[np.float64]
     """Share of each reference that is common, in [0, 1]."""
 
-    @classmethod
-    def of(
-        cls, common: NDArray[np.int64], *, responses: NDArray[np.int64], references: NDArray[np.int64]
-    ) -> Match:
-        """Match texts of these lengths with ``common`` tokens; an empty text has the share 0."""
-        return cls(common / np.maximum(responses, 1), common / np.maximum(references, 1))
-
     def f_score(self, beta: float = 1.0) -> NDArray[np.float64]:
         r"""The weighted harmonic mean of precision P and recall R, in [0, 1]; 0 where either is 0.
 
@@ -154,7 +147,8 @@ class TokenColumn:
     def _match(
         self, common: NDArray[np.int64], responses: NDArray[np.int64], references: NDArray[np.int64]
     ) -> Match:
-        return Match.of(common, responses=self.lengths[responses], references=self.lengths[references])
+        lengths = np.maximum(self.lengths, 1)  # an empty text has the share 0
+        return Match(common / lengths[responses], common / lengths[references])
 
     def _sequences_of(self, texts: NDArray[np.int64]) -> list[Any]:
         sequences = self._sequences

@@ -6,6 +6,7 @@ Most return the tokens joined by spaces, so that `sgi.text.token_columns` can sp
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from itertools import chain
 from operator import add
@@ -19,6 +20,8 @@ _PUNCTUATION = re.compile(r"([{-~\[-`!-&(-+:-@/])")
 # The script's substitution consumes the sign before a mark, so every second of several marks in a row stays.
 _MARKS_BEHIND = re.compile(r"([.,])(?<=[^0-9].)([.,]?)")
 _MARKS_BEFORE = re.compile(r"([.,])([^0-9])")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _HYPHENS = re.compile(r"(-)(?<=[0-9].)")
 _WORD = re.compile(r"\w+")
 _CONTENT_WORD = re.compile(r"\w{3,}")
@@ -59,6 +62,18 @@ def mteval_words(text: str) -> str:
         rests = map(add, pieces[2::3], pieces[3::3])
         text = " ".join([pieces[0], *chain.from_iterable(zip(pieces[1::3], rests, strict=True))])
     return " ".join(" ".join(_HYPHENS.split(text)).split())
+
+
+def normalise_answer(text: str) -> str:
+    r"""Lower-case; delete ASCII punctuation, then the words *a*, *an* and *the*; collapse white space.
+
+    Source: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
+
+    >>> normalise_answer("  The Eiffel\tTower, in a  U.S. city!")
+    'eiffel tower in us city'
+    """
+    bare = text.lower().translate(_NO_PUNCTUATION)
+    return " ".join(_ARTICLE.sub(" ", bare).split())
 
 
 def unicode_words(text: str) -> str:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from sgi.text import token_columns as columns
-from sgi.text.normalise import normalise_answer
 from sgi.text.token_columns import Match, TokenColumn
-from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words
+from sgi.text.tokens import content_words, mteval_words, normalise_answer, rouge_words, unicode_words
 
 DEFINITIONS = (rouge_words, unicode_words, content_words, mteval_words, normalise_answer)
 

@@ -29,7 +29,7 @@ _SAME_PLACE = 0.6
 
 
 class Verdict(StrEnum):
-    """What the passages say about a fact."""
+    """Whether the passages support a fact."""
 
     SUPPORTED = "supported"
     ABSENT = "absent"
@@ -41,14 +41,11 @@ class Check:
     """A fact with its verdict.
 
     Attributes:
-        passage: index of the passage that decided; None if there is none, or for the question.
-        found: the words of the passage that state or contradict the fact; "" if no single place does.
-        start: where ``found`` begins in the passage, or None.
-        end: where ``found`` ends in the passage, or None.
+        passage: index of the passage that decided; None for the question, or if none did.
+        found: the words of the passage that state or contradict the fact; "" if no single part does.
+        start: start of ``found`` in the passage, or None.
+        end: end of ``found`` in the passage, or None.
         how: the rule that decided: "equal", "converted", "5 + 3", "question" …; "" if the fact is absent.
-
-    >>> check_facts("It weighs 5 kg.", ["It weighs 7 kg."])[0].found
-    '7 kg'
     """
 
     fact: Fact
@@ -65,7 +62,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
 
     Rules, in this order:
 
-    1. A sentence that a passage contains word for word is supported.
+    1. All facts of a sentence that a passage contains word for word are supported.
     2. A fact that a passage states or implies in one step of arithmetic is supported. So is a name that the
        question contains.
     3. A fact is contradicted if a passage has another fact in the same role: a number of the same unit or
@@ -73,8 +70,7 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
        same word, with at least 3/5 of them; or a name with the same last word and another first name.
     4. A fact that the question states is supported. Any other fact is absent.
 
-    Numbers and numeric dates are read in any language; names need a script with capitals; number words, units
-    and names of months are English.
+    Digits work in any language; names need capitals; number words, units and months are English.
 
     >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
     >>> sentence = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
@@ -84,26 +80,21 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
     two years | supported | 1887, 1889 | 1889 - 1887
     """
+    sentence, question = AnalysedText.of(sentence), AnalysedText.of(question)
     texts = [AnalysedText.of(passage) for passage in passages]
     with localcontext(EXACT):
-        return _check_all(AnalysedText.of(sentence), texts, AnalysedText.of(question))
-
-
-def _check_all(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:
-    facts = facts_of(sentence)
-    if not facts:
-        return ()
-    copy = _verbatim_copy(sentence, passages)
-    if copy is not None:
-        passage, offset = copy
+        facts = facts_of(sentence)
+        copy = _verbatim_copy(sentence, texts) if facts else None
+        roles: list[Roles] = []
         return tuple(
-            Check(
-                fact, Verdict.SUPPORTED, passage, fact.text, fact.start + offset, fact.end + offset, "copied"
-            )
+            _check_fact(sentence, fact, texts, question, roles) if copy is None else _copied_fact(fact, *copy)
             for fact in facts
         )
-    roles: list[Roles] = []
-    return tuple(_check_fact(sentence, fact, passages, question, roles) for fact in facts)
+
+
+def _copied_fact(fact: Fact, passage: int, offset: int) -> Check:
+    start, end = fact.start + offset, fact.end + offset
+    return Check(fact, Verdict.SUPPORTED, passage, fact.text, start, end, "copied")
 
 
 def facts_of(sentence: str) -> tuple[Fact, ...]:
@@ -113,15 +104,15 @@ def facts_of(sentence: str) -> tuple[Fact, ...]:
     ['May 2001', '5', 'Windows 7']
     """
     numbers, name_facts = numbers_of(sentence), names_of(sentence)
-    counted = [
+    quantities = [
         number
         for number in numbers.quantities
         if number.dimension or not any(_within(number, name) for name in name_facts)
     ]
-    measured = [*counted, *numbers.dates]
-    own_names = [name for name in name_facts if not any(_within(name, fact) for fact in measured)]
-    labelled = labels(sentence, [(fact.start, fact.end) for fact in (*measured, *own_names)])
-    return tuple(sorted([*measured, *own_names, *labelled], key=lambda fact: (fact.start, fact.end)))
+    measures = [*quantities, *numbers.dates]
+    own_names = [name for name in name_facts if not any(_within(name, fact) for fact in measures)]
+    own_labels = labels(sentence, [(fact.start, fact.end) for fact in (*measures, *own_names)])
+    return tuple(sorted([*measures, *own_names, *own_labels], key=lambda fact: (fact.start, fact.end)))
 
 
 def _within(fact: Fact, other: Fact) -> bool:
@@ -155,9 +146,8 @@ def _check_fact(
             if match:
                 return Check(fact, Verdict.SUPPORTED, number, *match)
     in_question = bool(question) and _is_in_question(sentence, fact, question)
-    if not in_question or not isinstance(
-        fact, Name
-    ):  # another number than was asked about answers the question
+    # A passage may correct a number or date of the question, but not a name.
+    if not in_question or not isinstance(fact, Name):
         if not roles:
             roles.append(Roles(passages))
         other = _contradiction(sentence, fact, passages, roles[0])
@@ -184,7 +174,7 @@ def _derived_support(sentence: str, fact: Fact, passage: str) -> FactMatch | Non
 
 def _is_in_question(sentence: str, fact: Fact, question: str) -> bool:
     if isinstance(fact, Name):
-        # Questions are often written without capitals, so that theirs tell nothing.
+        # Questions are often written without capitals.
         plain = question.islower() or not is_function_word(fact)
         is_word = plain and f" {' '.join(fact.words)} " in folded_words(question)
         return is_word or name_support(fact, question) is not None

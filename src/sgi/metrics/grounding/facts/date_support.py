@@ -83,9 +83,7 @@ def _in_two_parts(date: DateFact, passage: str) -> FactMatch | None:
         same = days.get(clause_at(passage, year.start).start) if _year_within(date, year) else None
         if same:
             first, last = sorted((year, same), key=lambda part: part.start)
-            return FactMatch(
-                f"{first.text}, {last.text}", first.start, last.end, f"{same.text} and {year.text}"
-            )
+            return FactMatch.between(first, last, f"{same.text} and {year.text}")
     return None
 
 
@@ -101,6 +99,6 @@ def comparable(date: DateFact, other: DateFact) -> bool:
     if date.weekday is not None:
         return other.weekday is not None
     if date.year is not None and other.year is not None:
-        # A decade does not contradict a year in it that is told more exactly.
+        # A decade does not contradict a more exact year in it.
         return not _year_within(other, date) or (other.month is not None and date.month is not None)
     return date.month is not None and other.month is not None and (date.day is None or other.day is not None)

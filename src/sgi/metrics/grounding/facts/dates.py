@@ -77,7 +77,7 @@ _CENTURY = 100
 _LAST_DAY = 31
 _YEAR_DIGITS = 4
 _PIVOT = 50  # two digits below are of this century
-_EARLIEST, _LATEST = 1300, 2100  # years that people write about without a word like "in"
+_EARLIEST, _LATEST = 1300, 2100  # numbers that are years without a word like "in"
 
 
 def dates(text: str) -> tuple[DateFact, ...]:
@@ -104,14 +104,10 @@ def _digit_dates(text: str) -> Iterator[DateFact]:
     done = 0
     for run in _DIGITS.finditer(text):
         match = _WITH_DIGITS.match(text, run.start()) if run.start() >= done else None
-        fact = _READERS[_outer(match)](text, match) if match else None
+        fact = _READERS[match.lastgroup or ""](text, match) if match else None
         if fact:
             done = fact.end
             yield fact
-
-
-def _outer(match: re.Match[str]) -> str:
-    return next(name for name in _READERS if match[name] is not None)
 
 
 def _fact(match: re.Match[str], **parts: int | bool | None) -> DateFact | None:
@@ -152,7 +148,7 @@ def _time(_: str, match: re.Match[str]) -> DateFact | None:
 
 def _day_first(_: str, match: re.Match[str]) -> DateFact | None:
     year = int(match["year"]) if match["year"] else None
-    return _fact(match, day=_leading(match["day"]), month=_month(match["month"]), year=year)
+    return _fact(match, day=_leading_number(match["day"]), month=_month(match["month"]), year=year)
 
 
 def _century(_: str, match: re.Match[str]) -> DateFact | None:
@@ -228,11 +224,11 @@ def _month_first(text: str, match: re.Match[str]) -> DateFact | None:
     ):
         return None
     return _fact(
-        match, month=_month(name), day=_leading(day) if day else None, year=int(year) if year else None
+        match, month=_month(name), day=_leading_number(day) if day else None, year=int(year) if year else None
     )
 
 
-def _leading(text: str) -> int:
+def _leading_number(text: str) -> int:
     return int(text.rstrip("stndrh"))
 
 

@@ -39,11 +39,7 @@ class Clause(NamedTuple):
 
 @once_per_text
 def numbers_of(text: str) -> Numbers:
-    """Return the quantities and dates of a text.
-
-    >>> len(numbers_of("12 eggs").quantities)
-    1
-    """
+    """Return the quantities and dates of a text, cached."""
     date_facts = dates(text)
     return Numbers(quantities(text, [(date.start, date.end) for date in date_facts]), date_facts)
 
@@ -62,11 +58,7 @@ def folded_words(text: str) -> str:
 
 @once_per_text
 def clauses_of(text: str) -> tuple[Clause, ...]:
-    """Split a text at full stops, semicolons and line breaks.
-
-    >>> [(clause.start, clause.end) for clause in clauses_of("A cat. A dog")]
-    [(0, 6), (6, 12)]
-    """
+    """Split a text at full stops, semicolons and line breaks, cached."""
     ends = [match.end() for match in _CLAUSE_END.finditer(text)]
     if not ends or ends[-1] < len(text):
         ends.append(len(text))
@@ -90,8 +82,8 @@ def clause_at(text: str, place: int) -> Clause:
 class Roles:
     """Compares the surroundings of a fact with a clause of a passage.
 
-    The score is the share of the content words around the fact (same clause, 40 characters on each side) that
-    the passage's clause also has. A word weighs less if more clauses of the passages have it.
+    The share is that of the content words around the fact (same clause, 40 characters on each side) that the
+    passage's clause also has. A word weighs less if more clauses of the passages have it.
 
     >>> roles = Roles(["The bridge opened in 1937. The tunnel opened in 1994."])
     >>> sentence = "The bridge opened in 1940."
@@ -108,16 +100,11 @@ class Roles:
                     self._counts[word] = self._counts.get(word, 0) + 1
 
     def around(self, text: str, fact: Fact) -> dict[str, float]:
-        """Return the words around a fact with their weights.
-
-        >>> sentence = "It weighs 5 kg in total"
-        >>> sorted(Roles([]).around(sentence, numbers_of(sentence).quantities[0]))
-        ['total', 'weigh']
-        """
+        """Return the words around a fact with their weights."""
         clause = clause_at(text, fact.start)
         first, last = max(clause.start, fact.start - _NEAR), min(clause.end, fact.end + _NEAR)
         before, after = text[first : fact.start], text[fact.end : max(last, fact.end)]
-        if first > clause.start:  # what is cut off of a word is none
+        if first > clause.start:  # the first and last word may be incomplete
             before = before.partition(" ")[2]
         if last < clause.end:
             after = after.rpartition(" ")[0]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 EXACT = Context(prec=28, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation, Overflow])
-"""How numbers are read and compared, whatever the program around has set for its own."""
+"""Context of all arithmetic here, independent of the caller's decimal context."""
 
 
 class FactKind(StrEnum):
-    """The kinds of facts."""
+    """The kind of a fact."""
 
     NUMBER = "number"
     DATE = "date"
@@ -50,13 +50,13 @@ class Quantity(Fact):
 
     Attributes:
         low: the number, or the lower end of a range, in the unit as written.
-        high: the upper end of a range, else the same as ``low``.
-        step: the value of one step of the last written digit: 0.1 in "3.1", a million in "3 million".
+        high: the upper end of a range, else ``low``.
+        step: the value of one step of the last digit: 0.1 in "3.1", a million in "3 million".
         dimension: "length", "mass", "currency", "share", "ordinal" …; "" for a number without a unit.
         unit: canonical name of the unit ("km"), or "".
         factor: base units of the dimension in one unit.
-        offset: added before the multiplication with ``factor``; not zero only for temperatures.
-        nouns: stems of up to three words after a number without a unit: what it counts.
+        offset: added before the multiplication with ``factor``; zero except for temperatures.
+        nouns: stems of up to three words after a number without a unit: the counted thing.
 
     >>> from sgi.metrics.grounding.facts.quantities import quantities
     >>> quantity = quantities("about 10-15 minutes")[0]
@@ -81,13 +81,7 @@ class Quantity(Fact):
         return self.low != self.high
 
     def base(self, value: Decimal) -> Decimal:
-        """Convert a number of this quantity's unit to base units of its dimension.
-
-        >>> from sgi.metrics.grounding.facts.quantities import quantities
-        >>> quantity = quantities("3 km")[0]
-        >>> quantity.base(quantity.low)
-        Decimal('3000')
-        """
+        """Convert a number of this quantity's unit to base units of its dimension."""
         return (value + self.offset) * self.factor
 
 
@@ -100,13 +94,8 @@ class DateFact(Fact):
         last_year: the last year of a decade or century, else ``year``.
         weekday: 0 for Monday to 6 for Sunday.
         minute: minutes since midnight.
-        swappable: month and day are numbers that fit in either order.
-        half_day_known: the time has "am" or "pm", or is past noon.
-
-    >>> from sgi.metrics.grounding.facts.dates import dates
-    >>> date = dates("on July 4, 1776")[0]
-    >>> date.year, date.month, date.day
-    (1776, 7, 4)
+        swappable: whether month and day are numbers that fit in either order.
+        half_day_known: whether the time has "am" or "pm", or is past noon.
     """
 
     kind = FactKind.DATE
@@ -122,12 +111,7 @@ class DateFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Name(Fact):
-    """A name, with its words folded: no case, no accents, no possessive.
-
-    >>> from sgi.metrics.grounding.facts.names import names
-    >>> names("It was Béla Bartók's idea.")[0].words
-    ('bela', 'bartok')
-    """
+    """A name, with its words folded: no case, no accents, no possessive."""
 
     kind = FactKind.NAME
     words: tuple[str, ...]
@@ -135,12 +119,7 @@ class Name(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Label(Fact):
-    """A number that names something: its folded word ("#" for none) and the number as written.
-
-    >>> from sgi.metrics.grounding.facts.labels import labels
-    >>> labels("Section 43(6)")[0].number
-    '43(6)'
-    """
+    """A number that names something: its folded word (or "#") and the number as written."""
 
     kind = FactKind.NUMBER
     label: str
@@ -148,10 +127,10 @@ class Label(Fact):
 
 
 def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
-    """Whether a range of characters (or a single position) overlaps one of the sorted, disjoint ``parts``.
+    """Whether a span (or a single position) overlaps one of the sorted, disjoint ``parts``.
 
-    >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)], overlaps(5, 5, [(3, 5)])
-    ([False, True, False, True], False)
+    >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)]
+    [False, True, False, True]
     """
     before = bisect_left(parts, (end, -1)) - 1
     return before >= 0 and start < parts[before][1]

@@ -31,9 +31,9 @@ _FIGURE = re.compile(
     rf"|[ -]\d{{1,2}}/\d{{1,2}}(?![\d/])"
     r"|/\d{1,3}(?![\d/]))?)"
 )
-# Digits that name something: telephone numbers, versions, scores, clock times that were no time.
+# Digits that name something: telephone numbers, versions, scores, invalid clock times.
 _CODE = re.compile(r"\d+(?:[-.‑]\d+){2,}|\d{3}[-‑]\d{4}(?!\d)|\d+(?::\d+)+|\d+/\d+/\d+")
-# Words whose number is a name: the parts of a text, rooms, roads.
+# Words whose number is a name: parts of a text, rooms, roads.
 _LABELS = frozenset(
     f"{word}{plural}"
     for word in word_set(
@@ -64,7 +64,7 @@ _SCALE = re.compile(
     r"(?:[ \u00a0-]?(hundred|thousand|million|billion|trillion|bn|mn|mln)\b|([kKmMbB])(?![\w]))",
     re.IGNORECASE,
 )
-_SCALED = {key: Decimal(number) for key, number in SCALES.items()} | {
+_SCALE_VALUES = {key: Decimal(number) for key, number in SCALES.items()} | {
     "k": Decimal(10**3),
     "m": Decimal(10**6),
     "mn": Decimal(10**6),
@@ -95,7 +95,7 @@ _NOUN_WORDS = 3  # "two old stone bridges"
 
 
 class Figure(NamedTuple):
-    """A number before it is joined with its neighbours."""
+    """A number with its unit, before ranges and the like are joined."""
 
     start: int
     end: int
@@ -125,7 +125,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
         if label_end:
             skip = label_end
             continue
-        numeral = _mixed(match[0])
+        numeral = _read_numeral(match[0])
         code = _CODE.match(text, start)
         if code and (numeral is None or code.end() > end):
             skip = code.end()
@@ -139,7 +139,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
 
 
 def _label_end(text: str, start: int) -> int:
-    """Return where numbers end that name something; 0 if they count."""
+    """Return the end of numbers that name something; 0 if they count something."""
     before = text[max(0, start - len("paragraphs. #")) : start]
     word = _LAST_WORD.search(before)
     match = None
@@ -157,7 +157,7 @@ def _label_end(text: str, start: int) -> int:
     return match.end() if match else 0
 
 
-def _mixed(written: str) -> Numeral | None:
+def _read_numeral(written: str) -> Numeral | None:
     """Read a numeral with digits, a fraction, or both."""
     if written[-1] in VULGAR:
         whole, part = written[:-1].rstrip(), fraction(*VULGAR[written[-1]])
@@ -183,8 +183,8 @@ def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figu
     unit = unit_named(symbol[1]) if symbol else None
     if symbol:
         start -= len(symbol[0])
-    start, numeral = _signed(text, start, numeral)
-    scale, end = _scaled(text, end, money=unit is not None)
+    start, numeral = _read_sign(text, start, numeral)
+    scale, end = _read_scale(text, end, money=unit is not None)
     if unit is None:
         if text[end : end + 2].lower() in {"st", "nd", "rd", "th"} and not text[end + 2 : end + 3].isalnum():
             return Figure(start, end + 2, numeral, _ONE, ORDINAL, _nouns(text, end + 2))
@@ -203,23 +203,23 @@ def _number_with_unit(text: str, start: int, end: int, numeral: Numeral) -> Figu
     return Figure(start, end, numeral, scale, unit, nouns)
 
 
-def _signed(text: str, start: int, numeral: Numeral) -> tuple[int, Numeral]:
+def _read_sign(text: str, start: int, numeral: Numeral) -> tuple[int, Numeral]:
     minus = text[start - 1 : start] in {"-", "−"} and (start == 1 or text[start - 2] in " (\t[:=\n")
     if not minus or text[max(0, start - 3) : max(0, start - 2)].isdigit():
         return start, numeral
     return start - 1, Numeral(-numeral.value, numeral.step)
 
 
-def _scaled(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
+def _read_scale(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
     match = _SCALE.match(text, end)
     if not match or (match[2] and match[2] not in "kK" and not money and match[2] in "mbB"):
         return _ONE, end
     word = (match[1] or match[2]).lower()
-    return _SCALED[word], match.end()
+    return _SCALE_VALUES[word], match.end()
 
 
 def _unit(text: str, end: int) -> tuple[Unit, int]:
-    """Return the unit that begins here, and where it ends."""
+    """Return the unit that begins at ``end``, and its end."""
     if text[end : end + 1] == '"' and end in _inches(text):
         return unit_named("inch") or NO_UNIT, end + 1
     match = _UNIT.match(text, end)
@@ -264,7 +264,7 @@ def _inches(text: str) -> frozenset[int]:
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:
-    """Return stems of the next words, up to a function word: what is counted."""
+    """Return stems of the next words, up to a function word: the counted thing."""
     of_them = _OF_THEM.match(text, end)
     place = of_them.end() if of_them else end
     nouns: list[str] = []
@@ -279,7 +279,7 @@ def _nouns(text: str, end: int) -> tuple[str, ...]:
 
 def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
     lowered = text.lower()
-    if len(lowered) != len(text):  # of a few letters the small one is two characters
+    if len(lowered) != len(text):  # the lower case of a few letters has two characters
         lowered = "".join([small if len(small := sign.lower()) == 1 else sign for sign in text])
     skip = 0
     for start in sorted(_places(lowered)):
@@ -296,9 +296,8 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
 
 
 def _places(lowered: str) -> Iterator[int]:
-    """Return where number words begin."""
-    number_words = _NUMBER_WORDS.intersection(_LATIN.findall(lowered))
-    for word in number_words:
+    """Return the positions of number words."""
+    for word in _NUMBER_WORDS.intersection(_LATIN.findall(lowered)):
         place = lowered.find(word)
         while place >= 0:
             if not (place and (lowered[place - 1].isalnum() or lowered[place - 1] == "_")):
@@ -329,7 +328,7 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
     place = half_a.end() - 1 if half_a else end
     scale = _SCALE.match(text, place) if half_a else None
     if scale:
-        factor = _SCALED[(scale[1] or scale[2]).lower()]
+        factor = _SCALE_VALUES[(scale[1] or scale[2]).lower()]
         return Figure(start, scale.end(), numeral, factor, *_unit_and_nouns(text, scale.end()))
     unit, unit_end = _unit(text, place)
     if unit is NO_UNIT or unit.dimension in {"share", "degree"}:

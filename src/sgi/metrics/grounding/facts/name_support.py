@@ -61,7 +61,7 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
     """
     words = folded_words(passage)
     ambiguous = is_function_word(name)
-    if _is_written(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
+    if _has_acronym(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
         return _locate(name.text, name.words, passage, "equal")
     core = tuple(word for word in name.words if word not in _TITLES and word not in FUNCTION_WORDS)
     for rule in (_alias, _acronym) if ambiguous else _RULES:
@@ -83,8 +83,8 @@ def is_function_word(name: Name) -> bool:
     )
 
 
-def _is_written(word: str, passage: str) -> bool:
-    """Whether a passage has such an acronym, and not only the function word."""
+def _has_acronym(word: str, passage: str) -> bool:
+    """Whether a passage has an acronym, and not only the equal function word."""
     if f" {word} " not in folded_words(passage):
         return False
     capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
@@ -95,18 +95,18 @@ def _locate(text: str, words: tuple[str, ...], passage: str, how: str) -> FactMa
     """Find the name as written, or its longest word."""
     lowered = passage.lower()
     same_length = len(lowered) == len(passage)
-    for sought in (text, *sorted(words, key=len, reverse=True)[:1]):
-        start = passage.find(sought)
+    for part in (text, *sorted(words, key=len, reverse=True)[:1]):
+        start = passage.find(part)
         if start < 0 and same_length:
-            start = lowered.find(sought.lower())
+            start = lowered.find(part.lower())
         if start >= 0:
-            return FactMatch(passage[start : start + len(sought)], start, start + len(sought), how)
+            return FactMatch(passage[start : start + len(part)], start, start + len(part), how)
     return FactMatch("", None, None, how)
 
 
 def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
     for alias in _ALIASES.get(name.words, ()):
-        if _is_written("us", passage) if alias == " us " else alias in words:
+        if _has_acronym("us", passage) if alias == " us " else alias in words:
             return "same thing"
     return ""
 
@@ -115,14 +115,14 @@ def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
     """Match a last word with the word of its place or people."""
     *firsts, last = core
     root, _ = _split_root(last)
-    sought = f" {' '.join([*firsts, root])}"
-    place = words.find(sought)
+    start_of_name = f" {' '.join([*firsts, root])}"
+    place = words.find(start_of_name)
     while place >= 0:
-        start = place + len(sought) - len(root)
+        start = place + len(start_of_name) - len(root)
         other = words[start : words.index(" ", start)]
         if _same_root(last, other):
             return "same root"
-        place = words.find(sought, place + 1)
+        place = words.find(start_of_name, place + 1)
     return ""
 
 

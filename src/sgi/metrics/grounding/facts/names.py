@@ -99,7 +99,7 @@ def tells_names(text: str) -> bool:
     """Whether capitals identify names in a text.
 
     False for text in small letters, in capitals, in title case, or in a script without case (Chinese, Arabic,
-    Hindi …). In German every noun is capitalised, so too many names are reported.
+    Hindi …). In German every noun is capitalised, so too many names are found.
 
     >>> [tells_names(text) for text in ("He met Ada.", "he met ada.", "HE MET ADA.", "他见了艾达")]
     [True, False, False, False]

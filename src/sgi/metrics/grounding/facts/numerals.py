@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Decimal
 from typing import NamedTuple
 
 MOST_DIGITS = 24
-"""Longer runs of digits are codes; so arithmetic stays within what `Decimal` keeps by default."""
+"""Longer runs of digits are codes; arithmetic stays within the default precision of `Decimal`."""
 
-VULGAR = dict(
-    zip(
-        "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
-        [
-            (1, 2),
-            (1, 3),
-            (2, 3),
-            (1, 4),
-            (3, 4),
-            (1, 5),
-            (2, 5),
-            (3, 5),
-            (4, 5),
-            (1, 6),
-            (5, 6),
-            (1, 8),
-            (3, 8),
-            (5, 8),
-            (7, 8),
-        ],
-        strict=True,
-    )
-)
-"""Fractions of one character."""
+VULGAR = {
+    sign: (int(above), int(below))
+    for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+    for above, _, below in [unicodedata.normalize("NFKD", sign).partition("\N{FRACTION SLASH}")]
+}
+"""Numerator and denominator of the fractions with one character."""
 
 _TEN = 10
 _SMALL = """
@@ -43,10 +26,10 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 ONES = {word: number for number, word in enumerate(_SMALL.split())} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
-"""Number words that are added up."""
+"""Number words that are added."""
 
 SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-"""Number words that multiply what stands before them."""
+"""Number words that multiply the number before them."""
 
 _ORDINAL_ENDS = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12, "first": 1, "second": 2}
 ORDINALS = (
@@ -58,27 +41,19 @@ ORDINALS = (
     }
     | {f"{word[:-1]}ieth": number for word, number in ONES.items() if word.endswith("y")}
 )
-"""Words for a place in a row."""
+"""Ordinal words."""
 
-PARTS = {
-    "half": 2,
-    "halves": 2,
-    "third": 3,
-    "thirds": 3,
-    "quarter": 4,
-    "quarters": 4,
-    "fourth": 4,
-    "fourths": 4,
-    "fifth": 5,
-    "fifths": 5,
-    "sixth": 6,
-    "sixths": 6,
-    "eighth": 8,
-    "eighths": 8,
-    "tenth": 10,
-    "tenths": 10,
+_PART_WORDS = {
+    2: "half halves",
+    3: "third thirds",
+    4: "quarter quarters fourth fourths",
+    5: "fifth fifths",
+    6: "sixth sixths",
+    8: "eighth eighths",
+    10: "tenth tenths",
 }
-"""Words for parts of a whole, by how many make one."""
+PARTS = {word: parts for parts, words in _PART_WORDS.items() for word in words.split()}
+"""Words for fractions, with their denominator."""
 
 _SAME = str.maketrans(
     {"，": ",", "．": ".", "٬": "'", "٫": "·", "’": "'", "\u00a0": "'", "\u202f": "'", "\u2009": "'"}
@@ -93,7 +68,7 @@ _COMMA = re.compile(r"\d+,\d{1,2}|\d{2,},\d{4,}|0,\d+")
 
 
 class Numeral(NamedTuple):
-    """A number, and the value of one step of its last written digit."""
+    """A number, and the value of one step of its last digit."""
 
     value: Decimal
     step: Decimal
@@ -102,13 +77,10 @@ class Numeral(NamedTuple):
 def digits(text: str) -> Numeral | None:
     """Read digits with separators in any script; None for lists, versions and codes.
 
-    "1,234" is a thousand and "1.234" a fraction, as in English. A comma is the decimal sign if it cannot
-    separate thousands ("3,5").
+    Signs are read as in English; a comma is the decimal sign if it cannot separate thousands ("3,5").
 
     >>> [digits(text).value for text in ("1,234.5", "1.234.567,5", "3,5", "１２", "٣٫٥")]
     [Decimal('1234.5'), Decimal('1234567.5'), Decimal('3.5'), Decimal('12'), Decimal('3.5')]
-    >>> digits("1.2.3") is None
-    True
     """
     plain = text.translate(_SAME)
     if len(plain) > MOST_DIGITS:
@@ -137,14 +109,12 @@ def number_words(words: list[str]) -> Numeral | None:
 
     >>> number_words("two hundred and fifty thousand".split()).value
     Decimal('250000')
-    >>> number_words("one twenty".split()) is None
-    True
     """
     total, group, last_scale = 0, 0, 10**15
     step = 1
     for place, word in enumerate(words):
         if word in ONES:
-            # "twenty one" goes on, "one twenty" does not.
+            # "twenty one" is a number, "one twenty" is not.
             tens, ones = divmod(group % 100, _TEN)
             if (tens or ones) and not (tens > 1 and ones == 0 and 0 < ONES[word] < _TEN):
                 return None

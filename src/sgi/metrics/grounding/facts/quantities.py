@@ -44,11 +44,7 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
 
     Reads digits in any script, fractions, English number words, scales ("3 million", "10k"), per cent,
     currencies, units, ordinals, ranges and bounds. Ignores numbers that name something ("COVID-19", "[2]",
-    list marks, telephone numbers, versions) and "one" without a unit.
-
-    Args:
-        text: any text.
-        excluded: parts that mean something else, such as dates, as sorted (start, end) pairs.
+    list marks, telephone numbers, versions), "one" without a unit, and the excluded parts of the text.
 
     >>> eggs = "Twelve eggs weigh 1½ lbs, 5 % less."
     >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in quantities(eggs)]
@@ -127,7 +123,7 @@ def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
 
 def _quantity(text: str, first: Figure, last: Figure, *, alone: bool = False) -> Quantity:
     low, high = (last, last) if alone else (first, last)
-    bound = _bound(text, first.start, last.end)
+    bound = _read_bound(text, first.start, last.end)
     step = min(low.numeral.step * low.scale, high.numeral.step * high.scale)
     unit = high.unit
     return Quantity(
@@ -146,7 +142,7 @@ def _quantity(text: str, first: Figure, last: Figure, *, alone: bool = False) ->
     )
 
 
-def _bound(text: str, start: int, end: int) -> Bound:
+def _read_bound(text: str, start: int, end: int) -> Bound:
     if _MORE.match(text, end):
         return Bound.LEAST
     if _LESS.match(text, end):

@@ -19,12 +19,12 @@ NO_UNIT = Unit("", "", Decimal(1))
 """A number without a unit."""
 
 ORDINAL = Unit("ordinal", "ordinal", Decimal(1))
-"""A place in a row: "13th"."""
+"""The unit of "13th"."""
 
 SHARE = Unit("share", "share", Decimal(1))
-"""A part of a whole: "half"."""
+"""The unit of "half"."""
 
-# Each line: dimension; canonical name; factor; the ways it is written.
+# Each line: dimension; canonical name; factor; spellings.
 _TABLE = """
 length;mm;0.001;mm millimeter millimeters millimetre millimetres
 length;cm;0.01;cm cms centimeter centimeters centimetre centimetres
@@ -128,7 +128,7 @@ _SPELLINGS: dict[str, frozenset[str]] = {
 }
 _SQUARES = {"square": 2, "sq": 2, "sq.": 2, "cubic": 3}
 STARTS = frozenset(spelling.partition(" ")[0] for spelling in _UNITS if " " in spelling) | _SQUARES.keys()
-"""First words of units of two words or three."""
+"""First words of units with two or three words."""
 
 
 def unit_named(spelling: str) -> Unit | None:

@@ -26,7 +26,7 @@ FUNCTION_WORDS = word_set(
     when where whether which while who whom whose why will with within without would yes yet you your
     """
 )
-"""English words that only bind others."""
+"""English function words."""
 
 _FOLDED_WORD = re.compile(r"[^\W_]+")
 _POINTED_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
