@@ -114,7 +114,7 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
         assert len(server.asked) == requests
     assert done.code == 0, done.err
     assert "cleared 6 of 11 rows (54.5%)" in done.out
-    assert "The numbers of faithfulness are over rows that the judge was asked about" in done.out
+    assert "The means of faithfulness cover only the rows that the judge scored" in done.out
     assert again.out == done.out
     with open_database(str(folder / "sgi.db")) as database:
         view = headline(database, find_run(database, "last"))

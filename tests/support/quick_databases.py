@@ -23,16 +23,14 @@ _statements: dict[str, list[tuple[str, Any]]] = {}  # by dialect
 def use_quick_databases(patch: pytest.MonkeyPatch) -> None:
     """Make new databases quickly, in this process."""
     patch.setattr(database, "migrate", _replay)
-    for module in (database, sqlite_file):
-        patch.setattr(module, "write_ahead", _do_not_wait)
+    patch.setattr(sqlite_file, "write_ahead", _do_not_wait)
     patch.setattr(sqlite_file, "sync_folder", _leave_folder)
 
 
 def use_real_databases(patch: pytest.MonkeyPatch) -> None:
     """Run each migration, and wait for the disk, as a user's process does."""
     patch.setattr(database, "migrate", migrate)
-    for module in (database, sqlite_file):
-        patch.setattr(module, "write_ahead", write_ahead)
+    patch.setattr(sqlite_file, "write_ahead", write_ahead)
     patch.setattr(sqlite_file, "sync_folder", sync_folder)
 
 

@@ -103,7 +103,7 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
         print_json(report.summary.to_dict() | more)
     else:
         print_summary(report.summary, percent=percent)
-        print_lines(report.summary.cascade.told() if report.summary.cascade is not None else ())
+        print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
         talk(line)
 

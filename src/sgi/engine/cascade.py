@@ -85,11 +85,11 @@ class Cascade(BaseModel):
 
     @property
     def fewest(self) -> int:
-        """How many unsupported rows, one a question, it takes to clear any: 1/alpha less one."""
+        """The fewest unsupported rows, from different questions, that allow clearing: 1/alpha − 1."""
         return math.ceil(1 / Fraction(repr(self.alpha))) - 1
 
     def identity(self) -> dict[str, Any]:
-        """All of it that can change which rows the judge is asked about."""
+        """The settings that decide which rows go to the judge."""
         threshold = "unknown" if self.fitted is None else self.fitted.threshold
         return {"alpha": self.alpha, "threshold": threshold}
 
@@ -99,12 +99,10 @@ class Cascade(BaseModel):
 
     def with_stored_threshold(self, before: object) -> Self:
         """The cascade of a resumed run: with its stored threshold, if the settings are the same."""
-        kept = None if before is None else type(self).model_validate(before)
-        if kept is not None and (kept.alpha, kept.with_absolute_path().labelled) == (
-            self.alpha,
-            self.with_absolute_path().labelled,
-        ):
-            return kept
+        stored = None if before is None else type(self).model_validate(before)
+        settings = self.alpha, self.with_absolute_path().labelled
+        if stored is not None and (stored.alpha, stored.with_absolute_path().labelled) == settings:
+            return stored
         return self.model_copy(update={"fitted": None})
 
 
@@ -124,14 +122,14 @@ def parse_cascade(value: object) -> Cascade | None:
     place = ".".join(map(str, first["loc"])) or "it"
     if place == "alpha":
         hint = "It is the share of unsupported rows that may be cleared, such as alpha=0.05."
-        raise UsageError("The alpha of a cascade lies between 0 and 1, both excluded.", hint=hint)
+        raise UsageError("The alpha of a cascade must be above 0 and below 1.", hint=hint)
     raise UsageError(
         f"Cannot read the cascade: {place}: {first['msg'][:1].lower()}{first['msg'][1:]}.", hint=_HINT
     )
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """``alpha=0.05,labelled=FILE`` as values; a comma that no key follows belongs to the name of the file."""
+    """Parse ``alpha=0.05,labelled=FILE``; a comma without a key after it belongs to the name of the file."""
     values: dict[str, str] = {}
     last = ""
     for part in text.split(","):
@@ -156,7 +154,7 @@ def detector_of(metrics: Iterable[AnyMetric]) -> AnyMetric:
 def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     """The metric that clears rows, unless the names include it.
 
-    >>> [found.canonical for found in detector_metrics(["faithfulness"])], detector_metrics(["grounding"])
+    >>> [metric.canonical for metric in detector_metrics(["faithfulness"])], detector_metrics(["grounding"])
     (['grounding'], ())
     """
     names = (metric_name(name) if isinstance(name, str) else name.spec.name for name in named)
@@ -199,7 +197,7 @@ class CascadeSummary:
         calls_saved: an estimate: cleared rows times that.
         unsupported: labelled unsupported rows with a score, one for each question.
         candidates: labelled unsupported rows, one for each question.
-        misses: measured with the labels of the data; None without labels, or if they fitted the threshold.
+        misses: measured with the labels of the data; None without labels, or if these fitted the threshold.
     """
 
     alpha: float
@@ -217,56 +215,57 @@ class CascadeSummary:
     misses: Misses | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values, with the share that was missed."""
-        found = asdict(self)
+        """The summary as JSON values, with the share of missed rows."""
+        values = asdict(self)
         if self.misses is not None:
-            found["misses"] |= {"rate": self.misses.rate}
-        return found
+            values["misses"] |= {"rate": self.misses.rate}
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote."""
-        told = values["misses"]
-        interval = told and told["interval"] and Interval(**told["interval"])
-        misses = told and Misses(told["unsupported"], told["cleared"], interval)
+        """The summary that `to_dict` wrote."""
+        stored = values["misses"]
+        interval = stored and stored["interval"] and Interval(**stored["interval"])
+        misses = stored and Misses(stored["unsupported"], stored["cleared"], interval)
         return cls(**{**values, "judged": tuple(values["judged"]), "misses": misses})
 
-    def told(self) -> Iterator[str]:
-        """What a reader of the headline has to know, a sentence or two at a time."""
+    def notes(self) -> Iterator[str]:
+        """Notes for the summary of the run."""
         name = metric_name(self.detector)
         share = self.cleared / self.rows if self.rows else 0.0
         if self.threshold is None:
             fewest = Cascade(alpha=self.alpha).fewest
-            scored = f", of which {self.unsupported:,} have a score of {name}"
+            scored = f", {self.unsupported:,} of them with a score of {name}"
             yield (
-                f"Cascade: the judge was asked about every row. To clear rows, alpha {self.alpha:g} takes "
-                f"{fewest:,} labelled unsupported rows, one a question, and there were {self.candidates:,}"
+                f"Cascade: the judge scored every row. Alpha {self.alpha:g} needs at least {fewest:,} "
+                f"labelled unsupported rows from different questions; there are {self.candidates:,}"
                 f"{scored if self.unsupported < self.candidates else ''}."
             )
             return
         lacking = f", {self.without_value:,} of them without {name}" if self.without_value else ""
         yield (
             f"Cascade: {name} above {format_threshold(self.threshold)} cleared {self.cleared:,} of "
-            f"{self.rows:,} rows ({share:.1%}); the judge was asked about the other "
+            f"{self.rows:,} rows ({share:.1%}); the judge scored the other "
             f"{self.rows - self.cleared:,}{lacking}."
         )
         yield (
-            f"The numbers of {', '.join(self.judged)} are over rows that the judge was asked about: "
-            "the doubtful ones, not all."
+            f"The means of {', '.join(self.judged)} cover only the rows that the judge scored: "
+            "the doubtful rows, not all rows."
         )
         if self.calls_saved is not None:
             yield (
-                f"Judge calls saved: about {self.calls_saved:,}, an estimate from {self.calls_per_row:.3g} "
-                "for each row that was asked about."
+                f"Judge calls saved: about {self.calls_saved:,}, estimated from {self.calls_per_row:.3g} "
+                "calls for each judged row."
             )
         yield (
-            f"Promise: at most {self.alpha:.3g} of unsupported answers are cleared, on average, if they are "
-            f"like the {self.unsupported:,} labelled ones that the threshold is made of, one a question."
+            f"Guarantee: on average, at most {self.alpha:.3g} of the unsupported answers are cleared, if "
+            f"they are like the {self.unsupported:,} labelled answers that fitted the threshold, one per "
+            "question."
         )
         if self.misses is not None:
-            found = self.misses
-            span = f" [{found.interval.low:.1%}, {found.interval.high:.1%}]" if found.interval else ""
+            misses = self.misses
+            span = f" [{misses.interval.low:.1%}, {misses.interval.high:.1%}]" if misses.interval else ""
             yield (
-                f"Measured on questions and passages that were not learnt from: {found.cleared:,} of "
-                f"{found.unsupported:,} unsupported rows were cleared, {found.rate:.1%}{span}."
+                f"Measured on questions and passages that did not fit the threshold: {misses.cleared:,} of "
+                f"{misses.unsupported:,} unsupported rows were cleared, {misses.rate:.1%}{span}."
             )

@@ -83,10 +83,17 @@ class Entailments:
 
 @dataclass(frozen=True, eq=False)
 class BatchFeatures:
-    """What the models returned for a batch, by their names."""
+    """What the models returned for a batch, by their names.
+
+    Attributes:
+        failures: models that returned nothing, with the reason.
+        truncated: the texts that an embedder truncated.
+    """
 
     vectors: Mapping[str, TextVectors]
     entailments: Mapping[str, Entailments]
+    failures: dict[str, str] = field(default_factory=dict)
+    truncated: frozenset[str] = frozenset()
 
     def select(self, request: FeatureRequest) -> BatchFeatures:
         """Select the models of one metric."""
@@ -95,24 +102,12 @@ class BatchFeatures:
         return BatchFeatures(vectors, {model: self.entailments[model]} if model else {})
 
     @property
-    def failures(self) -> dict[str, str]:
-        """Models that returned nothing, with the reason."""
-        failures = {name: found.failure for name, found in self.vectors.items()}
-        failures |= {name: found.failure for name, found in self.entailments.items()}
-        return {name: reason for name, reason in failures.items() if reason}
-
-    @property
     def fatal(self) -> str:
         """Why no row can be scored: every embedder failed, or the entailment model; empty otherwise."""
         embedders = [found.failure for found in self.vectors.values() if found.failure]
         if embedders and len(embedders) == len(self.vectors):
             return " ".join(embedders)
         return " ".join(found.failure for found in self.entailments.values() if found.failure)
-
-    @property
-    def truncated(self) -> frozenset[str]:
-        """The texts that an embedder truncated."""
-        return frozenset().union(*(found.table.truncated for found in self.vectors.values()))
 
     def table(self, tokens: TokenTable | None) -> Features:
         """Build the features of a metric; ``tokens`` are its token vectors."""
@@ -143,7 +138,11 @@ async def compute_features(
     entailments = {
         name: await entail(name, resources.entailment_models[name], found) for name, found in pairs.items()
     }
-    return BatchFeatures(vectors, entailments)
+    failures = {name: result.failure for name, result in vectors.items()}
+    failures |= {name: result.failure for name, result in entailments.items()}
+    truncated = frozenset[str]().union(*(result.table.truncated for result in vectors.values()))
+    failures = {name: reason for name, reason in failures.items() if reason}
+    return BatchFeatures(vectors, entailments, failures, truncated)
 
 
 async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVectors:

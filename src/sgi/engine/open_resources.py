@@ -219,7 +219,7 @@ def open_models(
 
     with open_cache(cache) as vectors:
         opened = open_embedders(_as_list(embedders), vectors, **options)
-        for name in _extra_models(metrics, tuple(opened)):
+        for name in extra_embedders(metrics, tuple(opened)):
             opened[name] = open_embedder(name, vectors, **options)
         yield Resources(opened, token_encoders=encoders, entailment_models=entailment)
 
@@ -295,8 +295,8 @@ def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[Em
     return [embedders]
 
 
-def _extra_models(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
-    """Models that a metric names in its parameters beyond those configured."""
+def extra_embedders(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
+    """The embedders that metrics name in their parameters, beyond those configured."""
     names = dict.fromkeys(
         name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
     )

@@ -226,7 +226,7 @@ class _Stream:
     @classmethod
     async def of(cls, pipeline: Pipeline) -> _Stream:
         metrics = pipeline.plan.metrics
-        router = Router.of(pipeline.cascade, metrics)
+        router = None if pipeline.cascade is None else Router.of(pipeline.cascade, metrics)
         accumulator = Accumulator.of(metrics, pipeline.cluster, router=router)
         ignore = None if pipeline.on_reject is None else (lambda _: None)
         samples = pipeline.dataset.samples(on_reject=ignore)

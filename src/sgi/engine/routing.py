@@ -60,9 +60,9 @@ class Router:
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     @classmethod
-    def of(cls, cascade: Cascade | None, metrics: Sequence[AnyMetric]) -> Router | None:
-        """The router of a cascade with a fitted threshold; None otherwise."""
-        if cascade is None or cascade.fitted is None:
+    def of(cls, cascade: Cascade, metrics: Sequence[AnyMetric]) -> Router | None:
+        """The router of a cascade; None if its threshold is not fitted."""
+        if cascade.fitted is None:
             return None
         return cls(cascade.alpha, cascade.fitted, detector_of(metrics).canonical, tuple(metrics))
 
@@ -76,7 +76,7 @@ class Router:
         """Why a cleared row has no value."""
         name = metric_name(self.detector)
         above = format_threshold(math.inf if self.fitted.threshold is None else self.fitted.threshold)
-        return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
+        return f"not judged: {name} is above {above} (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
         """The rows of a batch that score above the threshold, shape (n,)."""

@@ -129,7 +129,7 @@ async def evaluate_batch(
     if batch_judgements is None:
         batch_judgements = await ask_batch(batch, metrics, resources.judge, failed)
     tasks = [_Task.of(batch, metric, failed, batch_judgements) for metric in metrics]
-    requests = [FeatureRequest.of(task.metric, task.prepared, resources.names) for task in tasks]
+    requests = [FeatureRequest.of(task.metric, task.prepared, tuple(resources.embedders)) for task in tasks]
     by_token_model: dict[TokenModel, list[tuple[_Task, FeatureRequest]]] = {}
     for task, request in zip(tasks, requests, strict=True):
         if task.metric.token_needs is not None:

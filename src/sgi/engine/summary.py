@@ -177,7 +177,7 @@ class Summary(NotebookRepr):
         lines = [_HEADER, *(_line(made) for made in self.metrics)]
         lines += [_baseline_line(baseline) for baseline in self.baselines]
         lines += reasons_without_interval(self.metrics)
-        lines += self.cascade.told() if self.cascade is not None else ()
+        lines += self.cascade.notes() if self.cascade is not None else ()
         lines += self.notes()
         return "\n".join([*lines, self.signature])
 

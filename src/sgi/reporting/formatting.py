@@ -191,7 +191,7 @@ def notes(headline: Headline) -> Iterator[str]:
     if headline.partial:
         yield headline.partial
     if headline.cascade is not None:
-        yield from headline.cascade.told()
+        yield from headline.cascade.notes()
     yield from ratio_notes(headline.metrics)
     yield from verbatim_notes(headline.verbatim_copies, headline.rows)
     yield from headline.clustering.notes(headline.rows)

@@ -1,1 +1,1 @@
-"""The evaluation service: single answers of an application, scored as they come and kept as runs."""
+"""The evaluation service: scores the answers of an application one by one, and stores them as runs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from sgi.engine.model_wrappers import EmbedderWrapper
+from sgi.engine.open_resources import open_embedder
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.protocols import Embedded, Embedder, embedder_name
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.store.cache import SqliteCache
+    from sgi.kernel.protocols import Cache
 
 
 class EmbeddingClient(Protocol):
@@ -33,15 +35,11 @@ EmbeddingModel = str | Path | Embedder | EmbeddingClient
 
 
 class UnusableVectorsError(EmbedderError, ValueError):
-    """What an embedder returned is no set of vectors with directions, one for each text, of one dimension.
-
-    >>> issubclass(UnusableVectorsError, EmbedderError) and issubclass(UnusableVectorsError, ValueError)
-    True
-    """
+    """An embedder did not return one vector with a direction for each text, all of one dimension."""
 
 
 class OwnModel(EmbedderWrapper):
-    """An Embedder around what the application brought; to be asked in a thread of anyio's.
+    """An Embedder around a model of the application; call it in a thread of anyio.
 
     Args:
         model: an Embedder, or an object with ``embed_texts``.
@@ -55,13 +53,13 @@ class OwnModel(EmbedderWrapper):
             super().__init__(model)
         elif callable(getattr(model, "embed_texts", None)):
             self.fingerprint = f"{type(model).__name__}@own"
-            self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above asked for it
+            self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above checks it
         else:
             hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
-            raise UsageError(f"{type(model).__name__} is no embedding model.", hint=hint)
+            raise UsageError(f"{type(model).__name__} is not an embedding model.", hint=hint)
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows in the order given, float32, and which texts were cut, as far as the model tells.
+        """Unit rows in the order of the texts, float32, and the truncated texts if the model reports them.
 
         Raises:
             UnusableVectorsError: it did not return one usable vector for each text.
@@ -72,11 +70,7 @@ class OwnModel(EmbedderWrapper):
 
 
 class UnavailableModel:
-    """A model that could not be opened: it has no vectors, and says why.
-
-    Args:
-        name: as it was asked for.
-        reason: what happened.
+    """A model that could not be opened: every call raises the reason.
 
     >>> UnavailableModel("bge", EmbedderError("There are no files.")).embed(["a"])
     Traceback (most recent call last):
@@ -88,21 +82,18 @@ class UnavailableModel:
         self._reason = reason
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Raises why there is no model."""
+        """Raise the reason."""
         del texts
         raise self._reason
 
 
 def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
-    """Vectors of any length as unit rows.
+    """Scale n vectors of any length to unit rows, float32, shape (n, d).
 
     Args:
         name: of the embedder, for messages.
         vectors: lists of numbers, or an array, shape (n, d).
-        n: how many there should be.
-
-    Returns:
-        Rows of length one, float32, shape (n, d).
+        n: the expected number of vectors.
 
     Raises:
         UnusableVectorsError: they are not n vectors of one dimension, or one is zero, NaN or infinite.
@@ -115,8 +106,8 @@ def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
     except (TypeError, ValueError):
         rows = []
     if len(rows) != n or any(row.ndim != 1 or row.dtype.kind not in "fiu" for row in rows):
-        message = f"{name} returned no vectors of numbers, one for each of {n} texts."
-        raise UnusableVectorsError(message, hint="Wanted is a list of lists of numbers.")
+        message = f"{name} did not return one vector of numbers for each of {n} texts."
+        raise UnusableVectorsError(message, hint="It must return a list of lists of numbers.")
     dimensions = list(dict.fromkeys(len(row) for row in rows))
     if len(dimensions) > 1:
         shown = " and ".join(map(str, dimensions))
@@ -131,48 +122,42 @@ def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
 
 
 class EmbeddingModels:
-    """Models by name, each opened at its first use and kept; vectors of these are cached.
+    """Named models, each opened at its first use; their vectors are cached.
 
-    Args:
-        cache: a file, the user's own cache (True), or none (False).
+    ``cache`` is a file, the user's cache (True), or none (False).
     """
 
     def __init__(self, cache: bool | str | Path) -> None:
-        self._where = cache
-        self._cache: SqliteCache | None = None
-        self._opened: dict[str | Path, Embedder] = {}
+        self._path = cache
+        self._cache: Cache | None = None
+        self._on_close = ExitStack()
+        self._models: dict[str | Path, Embedder] = {}
         self._lock = Lock()
 
-    def at_hand(self, wanted: str | Path) -> Embedder | None:
+    def find(self, name: str | Path) -> Embedder | None:
         """The model of this name, if it is open."""
-        return self._opened.get(wanted)
+        return self._models.get(name)
 
-    def open(self, wanted: str | Path) -> Embedder:
-        """The model of this name.
+    def open(self, name: str | Path) -> Embedder:
+        """Open the model of this name.
 
         Raises:
             UnknownNameError: there is none.
             EmbedderError: its files cannot be used.
             StoreError: the cache cannot be opened.
         """
-        with self._lock:
-            if wanted not in self._opened:
-                from sgi.models.embedder.load import load_embedder
+        from sgi.store.cache import open_cache
 
-                self._opened[wanted] = load_embedder(wanted, cache=self._vectors())
-            return self._opened[wanted]
+        with self._lock:
+            if name not in self._models:
+                if self._cache is None and self._path is not False:
+                    self._cache = self._on_close.enter_context(open_cache(self._path))
+                self._models[name] = open_embedder(name, self._cache)
+            return self._models[name]
 
     def close(self) -> None:
         """Close the cache and forget the models."""
         with self._lock:
-            self._opened.clear()
-            if self._cache is not None:
-                self._cache.close()
-                self._cache = None
-
-    def _vectors(self) -> SqliteCache | None:
-        from sgi.store.cache import SqliteCache, default_cache_path
-
-        if self._cache is None and self._where is not False:
-            self._cache = SqliteCache(default_cache_path() if self._where is True else Path(self._where))
-        return self._cache
+            self._models.clear()
+            self._cache = None
+            self._on_close.close()

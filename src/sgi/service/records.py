@@ -1,4 +1,4 @@
-"""What came of one question: its answer, its scores, and the flat record that applications keep of them."""
+"""The evaluation of one question, and the flat records that applications read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sgi.store.growing_runs import EvaluationRow
 
 RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
-"""The column of the published record, and the metric it holds where there is that, as in the view."""
+"""A column of the flat record, and the metric that fills it if it was scored."""
 
 _NO_VALUE = "no value was given"
 
@@ -76,28 +76,28 @@ class Evaluation:
 def scores_of_row(
     metrics: Iterable[AnyMetric], batch_scores: BatchScores, resources: Resources | None = None
 ) -> dict[str, MetricScore]:
-    """The scores of a batch's only row, by canonical string, with evidence and with what computed them."""
+    """The scores of a batch of one row, by canonical string, with judgements and provenance."""
     from sgi.store.evaluations import MetricScore
 
-    found = {}
+    row_scores = {}
     for metric in metrics:
         scores = batch_scores.scores[metric.canonical]
-        (said,) = batch_scores.evidence.get(metric.canonical, (None,))
+        (judgement,) = batch_scores.evidence.get(metric.canonical, (None,))
         status = Status(str(scores.status[0]))
         value = float(scores.values[0]) if status is Status.OK else None
-        found[metric.canonical] = MetricScore(
+        row_scores[metric.canonical] = MetricScore(
             value,
             status,
             scores.reasons[0],
             dict(scores.details[0]),
             spec=metric.spec,
             provenance=None if resources is None else resources.provenance(metric),
-            evidence={} if said is None else said.model_dump(mode="json"),
+            evidence={} if judgement is None else judgement.model_dump(mode="json"),
         )
-    return found
+    return row_scores
 
 
-def given_scores(
+def parse_scores(
     values: Mapping[str, Any], known: Mapping[str, MetricScore] | None = None
 ) -> dict[str, MetricScore]:
     """Scores from plain values: numbers by metric, and reasonings of a judge by ``metric_reasoning``.
@@ -108,8 +108,8 @@ def given_scores(
         UnknownNameError: a column does not exist.
         UsageError: a value is not a number, or a reasoning is not a text.
 
-    >>> given_scores({"bleu": float("nan")})["bleu"].reason
-    'the value given is nan, which is no score'
+    >>> parse_scores({"bleu": float("nan")})["bleu"].reason
+    'the value is nan'
     """
     scores = dict(known or {})
     for name, value in values.items():
@@ -119,7 +119,7 @@ def given_scores(
     for name, value in values.items():
         if name.endswith(REASONING) and value is not None:
             if not isinstance(value, str):
-                raise UsageError(f"{name} is a text, not {type(value).__name__}.")
+                raise UsageError(f"`{name}` must be a text, not {type(value).__name__}.")
             metric = name.removesuffix(REASONING)
             scores[metric] = replace(scores.get(metric) or _score(metric, None), reasoning=value)
     return scores
@@ -135,38 +135,38 @@ def evaluation_row(
     from sgi.store.growing_runs import EvaluationRow
     from sgi.store.samples import StoredAnswer
 
-    kept = evaluation or Evaluation("", None, None, None, {})
-    given = {name: value for name, value in texts.items() if value is not None}
-    text = text_or_none("answer", given.pop("answer", None))
-    if text is not None:
-        kept = replace(kept, answer=text, reason="", seconds=0.0)
-    known: dict[str, Any] = {} if evaluation is None else {"question": kept.question}
-    known |= {"reference": kept.reference, "contexts": kept.contexts, **given}
-    found = {name: text_or_none(name, value) for name, value in known.items() if name != "contexts"}
-    told_of_models = {"truncated": list(kept.truncated), "left_out": dict(kept.left_out)}
+    stored = evaluation or Evaluation("", None, None, None, {})
+    changes = {name: value for name, value in texts.items() if value is not None}
+    answer_text = text_or_none("answer", changes.pop("answer", None))
+    if answer_text is not None:
+        stored = replace(stored, answer=answer_text, reason="", seconds=0.0)
+    fields: dict[str, Any] = {} if evaluation is None else {"question": stored.question}
+    fields |= {"reference": stored.reference, "contexts": stored.contexts, **changes}
+    field_texts = {name: text_or_none(name, value) for name, value in fields.items() if name != "contexts"}
+    models = {"truncated": list(stored.truncated), "left_out": dict(stored.left_out)}
     sample = Sample.model_validate(
         {
             "id": qa_pair_id,
-            **found,
-            "contexts": passages(known["contexts"]),
-            "metadata": {name: text for name, text in told_of_models.items() if text} or None,
+            **field_texts,
+            "contexts": passages(fields["contexts"]),
+            "metadata": {name: value for name, value in models.items() if value} or None,
         }
     )
     answer = None
-    if kept.answer is not None or kept.reason:
-        answer = StoredAnswer(kept.answer, reason=kept.reason or None, seconds=kept.seconds)
-    return EvaluationRow(sample, answer, given_scores(values, kept.scores), kept.embedders, kept.judge)
+    if stored.answer is not None or stored.reason:
+        answer = StoredAnswer(stored.answer, reason=stored.reason or None, seconds=stored.seconds)
+    return EvaluationRow(sample, answer, parse_scores(values, stored.scores), stored.embedders, stored.judge)
 
 
 def require_value(name: str, value: object) -> str:
-    """The text; anything else is a UsageError that names the argument."""
+    """Return the text; raises UsageError for any other type."""
     if not isinstance(value, str):
-        raise UsageError(f"{name} is a text, not {type(value).__name__}.")
+        raise UsageError(f"`{name}` must be a text, not {type(value).__name__}.")
     return value
 
 
 def text_or_none(name: str, value: object) -> str | None:
-    """The text, or None; anything else is a UsageError that names the argument."""
+    """Return the text, or None; raises UsageError for any other type."""
     return None if value is None else require_value(name, value)
 
 
@@ -178,8 +178,8 @@ def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
     """
     if contexts is None:
         return None
-    listed = (contexts,) if isinstance(contexts, str) else tuple(contexts)
-    return tuple(require_value("contexts", passage) for passage in listed)
+    several = (contexts,) if isinstance(contexts, str) else contexts
+    return tuple(require_value("contexts", passage) for passage in several)
 
 
 def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
@@ -200,12 +200,12 @@ def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
 
 
 def full_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
-    """A stored row with all that is known of it."""
-    given = stored_evaluation.sample.model_fields_set
+    """A stored row as a flat record with its texts, reasons and details."""
+    fields = stored_evaluation.sample.model_fields_set
     return short_record(stored_evaluation) | {
-        "question": stored_evaluation.sample.question if "question" in given else None,
+        "question": stored_evaluation.sample.question if "question" in fields else None,
         "reference": stored_evaluation.sample.reference,
-        "contexts": list(stored_evaluation.sample.contexts) if "contexts" in given else None,
+        "contexts": list(stored_evaluation.sample.contexts) if "contexts" in fields else None,
         "reasons": _reasons(stored_evaluation.scores, stored_evaluation.reason),
         "details": {
             name: dict(score.details) for name, score in stored_evaluation.scores.items() if score.details
@@ -214,13 +214,13 @@ def full_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
 
 
 def _flat(scores: Mapping[str, MetricScore], answer: str | None) -> dict[str, Any]:
-    """The columns of document 003, whose answer relevance is the rated one, and every other metric."""
+    """The columns of the flat record, where answer relevance is the rated one, and all other metrics."""
     rated = scores.get(RATED)
     if rated is not None:
         scores = {**scores, RELEVANCE: rated}
     values = dict.fromkeys(METRICS) | {name: score.value for name, score in scores.items()}
-    said = {f"{name}{REASONING}": score.reasoning for name, score in scores.items() if score.reasoning}
-    return values | {"answer": answer} | dict.fromkeys(f"{name}{REASONING}" for name in REASONED) | said
+    reasonings = {f"{name}{REASONING}": score.reasoning for name, score in scores.items() if score.reasoning}
+    return values | {"answer": answer} | dict.fromkeys(f"{name}{REASONING}" for name in REASONED) | reasonings
 
 
 def _reasons(scores: Mapping[str, MetricScore], of_answer: str) -> dict[str, str]:
@@ -232,7 +232,7 @@ def _check_column(name: str) -> None:
     known = [*dict.fromkeys([*METRICS, *metric_names()])]
     if name.removesuffix(REASONING) not in known:
         near = tuple(difflib.get_close_matches(name, known, n=2))
-        hint = "A column is a metric's name, or one with _reasoning after it."
+        hint = "A column is the name of a metric, or that name followed by _reasoning."
         raise UnknownNameError("column of an evaluation", name, near, hint=hint)
 
 
@@ -242,18 +242,18 @@ def _score(name: str, value: Any) -> MetricScore:
     if value is None:
         return MetricScore(None, Status.MISSING, _NO_VALUE)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise UsageError(f"{name} is a number or None, not {type(value).__name__}.")
+        raise UsageError(f"`{name}` must be a number or None, not {type(value).__name__}.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        return MetricScore(None, Status.FAILED, f"the value given is {number}, which is no score")
+        return MetricScore(None, Status.FAILED, f"the value is {number}")
     return MetricScore(number)
 
 
 def finish(database: Database, name: str) -> Summary:
-    """Sum up what was saved and close the run; to be called when nobody saves into it any more."""
+    """Close a run, and store its summary."""
     from sgi.engine.summarise import growing_summary  # these load the database, which a service may not need
     from sgi.store.growing_runs import finish_growing
     from sgi.store.run_queries import list_runs

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
-from sgi.engine.open_resources import open_embedders
+from sgi.engine.open_resources import extra_embedders, open_embedders
 from sgi.engine.plan import BATCH_SIZE, PREFERRED
 from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import BatchScores, evaluate_batch
@@ -38,21 +38,20 @@ CACHE_BYTES = 64 << 20
 """Memory limit of the vector cache."""
 
 MAX_WAITING = 1024
-"""Rows that may wait for their turn: four batches, so that who is let in is served soon."""
+"""The most waiting rows: four batches, so that accepted rows are scored soon."""
 
 MAX_TEXTS = 4096
-"""Texts that one caller may have embedded at once: of 41 tokens each, as in HaluEval, they took the embedded
-model 58 seconds of processor time, so about half a minute on two idle cores."""
+"""The most texts to embed for one call. At 41 tokens each, the bundled model needs 58 s of CPU time."""
 
 MAX_COMPARED = 20_000_000_000
-"""Pairs of characters, one of the response and one of a reference, that one caller may have compared by all
-metrics together: the slowest compare some 30 billion a second."""
+"""The most pairs of characters (response × reference, over all metrics) for one call; the slowest metric
+compares 30 billion pairs per second."""
 
-_TEXT = 160  # characters of a usual text, of 41 tokens
-_LONG = 8192  # characters in all, below which it is not worth counting the texts
-_FEW = 64  # texts in all, likewise
+_TEXT = 160  # characters of a usual text of 41 tokens
+_LONG = 8192  # characters; calls with fewer are accepted without counting the texts
+_FEW = 64  # texts; likewise
 _RETRY_SECONDS = 5.0
-_WARMING = "The models are being opened."
+_OPENING = "The models are being opened."
 
 
 class ScorerBusyError(SgiError):
@@ -107,7 +106,7 @@ class Scorer:
         self._queue: deque[_Job] = deque()
         self._arrived = anyio.Event()
         self._closed = False
-        self._trouble = _WARMING
+        self._trouble = _OPENING
 
     @property
     def waiting(self) -> int:
@@ -136,7 +135,7 @@ class Scorer:
         """
         self._check_metrics(metrics)
         if not 0 < len(samples) <= BATCH_SIZE:
-            raise UsageError(f"{len(samples)} rows were given; it takes 1 to {BATCH_SIZE} at once.")
+            raise UsageError(f"A call scores 1 to {BATCH_SIZE} rows, not {len(samples)}.")
         await self._check_size(samples, metrics)
         job = _Job(tuple(samples), tuple(metrics))
         self._admit(job)
@@ -184,39 +183,36 @@ class Scorer:
     def _check_metrics(self, metrics: Sequence[AnyMetric]) -> None:
         for metric in metrics:
             if isinstance(metric, JudgedMetric):
-                hint = (
-                    "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
+                hint = "Score it with `sgi run` and a judge."
+                raise UsageError(
+                    f"The metric {metric.canonical!r} needs a judge; there is none here.", hint=hint
                 )
-                raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
             require_resources([metric], self.resources)
-            tuplestr = metric.embedder_names(self.resources.names) if metric.vector_needs else ()
-            if strange := [name for name in tuplestr if name not in self.resources.embedders]:
+            if missing := extra_embedders([metric], self.resources.names):
                 message = (
-                    f"The metric {metric.canonical!r} wants a model that is not open here: {strange[0]}."
+                    f"The metric {metric.canonical!r} needs a model that is not open here: {missing[0]}."
                 )
-                raise UsageError(message, hint=f"Open are: {', '.join(self.resources.names)}.")
+                raise UsageError(message, hint=f"The open models: {', '.join(self.resources.names)}.")
 
     async def _check_size(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
         texts = [text for sample in samples for text in _texts_of(sample)]
         compared = sum(len(row.response) * sum(map(len, row.references)) for row in samples) * len(metrics)
         if compared > MAX_COMPARED:
-            told = f"{compared:,} pairs of characters compared; it takes {MAX_COMPARED:,} at once"
-            raise UsageError(
-                f"These rows want {told}.", hint="Give fewer rows, metrics or references, or shorter ones."
-            )
+            message = f"These rows need {compared:,} character comparisons; the limit is {MAX_COMPARED:,}."
+            raise UsageError(message, hint="Give fewer rows, metrics or references, or shorter ones.")
         if len(texts) < _FEW and sum(map(len, texts)) < _LONG:
             return
-        wanted = await anyio.to_thread.run_sync(_count_texts, Batch(tuple(samples)), metrics)
-        if wanted > MAX_TEXTS:
-            message = f"These rows hold {wanted:,} texts to embed; it takes {MAX_TEXTS:,} at once."
+        count = await anyio.to_thread.run_sync(_count_texts, Batch(tuple(samples)), metrics)
+        if count > MAX_TEXTS:
+            message = f"These rows have {count:,} texts to embed; the limit is {MAX_TEXTS:,}."
             raise UsageError(message, hint="Give fewer rows, or name sgi(sentences=false).")
 
     def _admit(self, job: _Job) -> None:
         if self._closed:
             raise _closed_error()
         if self.waiting + len(job.samples) > self._most_waiting:
-            message = f"{self.waiting} rows wait to be scored already; at most {self._most_waiting} may."
-            raise ScorerBusyError(message, hint="Ask again in a moment.")
+            message = f"{self.waiting} rows are waiting to be scored; the limit is {self._most_waiting}."
+            raise ScorerBusyError(message, hint="Try again in a moment.")
         self._queue.append(job)
         self._arrived.set()
 
@@ -246,11 +242,11 @@ class Scorer:
         self.batch_sizes[len(batch)] += 1
         try:
             batch_scores = await self._evaluate(batch, jobs[0].metrics)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the callers' to hear
+        except Exception as error:  # noqa: BLE001 - each caller gets its own error
             if len(jobs) == 1:
                 jobs[0].fail(error)
                 return
-            for job in jobs:  # only those hear of it whose own rows meet it
+            for job in jobs:  # so that only callers whose rows fail get the error
                 await self._score_group([job])
         else:
             start = 0
@@ -295,8 +291,8 @@ async def open_scorer(
     >>> anyio.run(scored)["content_f1"].values.tolist()
     [1.0]
     """
-    wanted = tuple(embedders or (DEFAULT_EMBEDDER,))
-    resources = await anyio.to_thread.run_sync(_open_models, wanted, backend, precision, cache_bytes)
+    models = tuple(embedders or (DEFAULT_EMBEDDER,))
+    resources = await anyio.to_thread.run_sync(_open_models, models, backend, precision, cache_bytes)
     with start_blocking_portal() as portal:
         scorer = Scorer(resources, portal, most_waiting=most_waiting)
         work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
@@ -312,16 +308,16 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     """The default metrics for which some row has the fields.
 
     >>> from sgi.kernel.sample import Sample
-    >>> [found.canonical for found in allowed_metrics([Sample(id="1", response="r", reference="s")])]
+    >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
     ['semantic_similarity', 'lexical_aggregate']
     """
     rows = [frozenset(name for name in Field if sample.has(name)) for sample in samples]
-    usual = [named_metric(name) for name in PREFERRED]
-    found = tuple(metric for metric in usual if any(metric.spec.needs <= given for given in rows))
-    if not found:
+    defaults = [named_metric(name) for name in PREFERRED]
+    metrics = tuple(metric for metric in defaults if any(metric.spec.needs <= fields for fields in rows))
+    if not metrics:
         hint = "Scores need a response, and contexts with a question, or a reference."
-        raise UsageError("No row has the fields of a usual metric.", hint=hint)
-    return found
+        raise UsageError("No row has the fields of a default metric.", hint=hint)
+    return metrics
 
 
 def _open_models(
@@ -334,24 +330,23 @@ def _open_models(
 
 
 def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
-    """The named models as models of tokens too, loaded when first wanted; some give no tokens."""
+    """The token encoders of named models, loaded at first use; models without tokens are left out."""
     from sgi.models.token_encoder.load import load_token_encoder
 
-    found: dict[TokenModel, TokenEncoder] = {}
-    for model in (TokenModel(wanted) for wanted in named if isinstance(wanted, str)):
+    encoders: dict[TokenModel, TokenEncoder] = {}
+    for model in (TokenModel(name) for name in named if isinstance(name, str)):
         with suppress(UsageError):
-            found[model] = load_token_encoder(model, backend=backend, precision=precision)
-    return found
+            encoders[model] = load_token_encoder(model, backend=backend, precision=precision)
+    return encoders
 
 
 def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
-    setstr: set[str] = set()
-    of_tokens = set[str]()
+    embedded_texts, token_texts = set[str](), set[str]()
     for metric in metrics:
         prepared = metric.prepare(batch.take(batch.present(metric.spec.needs).nonzero()[0]))
-        setstr.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
-        of_tokens.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
-    return len(setstr) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
+        embedded_texts.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
+        token_texts.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
+    return len(embedded_texts) + sum(1 + len(text) // _TEXT for text in token_texts)  # not truncated
 
 
 def _texts_of(sample: Sample) -> tuple[str, ...]:
@@ -364,9 +359,9 @@ async def _warm_up(embedder: Embedder) -> None:
 
 
 def _closed_error() -> ScorerClosedError:
-    return ScorerClosedError("The scorer is closed.", hint="Ask again once the server has started anew.")
+    return ScorerClosedError("The scorer is closed.", hint="Try again when the server has restarted.")
 
 
 def _slice(scores: Scores, start: int, stop: int) -> Scores:
-    kept = slice(start, stop)
-    return Scores(scores.values[kept], scores.status[kept], scores.reasons[kept], scores.details[kept])
+    rows = slice(start, stop)
+    return Scores(scores.values[rows], scores.status[rows], scores.reasons[rows], scores.details[rows])

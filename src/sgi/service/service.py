@@ -1,4 +1,4 @@
-"""The evaluation service for applications: generate an answer, score it, keep it, look it up."""
+"""The evaluation service for applications: generates, scores, stores and finds answers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Embedded, Embedder
     from sgi.service.embedding_models import EmbeddingModel
-    from sgi.service.shared_target import TargetLike
+    from sgi.service.shared_resources import TargetLike
     from sgi.store.database import Database
     from sgi.store.evaluations import MetricScore
     from sgi.store.samples import StoredAnswer
 
 DEFAULT_METRICS = (*LEXICAL, SIMILARITY)
-"""What is computed unless the service is told otherwise: all that compares an answer with its reference."""
+"""The default metrics: those that compare an answer with its reference."""
 
 JUDGED_METRICS = ("answer_relevance_rated", "context_relevance", "groundedness", "llm_judged_overall")
-"""What is computed besides if the service has a judge: its ratings, all from one request."""
+"""Further default metrics of a service with a judge: its ratings, all from one request."""
 
 logger = logging.getLogger("sgi.service")
 
@@ -79,8 +79,8 @@ class RAGEvalService:
     >>> import asyncio
     >>> from sgi.testing import HashEmbedder
     >>> service = RAGEvalService(lambda question: "Jane Austen", embedder=HashEmbedder())
-    >>> made = asyncio.run(service.generate_and_evaluate("Who wrote Emma?", "Austen"))
-    >>> made.answer, round(made.scores["squad_token_f1"].value, 4)
+    >>> evaluation = asyncio.run(service.generate_and_evaluate("Who wrote Emma?", "Austen"))
+    >>> evaluation.answer, round(evaluation.scores["squad_token_f1"].value, 4)
     ('Jane Austen', 0.6667)
     """
 
@@ -95,13 +95,12 @@ class RAGEvalService:
         cache: bool | str | Path = True,
     ) -> None:
         from sgi.service.embedding_models import EmbeddingModels
-        from sgi.service.shared_judge import shared_judge
-        from sgi.service.shared_target import SharedTarget
+        from sgi.service.shared_resources import shared_judge, shared_target
 
-        self._target = SharedTarget(target)
-        self._where = database
+        self._target = shared_target(target)
+        self._location = database
         default = DEFAULT_METRICS if judge is None else (*DEFAULT_METRICS, *JUDGED_METRICS)
-        self._metrics = tuple(metric(wanted) for wanted in (default if metrics is None else metrics))
+        self._metrics = tuple(metric(each) for each in (default if metrics is None else metrics))
         self._judge = shared_judge(self._metrics, judge, cache=cache)
         self._embedder: EmbeddingModel = DEFAULT_EMBEDDER if embedder is None else embedder
         self._models = EmbeddingModels(cache)
@@ -141,19 +140,19 @@ class RAGEvalService:
             }
         )
         resources = await self._resources(embedding_model)
-        asked, told = await self._answer(sample, text_or_none("answer", answer))
-        batch_scores = await evaluate_batch(asked.batch, self._metrics, resources, asked.failed)
+        answered, stored_answer = await self._answer(sample, text_or_none("answer", answer))
+        batch_scores = await evaluate_batch(answered.batch, self._metrics, resources, answered.failed)
         scores = scores_of_row(self._metrics, batch_scores, resources)
-        _log(told, scores, batch_scores.failures)
-        scored = asked.batch.samples[0]
+        _log(stored_answer, scores, batch_scores.failures)
+        scored = answered.batch.samples[0]
         return Evaluation(
             question=question,
             reference=reference,
-            answer=told.response,
+            answer=stored_answer.response,
             contexts=scored.contexts if "contexts" in scored.model_fields_set else None,
             scores=scores,
-            seconds=told.seconds,
-            reason=told.reason or "",
+            seconds=stored_answer.seconds,
+            reason=stored_answer.reason or "",
             embedders=resources.fingerprints,
             judge=resources.judge_identity(self._metrics),
             truncated=tuple(batch_scores.truncated),
@@ -185,10 +184,10 @@ class RAGEvalService:
         features = Features()
         if all(text.strip() for text in pair):
             embedder = await self._model(embedding_model)
-            made = await anyio.to_thread.run_sync(_vectors, embedder, pair, abandon_on_cancel=True)
-            features = Features.of(VectorTable.of(embedder_name(embedder), pair, made.rows))
-            if made.truncated.any():
-                logger.warning("An answer is longer than the embedding model reads; its end has no effect.")
+            embedded = await anyio.to_thread.run_sync(_vectors, embedder, pair, abandon_on_cancel=True)
+            features = Features.of(VectorTable.of(embedder_name(embedder), pair, embedded.rows))
+            if embedded.truncated.any():
+                logger.warning("An answer exceeds the limit of the embedding model and was truncated.")
         similarity = SemanticSimilarity()
         scores = similarity.score(similarity.prepare(batch), features)
         _warn(scores.details[0])
@@ -283,7 +282,7 @@ class RAGEvalService:
         return finish(self._open_database(), require_value("test_run_id", test_run_id))
 
     async def aclose(self) -> None:
-        """Close target, judge, caches and database; closing twice does no harm."""
+        """Close target, judge, caches and database. You can call it twice."""
         try:
             await self._target.aclose()
         finally:
@@ -291,7 +290,7 @@ class RAGEvalService:
             self.close()
 
     def close(self) -> None:
-        """Close caches and database; a judge, and a target that is a URL, are closed by ``aclose`` alone."""
+        """Close caches and database; only ``aclose`` closes a judge and a target that is a URL."""
         self._models.close()
         with self._lock:
             if self._database is not None:
@@ -313,53 +312,51 @@ class RAGEvalService:
         return versions()
 
     async def _answer(self, sample: Sample, answer: str | None) -> tuple[AnsweredBatch, StoredAnswer]:
-        """The sample with the answer, and how it came about."""
         from sgi.engine.generate import AnsweredBatch, answer_batch
         from sgi.store.samples import StoredAnswer
 
         if answer is not None:
             batch = Batch.of([sample.with_response(answer)])
             return AnsweredBatch(0, batch.samples, batch), StoredAnswer(answer)
-        kept: dict[int, StoredAnswer] = {}
-        target = await self._target.opened()
-        answered_batch = await answer_batch(0, Batch.of([sample]), target, known={}, keep=kept.update)
-        return answered_batch, kept[0]
+        answers: dict[int, StoredAnswer] = {}
+        target = await self._target.get()
+        answered_batch = await answer_batch(0, Batch.of([sample]), target, known={}, keep=answers.update)
+        return answered_batch, answers[0]
 
     async def _resources(self, embedding_model: EmbeddingModel | None) -> Resources:
-        """The models that the metrics want, and the judge that they ask."""
+        """The models and the judge that the metrics need."""
+        from sgi.engine.open_resources import extra_embedders
         from sgi.engine.resources import Resources
 
-        judge = await self._judge.opened()
-        embedding = [made for made in self._metrics if made.vector_needs]
-        if not embedding:
+        judge = await self._judge.get()
+        if not any(metric.vector_needs for metric in self._metrics):
             return Resources(judge=judge)
         primary = await self._model(embedding_model)
         models = {embedder_name(primary): primary}
-        for name in dict.fromkeys(name for made in embedding for name in made.embedder_names((*models,)[:1])):
-            if name not in models:
-                models[name] = await self._model(name)
+        for name in extra_embedders(self._metrics, (*models,)):
+            models[name] = await self._model(name)
         return Resources(models, judge=judge)
 
     async def _model(self, model: EmbeddingModel | None) -> Embedder:
         from sgi.service.embedding_models import OwnModel, UnavailableModel
 
-        meant = self._embedder if model is None else model
-        if not isinstance(meant, (str, Path)):
-            return OwnModel(meant)
-        found = self._models.at_hand(meant)
-        if found is not None:
-            return found
+        choice = self._embedder if model is None else model
+        if not isinstance(choice, (str, Path)):
+            return OwnModel(choice)
+        opened = self._models.find(choice)
+        if opened is not None:
+            return opened
         try:
-            return await anyio.to_thread.run_sync(self._models.open, meant)
+            return await anyio.to_thread.run_sync(self._models.open, choice)
         except EmbedderError as error:
-            return UnavailableModel(str(meant), error)
+            return UnavailableModel(str(choice), error)
 
     def _open_database(self) -> Database:
         from sgi.store.database import open_database
 
         with self._lock:
             if self._database is None:
-                self._database = open_database(self._where)
+                self._database = open_database(self._location)
             return self._database
 
 
@@ -373,7 +370,7 @@ def _vectors(embedder: Embedder, texts: list[str]) -> Embedded:
 
 
 def _log(stored_answer: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:
-    """Tell what went wrong; reasons hold no secrets."""
+    """Log failures; their reasons hold no secrets."""
     if stored_answer.reason is not None:
         logger.error("The target gave no answer: %s", stored_answer.reason)
     for reason in failures.values():

@@ -1,8 +1,8 @@
-"""Insert and read many rows without SQLAlchemy's layers."""
+"""Split and read many rows without SQLAlchemy's layers."""
 
 from __future__ import annotations
 
-from itertools import chain, count, islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -13,36 +13,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CHUNK = 2000
 """Rows in memory at a time."""
-_A_STATEMENT = 500
-"""Rows per statement; PostgreSQL allows 65535 values in one."""
-
-
-def insert_rows(
-    connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[Any, ...]], *, unless_there: bool = False
-) -> None:
-    """Insert rows without the layers that cost as much as the writing itself.
-
-    Rows hold values for the driver (JSON as text), in column order. ``unless_there`` skips rows whose key
-    exists.
-    """
-    lite = connection.dialect.name == "sqlite"
-    row = f"({', '.join(['?' if lite else '%s'] * len(table.columns))})"
-    names = ", ".join(column.name for column in table.columns)
-    head = f"INSERT INTO {table.name} ({names}) VALUES "  # noqa: S608 - our own names
-    tail = " ON CONFLICT DO NOTHING" if unless_there else ""
-    for some in chunks(rows, CHUNK if lite else _A_STATEMENT):
-        if lite:
-            connection.exec_driver_sql(f"{head}{row}{tail}", some)
-        else:  # a server wants few statements, each of many rows
-            values = ", ".join([row] * len(some))
-            connection.exec_driver_sql(f"{head}{values}{tail}", tuple(chain.from_iterable(some)))
-
-
-def upsert(connection: sa.Connection, table: sa.Table) -> Any:
-    """Begin an INSERT with ``on_conflict_do_update``, in the dialect of the database."""
-    from sqlalchemy.dialects import postgresql, sqlite
-
-    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)
 
 
 def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:

@@ -253,19 +253,23 @@ class SqliteCache:
                 raise StoreError(f"The cache {self.path} cannot be used: {reason}.", hint=hint) from error
 
     def _open(self) -> sqlite3.Connection:
-        from sgi.store.sqlite_file import connect, write_ahead
+        from sgi.store.sqlite_file import open_own
 
         make_folder(self.path.parent, mode=0o700)
-        connection = connect(self.path)
+        connection = open_own(
+            self.path, _APPLICATION_ID, {"entries"}, self._foreign_error, durable=self._durable
+        )
         try:
-            _require_own_file(connection, self.path)
-            write_ahead(connection, durable=self._durable)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _foreign_error(self, _: set[str]) -> StoreError:
+        hint = "Name another file for the cache."
+        return StoreError(f"{self.path} is a database of another program.", hint=hint)
 
     def _select(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         for some in chunks(keys, _KEYS_A_QUERY):
@@ -281,11 +285,3 @@ class SqliteCache:
         except BaseException:
             self._connection.rollback()
             raise
-
-
-def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    from sgi.store.sqlite_file import owner_and_names
-
-    owner, names = owner_and_names(connection)
-    if owner not in (0, _APPLICATION_ID) or (owner == 0 and names - {"entries"}):
-        raise StoreError(f"{path} is a database of another program.", hint="Name another file for the cache.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,7 +23,7 @@ from sgi.store.database_location import ANOTHER, RIGHTS, database_error, databas
 from sgi.store.fork_safety import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
-from sgi.store.sqlite_file import connect, is_damaged, owner_and_names, write_ahead
+from sgi.store.sqlite_file import is_damaged, open_own
 from sgi.store.text_codec import column_json, encode_json
 
 if TYPE_CHECKING:
@@ -291,15 +292,13 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 
 def _open_sqlite(path: Path) -> sqlite3.Connection:
     try:
-        connection = connect(path)
+        connection = open_own(path, APPLICATION_ID, set(), partial(_foreign_error, path), durable=True)
     except UnicodeDecodeError:  # of the file's content
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=RIGHTS) from error
     try:
-        _require_own_file(connection, path)
-        write_ahead(connection, durable=True)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON").fetchone()  # deleted texts are overwritten with zeros
     except BaseException:
@@ -308,15 +307,11 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    owner, names = owner_and_names(connection)
-    if owner == APPLICATION_ID:
-        return
+def _foreign_error(path: Path, names: set[str]) -> StoreError:
     if "evals" in names:
         hint = "To bring its results into a database of SGI: sgi db import-evals FILE."
-        raise StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)
-    if owner or names:
-        raise StoreError(f"{path} is a database of another program.", hint=ANOTHER)
+        return StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)
+    return StoreError(f"{path} is a database of another program.", hint=ANOTHER)
 
 
 def _postgresql_engine(url: sa.URL) -> sa.Engine:

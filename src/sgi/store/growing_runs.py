@@ -19,22 +19,23 @@ from sgi.kernel.provenance import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
 from sgi.store.evaluations import MetricScore, RunHandle, find_handle
 from sgi.store.run_inserts import (
     RunStart,
     ScoreRow,
+    answer_row,
     bind,
+    count_change,
     insert_batch,
     insert_metric,
+    insert_rows,
     insert_run,
     insert_scores,
     new_run_id,
     now,
+    sample_row,
 )
 from sgi.store.run_names import require_free_name
-from sgi.store.run_views import count_change
-from sgi.store.samples import answer_row, sample_row
 from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:

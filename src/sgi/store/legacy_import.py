@@ -28,11 +28,18 @@ from sgi.kernel.sample import Sample
 from sgi.kernel.short_text import shorten
 from sgi.kernel.signature import package_version
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, free_name
 from sgi.store.evals_columns import METRICS, REASONING
-from sgi.store.run_inserts import RunStart, ScoreRow, insert_batch, insert_metric, insert_run, insert_scores
+from sgi.store.run_inserts import (
+    RunStart,
+    ScoreRow,
+    insert_batch,
+    insert_metric,
+    insert_run,
+    insert_samples,
+    insert_scores,
+)
 from sgi.store.run_names import is_run_name
-from sgi.store.samples import sample_row
 from sgi.store.sqlite_file import readable_address
 
 if TYPE_CHECKING:
@@ -273,11 +280,8 @@ def _write(
     for number, some in enumerate(chunks(rows)):
         first = number * CHUNK
         insert_batch(connection, key, first, len(some))
-        samples = [
-            sample_row(run.content, position, _sample(table, row, ids.of(table, row, position)))
-            for position, row in enumerate(some, first)
-        ]
-        insert_rows(connection, schema.samples, samples, unless_there=True)
+        samples = [_sample(table, row, ids.of(table, row, first + n)) for n, row in enumerate(some)]
+        insert_samples(connection, run.content, first, samples)
         for name, metric in metrics.items():
             rows_of_metric = (_score(table, name, metric, n, row) for n, row in enumerate(some, first))
             insert_scores(connection, rows_of_metric)

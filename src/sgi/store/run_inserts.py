@@ -1,4 +1,4 @@
-"""Insert a run, its metrics, batches and scores, for every kind of run."""
+"""Insert runs, batches, samples and scores, for every kind of run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import math
 import secrets
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
 from sgi.kernel.names import as_name
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks
 from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
     from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.sample import Sample
+    from sgi.store.samples import StoredAnswer
+
+_A_STATEMENT = 500
+"""Rows per statement; PostgreSQL allows 65535 values in one."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,8 @@ class ScoreRow(NamedTuple):
 
 def insert_run(
     connection: Connection, run: str, start: RunStart, moment: str, *, finished_at: str | None = None
-) -> None:
-    """Insert a run and, unless it is there, its dataset."""
+) -> dict[str, int]:
+    """Insert a run and, unless it is there, its dataset; return the number of each metric."""
     dataset = (start.dataset, encode_text(as_name(start.dataset_name)), start.rows, moment)
     insert_rows(connection, schema.datasets, [dataset], unless_there=True)
     connection.execute(
@@ -86,6 +92,11 @@ def insert_run(
         )
     )
     insert_rows(connection, schema.run_tags, ((run, tag) for tag in start.tags))
+    specs = {metric.canonical: metric.spec for metric in start.metrics}
+    return {
+        name: insert_metric(connection, run, position, name, spec, start.provenance.get(name))
+        for position, (name, spec) in enumerate(specs.items())
+    }
 
 
 def insert_metric(
@@ -124,6 +135,52 @@ def insert_batch(
     """Insert the head of a batch; an IntegrityError says that it is there already."""
     head = (run, start, rows, encode_json(dict(truncated or {})), encode_json(dict(failures or {})))
     insert_rows(connection, schema.batches, [head])
+
+
+def insert_samples(connection: Connection, dataset: str, start: int, samples: Sequence[Sample]) -> None:
+    """Insert consecutive samples, the first at ``start``; those that are there already are skipped."""
+    rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
+    insert_rows(connection, schema.samples, rows, unless_there=True)
+
+
+def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
+    """Convert a sample for the table ``samples``: values for the driver, in column order, JSON as text.
+
+    NULL marks an absent field, which differs from a blank one.
+
+    >>> sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))[4:7]
+    ('', '["a"]', None)
+    """
+    given = sample.model_fields_set
+    return (
+        dataset,
+        position,
+        encode_text(sample.id),
+        sample.cluster(position),
+        encode_text(sample.question) if "question" in given else None,
+        encode_json(sample.contexts) if "contexts" in given else None,
+        encode_text(sample.response) if "response" in given else None,
+        None if sample.reference is None else encode_text(sample.reference),
+        encode_json(sample.alternatives) if "alternatives" in given else None,
+        sample.label,
+        encode_json(sample.metadata) if "metadata" in given else None,
+    )
+
+
+def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
+    """Convert an answer for the table ``answers``, as values for the driver."""
+    response = None if answer.response is None else encode_text(answer.response)
+    contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
+    reason = None if answer.reason is None else encode_text(answer.reason)
+    return run, position, response, contexts, reason, answer.seconds
+
+
+def count_change(connection: Connection, run: str) -> None:
+    """Count a change of the rows of a run; call it in the transaction that changes them."""
+    table = schema.run_changes
+    counted = upsert(connection, table).values(run=run, count=1)
+    more = {"count": table.c["count"] + 1}
+    connection.execute(counted.on_conflict_do_update(index_elements=[table.c.run], set_=more))
 
 
 def insert_scores(connection: Connection, rows: Iterable[ScoreRow]) -> None:
@@ -172,3 +229,31 @@ def new_run_id() -> str:
 def now() -> str:
     """Return the time for the tables: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def insert_rows(
+    connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[Any, ...]], *, unless_there: bool = False
+) -> None:
+    """Insert rows without the layers that cost as much as the writing itself.
+
+    Rows hold values for the driver (JSON as text), in column order. ``unless_there`` skips rows whose key
+    exists.
+    """
+    lite = connection.dialect.name == "sqlite"
+    row = f"({', '.join(['?' if lite else '%s'] * len(table.columns))})"
+    names = ", ".join(column.name for column in table.columns)
+    head = f"INSERT INTO {table.name} ({names}) VALUES "  # noqa: S608 - our own names
+    tail = " ON CONFLICT DO NOTHING" if unless_there else ""
+    for some in chunks(rows, CHUNK if lite else _A_STATEMENT):
+        if lite:
+            connection.exec_driver_sql(f"{head}{row}{tail}", some)
+        else:  # a server wants few statements, each of many rows
+            values = ", ".join([row] * len(some))
+            connection.exec_driver_sql(f"{head}{values}{tail}", tuple(chain.from_iterable(some)))
+
+
+def upsert(connection: sa.Connection, table: sa.Table) -> Any:
+    """Begin an INSERT with ``on_conflict_do_update``, in the dialect of the database."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    return (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(table)

@@ -10,24 +10,14 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
-from sgi.store.bulk_rows import upsert
+from sgi.store.run_inserts import upsert
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from sgi.store.database import Database
 
 MANY_ROWS = 10_000
 """The number of rows from which the views of a run are computed when it ends."""
 _log = logging.getLogger("sgi.store")
-
-
-def count_change(connection: Connection, run: str) -> None:
-    """Count a change of the rows of a run, in the transaction that changes them."""
-    table = schema.run_changes
-    first = upsert(connection, table).values(run=run, count=1)
-    more = {"count": table.c["count"] + 1}
-    connection.execute(first.on_conflict_do_update(index_elements=[table.c.run], set_=more))
 
 
 def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:

@@ -17,22 +17,23 @@ from sqlalchemy.exc import IntegrityError
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows, upsert
 from sgi.store.leases import Lease
 from sgi.store.run_inserts import (
     RunStart,
+    answer_row,
+    count_change,
     insert_batch,
-    insert_metric,
+    insert_rows,
     insert_run,
+    insert_samples,
     insert_scores,
     new_run_id,
     now,
     score_rows,
+    upsert,
 )
 from sgi.store.run_names import require_free_name
 from sgi.store.run_queries import metric_ids
-from sgi.store.run_views import count_change
-from sgi.store.samples import answer_row, sample_row
 from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:
@@ -108,8 +109,7 @@ class RunRecorder:
                 raise self._concurrent_write_error() from error
             count_change(connection, self.run)
             if not self.samples_are_there:
-                rows = (sample_row(self.dataset, start + n, sample) for n, sample in enumerate(samples))
-                insert_rows(connection, schema.samples, rows, unless_there=True)
+                insert_samples(connection, self.dataset, start, samples)
             for name, found in scores.items():
                 scored = score_rows(self.metric_ids[name], start, found, judgements.get(name))
                 insert_scores(connection, scored)
@@ -212,12 +212,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     with database.writing() as connection:
         if start.name is not None:
             require_free_name(connection, start.name, otherwise=f"resume the run {start.name!r}")
-        insert_run(connection, run, start, moment)
-        specs = {metric.canonical: metric.spec for metric in start.metrics}
-        ids = {
-            name: insert_metric(connection, run, position, name, spec, start.provenance.get(name))
-            for position, (name, spec) in enumerate(specs.items())
-        }
+        ids = insert_run(connection, run, start, moment)
         there = has_all_samples(connection, start.dataset, start.rows)
         lease = Lease(run)
         lease.take(connection, moment)

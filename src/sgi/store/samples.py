@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.text_codec import decode_text, encode_json, encode_text
+from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,38 +31,6 @@ class StoredAnswer:
     contexts: tuple[str, ...] | None = None
     reason: str | None = None
     seconds: float = 0.0
-
-
-def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
-    """Convert a sample for the table ``samples``: values for the driver, in column order, JSON as text.
-
-    NULL marks an absent field, which differs from a blank one.
-
-    >>> sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))[4:7]
-    ('', '["a"]', None)
-    """
-    given = sample.model_fields_set
-    return (
-        dataset,
-        position,
-        encode_text(sample.id),
-        sample.cluster(position),
-        encode_text(sample.question) if "question" in given else None,
-        encode_json(sample.contexts) if "contexts" in given else None,
-        encode_text(sample.response) if "response" in given else None,
-        None if sample.reference is None else encode_text(sample.reference),
-        encode_json(sample.alternatives) if "alternatives" in given else None,
-        sample.label,
-        encode_json(sample.metadata) if "metadata" in given else None,
-    )
-
-
-def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
-    """Convert an answer for the table ``answers``, as values for the driver."""
-    response = None if answer.response is None else encode_text(answer.response)
-    contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
-    reason = None if answer.reason is None else encode_text(answer.reason)
-    return run, position, response, contexts, reason, answer.seconds
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:

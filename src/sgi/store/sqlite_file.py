@@ -10,10 +10,17 @@ import sqlite3
 import tempfile
 import time
 import weakref
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgi.kernel.durable_files import sync_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
+
+    from sgi.kernel.errors import StoreError
 
 _BUSY_SECONDS = 30.0
 _ANY_READ = "SELECT count(*) FROM sqlite_master"
@@ -47,6 +54,34 @@ class _Connection(sqlite3.Connection):
     def close(self) -> None:
         self._closed = True
         super().close()
+
+
+def open_own(
+    path: Path,
+    application_id: int,
+    own_tables: AbstractSet[str],
+    foreign_error: Callable[[set[str]], StoreError],
+    *,
+    durable: bool,
+) -> sqlite3.Connection:
+    """Connect to a file of ours in WAL mode.
+
+    Args:
+        path: the file; created if it is missing.
+        application_id: of our files, in their header.
+        own_tables: the tables that a file without an id may have.
+        foreign_error: makes the error about a file with other tables, from their names.
+        durable: as for `write_ahead`.
+    """
+    connection = connect(path)
+    with ExitStack() as on_error:
+        on_error.callback(connection.close)
+        owner, names = owner_and_names(connection)
+        if owner not in (0, application_id) or (owner == 0 and names - own_tables):
+            raise foreign_error(names)
+        write_ahead(connection, durable=durable)
+        on_error.pop_all()
+    return connection
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -24,11 +24,12 @@ from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, free_name
 from sgi.store.database import Database, OneTransaction
 from sgi.store.database_location import damaged_error
 from sgi.store.growing_runs import GROWING
 from sgi.store.migrations import HEAD, REVISIONS
+from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import RunRecord, find_run
 from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader

@@ -35,31 +35,31 @@ def test_it_is_kept_as_json_and_read_again(told):
 
 
 def test_what_was_cleared_what_it_saves_and_what_it_promises():
-    cleared, numbers, saved, promise, measured = TOLD.told()
+    cleared, numbers, saved, promise, measured = TOLD.notes()
     assert "grounding above 0.8712 cleared 412 of 1,000 rows (41.2%)" in cleared
-    assert cleared.endswith("the judge was asked about the other 588, 12 of them without grounding.")
-    assert "of faithfulness, ragas_score are over rows that the judge was asked about" in numbers
-    assert saved == "Judge calls saved: about 824, an estimate from 2 for each row that was asked about."
-    assert "at most 0.05 of unsupported answers" in promise
-    assert "like the 210 labelled ones" in promise
+    assert cleared.endswith("the judge scored the other 588, 12 of them without grounding.")
+    assert "of faithfulness, ragas_score cover only the rows that the judge scored" in numbers
+    assert saved == "Judge calls saved: about 824, estimated from 2 calls for each judged row."
+    assert "at most 0.05 of the unsupported answers" in promise
+    assert "like the 210 labelled answers" in promise
     assert measured.endswith("9 of 230 unsupported rows were cleared, 3.9% [1.9%, 7.0%].")
 
 
 def test_few_labels_are_told_and_promise_nothing():
-    (line,) = replace(TOLD, threshold=None, unsupported=7, candidates=7).told()
-    assert "asked about every row" in line
-    assert "takes 19 labelled unsupported rows" in line
-    assert line.endswith("and there were 7.")
+    (line,) = replace(TOLD, threshold=None, unsupported=7, candidates=7).notes()
+    assert "scored every row" in line
+    assert "needs at least 19 labelled unsupported rows" in line
+    assert line.endswith("there are 7.")
 
 
 def test_labelled_rows_without_a_score_are_told():
     result, _ = cascaded([*unsupported([None] * 40), row("s", 0.9)])
-    (line,) = result.summary().cascade.told()
-    assert line.endswith("and there were 40, of which 0 have a score of grounding.")
+    (line,) = result.summary().cascade.notes()
+    assert line.endswith("there are 40, 0 of them with a score of grounding.")
 
 
 def test_a_threshold_just_below_one_is_told_as_that():
-    assert "grounding above 0.99999 cleared" in next(replace(TOLD, threshold=0.999993).told())
+    assert "grounding above 0.99999 cleared" in next(replace(TOLD, threshold=0.999993).notes())
 
 
 def test_labels_that_were_learnt_from_measure_nothing():
@@ -68,7 +68,7 @@ def test_labels_that_were_learnt_from_measure_nothing():
     assert told.misses is None
     assert (told.rows, told.cleared, told.without_value, told.labelled) == (11, 1, 1, 10)
     assert (told.calls_per_row, told.calls_saved) == (1.0, 1)
-    assert not any(line.startswith("Measured") for line in told.told())
+    assert not any(line.startswith("Measured") for line in told.notes())
 
 
 def test_where_all_is_cleared_nobody_knows_what_a_row_takes(tmp_path):
@@ -78,7 +78,7 @@ def test_where_all_is_cleared_nobody_knows_what_a_row_takes(tmp_path):
     result, judge = cascaded([row("s", 0.9)], f"alpha=0.1,labelled={path}")
     told = result.summary().cascade
     assert (judge.usage.calls, told.calls_per_row, told.calls_saved) == (0, None, None)
-    assert not any(line.startswith("Judge calls saved") for line in told.told())
+    assert not any(line.startswith("Judge calls saved") for line in told.notes())
 
 
 def test_a_summary_has_it_only_where_there_was_one():
@@ -93,4 +93,4 @@ def test_a_summary_has_it_only_where_there_was_one():
 
 def test_the_notes_of_a_report_begin_with_it():
     made = Headline((), (), 0, 0, 0, 0, {}, {}, "", TOLD)
-    assert list(notes(made)) == list(TOLD.told())
+    assert list(notes(made)) == list(TOLD.notes())

@@ -20,7 +20,7 @@ from support.cascades import Stated, cascaded, row, unsupported
 from support.judged_metrics import Echo, Politeness, ReferencePoliteness, RuleJudge
 
 LABELLED = unsupported([0.5] * 9)  # with alpha 0.1: cleared is what scores more than 0.5
-REASON = "not asked: grounding above 0.5 clears it (cascade, alpha 0.1)"
+REASON = "not judged: grounding is above 0.5 (cascade, alpha 0.1)"
 
 
 def router(metrics, threshold=0.5):
@@ -99,7 +99,6 @@ def test_a_batch_all_of_one_kind(stated):
 def test_without_a_threshold_nothing_is_cleared():
     _, made, _ = scored([row("a", 1.0)], [Stated(), Politeness()], RuleJudge(), threshold=None)
     assert made.scores["politeness"].ok.all()
-    assert Router.of(None, []) is None
     assert Router.of(Cascade(alpha=0.1), []) is None
 
 

@@ -89,7 +89,7 @@ def test_a_guarded_embedder_gives_what_it_gives():
 
 
 def test_what_is_no_model_is_told():
-    with pytest.raises(UsageError, match="float is no embedding model"):
+    with pytest.raises(UsageError, match="float is not an embedding model"):
         OwnModel(0.5)
 
 
@@ -114,10 +114,10 @@ def test_anything_is_unit_rows_or_an_error(vectors):
 
 def test_a_name_is_opened_once_and_its_vectors_are_kept(tmp_path):
     with closing(EmbeddingModels(tmp_path / "v.db")) as models:
-        assert models.at_hand("minilm") is None
+        assert models.find("minilm") is None
         opened = models.open("minilm")
         assert isinstance(opened, CachedEmbedder)
-        assert models.open("minilm") is models.at_hand("minilm") is opened
+        assert models.open("minilm") is models.find("minilm") is opened
         opened.embed(["a", "a"])
         assert opened.cache.stats().entries == 1
 

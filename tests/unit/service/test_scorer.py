@@ -280,7 +280,7 @@ def test_rows_beyond_the_bound_are_refused_and_those_within_are_served():
             await held_first_batch(scorer, model, tasks)
             served = tasks.create_task(scorer.score([row(1), row(2)], [F1]))
             await until(lambda: scorer.waiting == 2)
-            with pytest.raises(ScorerBusyError, match="2 rows wait"):
+            with pytest.raises(ScorerBusyError, match="2 rows are waiting"):
                 await scorer.score([row(3), row(4)], [F1])
             model.go.set()
             made = await served
@@ -351,7 +351,7 @@ def test_when_it_is_cancelled_whoever_waits_is_told():
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("faithfulness", "'faithfulness' asks a judge"),
+        ("faithfulness", "'faithfulness' needs a judge"),
         ('semantic_similarity(models=("other",))', "a model that is not open here: other"),
     ],
 )

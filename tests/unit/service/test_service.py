@@ -95,10 +95,10 @@ FAULTS = {
     "nan": ([[float("nan"), 1.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
     "infinite": ([[float("inf"), 1.0], [1.0, 0.0]], "without direction"),
     "empty": ([[], []], "Client returned a vector of 0 dimensions without direction"),
-    "too few": ([[1.0, 0.0]], "Client returned no vectors of numbers, one for each of 2 texts."),
-    "texts": ([["1", "2"], ["3", "4"]], "Client returned no vectors of numbers"),
-    "nested": ([[[1.0]], [[1.0]]], "Client returned no vectors of numbers"),
-    "nothing": (3, "Client returned no vectors of numbers"),
+    "too few": ([[1.0, 0.0]], "Client did not return one vector of numbers for each of 2 texts."),
+    "texts": ([["1", "2"], ["3", "4"]], "Client did not return one vector"),
+    "nested": ([[[1.0]], [[1.0]]], "Client did not return one vector"),
+    "nothing": (3, "Client did not return one vector"),
 }
 
 
@@ -194,5 +194,5 @@ def test_what_the_model_cut_is_told_and_kept(service):
 )
 def test_arguments_of_the_wrong_type_are_named(wrong):
     given_ = {"question": "Who?", "reference": "a", "answer": "b"} | wrong
-    with pytest.raises(UsageError, match=f"{next(iter(wrong))} is a text, not"):
+    with pytest.raises(UsageError, match=f"`{next(iter(wrong))}` must be a text, not"):
         evaluate(RAGEvalService(embedder=Client()), **given_)

@@ -89,7 +89,7 @@ def test_plain_values_are_kept_as_the_published_insert_has_them(service):
     assert (full["answer"], full["question"], full["contexts"]) == ("Paris", "Capital?", ["p"])
     assert full["reasons"] == {
         "semantic_similarity": "no value was given",
-        "groundedness": "the value given is nan, which is no score",
+        "groundedness": "the value is nan",
         "answer_relevance": "no value was given",
     }
 
@@ -105,8 +105,8 @@ def test_values_beside_an_evaluation_go_before_it(service):
     ("values", "error", "words"),
     [
         ({"bleeu": 0.5}, UnknownNameError, "Did you mean 'bleu'"),
-        ({"bleu": "0.5"}, UsageError, "bleu is a number or None, not str"),
-        ({"bleu": True}, UsageError, "bleu is a number or None, not bool"),
+        ({"bleu": "0.5"}, UsageError, "`bleu` must be a number or None, not str"),
+        ({"bleu": True}, UsageError, "`bleu` must be a number or None, not bool"),
         ({"groundedness_reasoning": 3}, UsageError, "groundedness_reasoning is a text"),
         ({"answer": 3}, UsageError, "answer is a text"),
     ],
@@ -119,12 +119,12 @@ def test_values_that_are_none_leave_nothing(service, values, error, words):
 
 def test_ids_are_texts(service):
     for ids, name in (((1, "q"), "test_run_id"), (("r", 1), "qa_pair_id")):
-        with pytest.raises(UsageError, match=f"{name} is a text, not int"):
+        with pytest.raises(UsageError, match=f"`{name}` must be a text, not int"):
             service.save_evaluation_to_db(*ids, answer="a")
-        with pytest.raises(UsageError, match=f"{name} is a text, not int"):
+        with pytest.raises(UsageError, match=f"`{name}` must be a text, not int"):
             service.get_full_by_run_and_qa(*ids)
     for asked in (service.get_by_test_run_id, service.finish_run):
-        with pytest.raises(UsageError, match="test_run_id is a text, not int"):
+        with pytest.raises(UsageError, match="`test_run_id` must be a text, not int"):
             asked(1)
 
 

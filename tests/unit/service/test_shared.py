@@ -3,7 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from sgi.service.shared import Shared
+from sgi.service.shared_resources import SharedResource
 
 
 class Maker:
@@ -24,10 +24,10 @@ def test_tasks_of_one_loop_share_one_thing():
     make = Maker()
 
     async def use():
-        shared, found = Shared(make), []
+        shared, found = SharedResource(make), []
 
         async def take():
-            found.append(await shared.opened())
+            found.append(await shared.get())
 
         async with anyio.create_task_group() as group:
             for _ in range(5):
@@ -41,30 +41,30 @@ def test_tasks_of_one_loop_share_one_thing():
 
 
 def test_another_loop_gets_a_thing_of_its_own():
-    shared = Shared(Maker())
-    assert [anyio.run(shared.opened) for _ in range(2)] == [1, 2]
+    shared = SharedResource(Maker())
+    assert [anyio.run(shared.get) for _ in range(2)] == [1, 2]
 
 
 def test_what_cannot_be_opened_is_closed_again_and_never_stands_for_another():
     make = Maker()
-    shared = Shared(make)
-    assert anyio.run(shared.opened) == 1
+    shared = SharedResource(make)
+    assert anyio.run(shared.get) == 1
     make.fails = True
     for _ in range(2):  # in loops of their own: the thing of the first is none of theirs
         with pytest.raises(OSError, match="not now"):
-            anyio.run(shared.opened)
+            anyio.run(shared.get)
     assert make.closed == [2, 3]
     make.fails = False
-    assert anyio.run(shared.opened) == 4
+    assert anyio.run(shared.get) == 4
 
 
 def test_it_can_be_opened_again_after_it_was_closed():
     make = Maker()
 
     async def use():
-        shared = Shared(make)
-        first = await shared.opened()
+        shared = SharedResource(make)
+        first = await shared.get()
         await shared.aclose()
-        return first, await shared.opened()
+        return first, await shared.get()
 
     assert anyio.run(use) == (1, 2)

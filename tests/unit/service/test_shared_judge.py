@@ -6,7 +6,7 @@ import pytest
 from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.service.shared_judge import shared_judge
+from sgi.service.shared_resources import shared_judge
 from support.judged_metrics import Echo, RuleJudge
 
 METRICS = (Echo(),)
@@ -23,7 +23,7 @@ class Spent(RuleJudge):
 def test_an_application_goes_on_when_the_money_is_spent():
     async def use():
         shared = shared_judge(METRICS, Spent())
-        return await METRICS[0].ask(SAMPLE, await shared.opened())
+        return await METRICS[0].ask(SAMPLE, await shared.get())
 
     with pytest.raises(JudgeError, match=r"It has cost enough\. Raise the limit\."):
         anyio.run(use)
@@ -32,4 +32,4 @@ def test_an_application_goes_on_when_the_money_is_spent():
 def test_an_application_without_a_judge_is_told_at_once():
     with pytest.raises(UsageError, match="needed for echo"):
         shared_judge(METRICS, None)
-    assert anyio.run(shared_judge([metric("squad_em")], None).opened) is None
+    assert anyio.run(shared_judge([metric("squad_em")], None).get) is None

@@ -7,7 +7,7 @@ import pytest
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
-from sgi.service.shared_target import SharedTarget
+from sgi.service.shared_resources import shared_target
 from sgi.target import TargetSpec
 from support.target_server import TargetServer
 
@@ -28,25 +28,25 @@ class Answering:
 
 async def ask(target, *questions):
     try:
-        return [await (await target.opened()).answer(question) for question in questions or ("who?",)]
+        return [await (await target.get()).answer(question) for question in questions or ("who?",)]
     finally:
         await target.aclose()
 
 
 @pytest.mark.parametrize("wanted", [answer, answer_later, Answering()], ids=["sync", "async", "object"])
 def test_a_function_answers(wanted):
-    assert asyncio.run(ask(SharedTarget(wanted))) == [Reply("WHO?", ("a passage",))]
+    assert asyncio.run(ask(shared_target(wanted))) == [Reply("WHO?", ("a passage",))]
 
 
 @pytest.mark.parametrize("wanted", ["textwrap:dedent", TargetSpec(where="textwrap:dedent")])
 def test_a_name_or_a_spec_is_opened(wanted):
-    assert asyncio.run(ask(SharedTarget(wanted), " who?")) == [Reply("who?")]
+    assert asyncio.run(ask(shared_target(wanted), " who?")) == [Reply("who?")]
 
 
 def test_a_url_is_asked(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with TargetServer() as server:
-        assert asyncio.run(ask(SharedTarget(server.url), "a", "b")) == [
+        assert asyncio.run(ask(shared_target(server.url), "a", "b")) == [
             Reply("a", ("a passage",)),
             Reply("b", ("a passage",)),
         ]
@@ -55,21 +55,21 @@ def test_a_url_is_asked(monkeypatch):
 
 def test_tasks_share_what_the_first_of_them_opened():
     async def work():
-        target = SharedTarget(answer)
-        opened = await asyncio.gather(*(target.opened() for _ in range(5)))
+        target = shared_target(answer)
+        opened = await asyncio.gather(*(target.get() for _ in range(5)))
         return len({id(found) for found in opened})
 
     assert asyncio.run(work()) == 1
 
 
 def test_another_event_loop_opens_its_own():
-    target = SharedTarget(answer)
-    first, second = asyncio.run(target.opened()), asyncio.run(target.opened())
+    target = shared_target(answer)
+    first, second = asyncio.run(target.get()), asyncio.run(target.get())
     assert first is not second
 
 
 def test_closed_it_opens_anew():
-    target = SharedTarget("textwrap:dedent")
+    target = shared_target("textwrap:dedent")
     for _ in range(2):
         assert asyncio.run(ask(target)) == [Reply("who?")]
     asyncio.run(target.aclose())
@@ -78,7 +78,7 @@ def test_closed_it_opens_anew():
 @pytest.mark.parametrize(
     ("wanted", "error", "words"),
     [
-        (3, UsageError, "int is no target"),
+        (3, UsageError, "int is not a target"),
         ("rag", UsageError, "names no target"),
         ("http://", UsageError, "no http"),
     ],
@@ -90,6 +90,6 @@ def test_what_is_no_target_is_told_at_once(wanted, error, words):
 
 def test_a_name_that_nothing_answers_to_is_told_when_it_is_asked():
     with pytest.raises(UnknownNameError, match="dedemt"):
-        asyncio.run(ask(SharedTarget("textwrap:dedemt")))
+        asyncio.run(ask(shared_target("textwrap:dedemt")))
     with pytest.raises(UsageError, match="no target to ask"):
-        asyncio.run(ask(SharedTarget(None)))
+        asyncio.run(ask(shared_target(None)))

@@ -5,8 +5,9 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
-from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, free_name
 from sgi.store.database import open_database
+from sgi.store.run_inserts import insert_rows
 
 
 @pytest.fixture

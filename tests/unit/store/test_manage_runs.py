@@ -12,9 +12,9 @@ from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.manage_runs import change_run, count_scores, data_files, delete_run, rename_run, set_tags
+from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer

@@ -11,8 +11,8 @@ from alembic.script import ScriptDirectory
 from sgi.kernel.errors import SchemaTooOldError, StoreError
 from sgi.store import database as database_module
 from sgi.store import migrations, schema
-from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database, status, upgrade
+from sgi.store.run_inserts import insert_rows
 from support.runs import add_run, contents
 
 pytestmark = pytest.mark.usefixtures("real_databases")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import Cell, RowLine, plane, row_page
+from sgi.store.run_inserts import insert_rows
 from sgi.store.run_queries import find_run
 from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run

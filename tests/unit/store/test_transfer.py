@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sgi.kernel.errors import SchemaTooNewError, StoreError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import HEAD, open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
+from sgi.store.run_inserts import insert_rows
 from sgi.store.text_codec import encode_json, encode_text
 from sgi.store.transfer import Imported, export, import_
 from support.runs import HOSTILE, add_run, contents

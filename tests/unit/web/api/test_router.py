@@ -78,7 +78,7 @@ def test_a_row_without_value_says_why_and_details_come_when_asked(client):
     ("given", "status", "message"),
     [
         ({"rows": [{"id": "x", "response": 3}]}, 422, "expected text, found number 3"),
-        ({"metrics": ["faithfulness"]}, 400, "asks a judge"),
+        ({"metrics": ["faithfulness"]}, 400, "needs a judge"),
         ({"metrics": ["sgii"]}, 400, "Did you mean 'sgi'?"),
         ({"rows": [{"question": "Who?"}]}, 400, "No row has the fields"),
         ({"rows": [ROW | {"response": "x" * 1_000_000}]}, 422, "at most 200000 characters"),

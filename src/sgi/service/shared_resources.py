@@ -1,0 +1,135 @@
+"""The target and the judge of a service: opened at first use, and shared by its tasks."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import anyio
+from anyio.lowlevel import current_token
+
+from sgi.engine.model_wrappers import JudgeWrapper
+from sgi.engine.open_resources import open_judge
+from sgi.engine.plan import missing_judge
+from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
+from sgi.kernel.judged_metric import judged_metrics
+from sgi.kernel.prompts import ReplyModel
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from sgi.engine.open_resources import JudgeLike
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.prompts import Inquiry
+    from sgi.kernel.protocols import Judge, Target
+    from sgi.target.spec import TargetSpec
+
+    TargetLike = str | TargetSpec | Callable[[str], Any]
+
+T = TypeVar("T")
+R = TypeVar("R", bound=ReplyModel)
+
+
+class SharedResource(Generic[T]):
+    """Opens a resource once for each event loop, since its connections belong to the loop.
+
+    ``open_resource`` opens it, and registers on the stack what must be closed.
+
+    >>> async def open_resource(stack):
+    ...     print("opened")
+    ...     return "thing"
+    >>> async def use():
+    ...     shared = SharedResource(open_resource)
+    ...     return await shared.get(), await shared.get()
+    >>> anyio.run(use)
+    opened
+    ('thing', 'thing')
+    """
+
+    def __init__(self, open_resource: Callable[[AsyncExitStack], Awaitable[T]]) -> None:
+        self._open_resource = open_resource
+        self._lock = anyio.Lock()
+        self._loop: object = None
+        self._stack = AsyncExitStack()
+        self._resources: list[T] = []
+
+    async def get(self) -> T:
+        """Return the open resource; raises what ``open_resource`` raises."""
+        async with self._lock:
+            if not self._resources or self._loop != current_token():
+                async with AsyncExitStack() as stack:  # closes what is open if a later step fails
+                    resource = await self._open_resource(stack)
+                    self._loop, self._resources, self._stack = current_token(), [resource], stack.pop_all()
+            return self._resources[0]
+
+    async def aclose(self) -> None:
+        """Close it. You can call it twice."""
+        self._resources = []
+        await self._stack.aclose()
+
+
+def shared_judge(
+    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
+) -> SharedResource[Judge | None]:
+    """The judge of these metrics; the arguments are those of `open_judge`.
+
+    Raises:
+        UsageError: a metric needs a judge, and none is given.
+    """
+    if judge is None and judged_metrics(metrics):
+        raise missing_judge(judged_metrics(metrics))
+
+    async def open_resource(stack: AsyncExitStack) -> Judge | None:
+        opened = await stack.enter_async_context(open_judge(metrics, judge, cache=cache))
+        return opened and BudgetAsFailure(opened)
+
+    return SharedResource(open_resource)
+
+
+class BudgetAsFailure(JudgeWrapper):
+    """Turns an exhausted budget into failed scores, so that the application keeps running."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[R], /) -> R:
+        """The reply of the judge; raises JudgeError once the budget is exhausted."""
+        try:
+            return await self._judge.ask(inquiry, schema)
+        except BudgetExceededError as error:
+            raise JudgeError(error.message, hint=error.hint) from error
+
+
+def shared_target(like: TargetLike | None) -> SharedResource[Target]:
+    """The target: ``module:function``, a URL, a TargetSpec, or a function that takes the question.
+
+    With None, ``get`` raises a UsageError.
+
+    Raises:
+        UsageError: it is none of these.
+
+    >>> async def ask(question):
+    ...     return (await (await shared_target(str.upper).get()).answer(question)).response
+    >>> anyio.run(ask, "who?")
+    'WHO?'
+    """
+    from sgi.target.spec import TargetSpec
+
+    target: object = TargetSpec(where=like) if isinstance(like, str) else like
+    if not (target is None or isinstance(target, TargetSpec) or callable(target)):
+        hint = "It is module:function, a URL, a TargetSpec, or a function that takes the question."
+        raise UsageError(f"{type(target).__name__} is not a target.", hint=hint)
+
+    async def open_resource(stack: AsyncExitStack) -> Target:
+        from sgi.target.limits import LimitedTarget
+        from sgi.target.load import open_target
+        from sgi.target.python import PythonTarget
+
+        if target is None:
+            hint = "Give `answer`, or create the service with a target."
+            raise UsageError("There is no answer, and no target to ask for one.", hint=hint)
+        if isinstance(target, TargetSpec):
+            return await stack.enter_async_context(open_target(target))
+        module = getattr(target, "__module__", None) or type(target).__module__
+        name = getattr(target, "__qualname__", type(target).__qualname__)
+        return LimitedTarget(PythonTarget(f"{module}:{name}", target))
+
+    return SharedResource(open_resource)
