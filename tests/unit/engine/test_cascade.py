@@ -35,7 +35,7 @@ def test_a_cascade_is_read_as_it_is_written(written, alpha, labelled):
 
 @pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "1.5", "nan", "inf", "five", "5%"])
 def test_an_alpha_that_is_no_share_is_refused(alpha):
-    with pytest.raises(UsageError, match=r"between 0 and 1.*alpha=0\.05"):
+    with pytest.raises(UsageError, match=r"above 0 and below 1.*alpha=0\.05"):
         parse_cascade(f"alpha={alpha}")
 
 

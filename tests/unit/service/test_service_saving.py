@@ -107,8 +107,8 @@ def test_values_beside_an_evaluation_go_before_it(service):
         ({"bleeu": 0.5}, UnknownNameError, "Did you mean 'bleu'"),
         ({"bleu": "0.5"}, UsageError, "`bleu` must be a number or None, not str"),
         ({"bleu": True}, UsageError, "`bleu` must be a number or None, not bool"),
-        ({"groundedness_reasoning": 3}, UsageError, "groundedness_reasoning is a text"),
-        ({"answer": 3}, UsageError, "answer is a text"),
+        ({"groundedness_reasoning": 3}, UsageError, "groundedness_reasoning` must be a text"),
+        ({"answer": 3}, UsageError, "`answer` must be a text"),
     ],
 )
 def test_values_that_are_none_leave_nothing(service, values, error, words):

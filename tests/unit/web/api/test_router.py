@@ -145,7 +145,7 @@ def test_too_many_rows_at_once_are_asked_to_come_again(client, monkeypatch):
     response = score(client, rows=[ROW, ROW])
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"
-    assert valid(client, "/score", "post", response)["error"]["hint"] == "Ask again in a moment."
+    assert valid(client, "/score", "post", response)["error"]["hint"] == "Try again in a moment."
 
 
 def test_metrics_say_what_they_need(client):
