@@ -178,6 +178,7 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: Watched) -> 
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1, steps=6)
     page.mouse.up()
     wait_until(page, "document.getElementById('angles-form').elements['rc-low'].value !== ''")
+    page.wait_for_timeout(1000)  # the last move updates the fields with a delay
     low, high, down, up = (
         float(page.locator(f"[name={name}]").input_value())
         for name in ("rc-low", "rc-high", "rq-low", "rq-high")

@@ -20,7 +20,7 @@ from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.labelled import Labelled
+from sgi.reporting.views.label_metrics import LabelMetrics
 from sgi.reporting.views.lowest import LowestRows
 from sgi.reporting.views.run import RunView
 from sgi.reporting.views.run_header import RunHeader
@@ -206,7 +206,7 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
         ),
         "worst": (LowestRows("sgi", True, tuple(found)), LowestRows("bleu", True, tuple(found[1:]))),
         "labelled": (
-            Labelled("sgi", 0.75, ((0.0, 0.0), (0.2, 0.6), (1.0, 1.0)), bins, 0.05, 108, 0.2125, 0.2475),
+            LabelMetrics("sgi", 0.75, ((0.0, 0.0), (0.2, 0.6), (1.0, 1.0)), bins, 0.05, 108, 0.2125, 0.2475),
         ),
         "reasons": (Reason(HOSTILE_METRIC, "failed", HOSTILE, 80),),
         "usage": {HOSTILE: Usage(calls=3, cached=1, input_tokens=1000, output_tokens=50, cost=None)},

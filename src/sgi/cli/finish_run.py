@@ -21,7 +21,7 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
 
     if rows < MANY_ROWS:
         return
-    from sgi.reporting.views.stored import make_views
+    from sgi.reporting.views.run_views import make_views
 
     with suppress(SgiError), open_database(database, create=False) as opened:  # the run itself is stored
         make_views(opened, run)

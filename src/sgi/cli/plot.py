@@ -223,10 +223,10 @@ def _correlation(request: _Request) -> Chart:
 
 def _roc(request: _Request) -> Chart:
     from sgi.reporting.figures import roc_figure
-    from sgi.reporting.views.labelled import labelled_metrics
+    from sgi.reporting.views.label_metrics import label_metrics
 
     columns = _columns(request)
-    parts = [part for part in labelled_metrics(columns) if part.roc]
+    parts = [part for part in label_metrics(columns) if part.roc]
     if not parts:
         raise _not_possible(request, columns, Kind.ROC, "no metric has values for rows of both labels")
     return roc_figure(parts)
@@ -234,10 +234,10 @@ def _roc(request: _Request) -> Chart:
 
 def _reliability(request: _Request) -> Chart:
     from sgi.reporting.figures import reliability_figure
-    from sgi.reporting.views.labelled import labelled_metrics
+    from sgi.reporting.views.label_metrics import label_metrics
 
     columns = _columns(request)
-    parts = [part for part in labelled_metrics(columns) if part.reliability is not None]
+    parts = [part for part in label_metrics(columns) if part.reliability is not None]
     if not parts:
         why = "no metric has values for enough rows of both labels"
         raise _not_possible(request, columns, Kind.RELIABILITY, why)
@@ -308,11 +308,11 @@ def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
     from sgi.reporting.views.correlation import correlation
     from sgi.reporting.views.distribution import distributions
     from sgi.reporting.views.groups import group_tables
-    from sgi.reporting.views.labelled import labelled_metrics
+    from sgi.reporting.views.label_metrics import label_metrics
     from sgi.reporting.views.scatter import scatter
     from sgi.store.row_pages import plane
 
-    against = labelled_metrics(columns)
+    against = label_metrics(columns)
     spread = distributions(columns)
     points = plane(request.database, request.record, most=1)
     possible = {

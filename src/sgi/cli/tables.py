@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import GateReport
     from sgi.kernel.scored import MetricColumn
     from sgi.reporting.views.lowest import LowestRows
+    from sgi.reporting.views.sample import SampleView
     from sgi.store.run_queries import RunRecord
 
 
@@ -86,7 +87,7 @@ def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
     return f"{one_line(name)} {mean}" if summary else one_line(name)
 
 
-def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool) -> Table:
+def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, percent: bool) -> Table:
     """The rows with the worst values of a metric, with the start of their texts."""
     rows = []
     for row in lowest_rows.samples:
@@ -101,7 +102,7 @@ def worst_table(lowest_rows: LowestRows, column: MetricColumn, *, percent: bool)
     return Table(columns, rows, left=("question", "response"))
 
 
-def worst_facts(lowest_rows: LowestRows) -> dict[str, Any]:
+def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
     """The same rows as JSON values."""
     rows = [
         {

@@ -24,26 +24,26 @@ _INTERVAL = "95 % interval"
 
 def card_tables(card: DetectorCard) -> list[Table]:
     """The tables of a card that have rows."""
-    made = [
-        _score(card),
-        _controls(card),
-        _beside(card),
-        _within(card),
-        _subgroups(card),
-        _calibration(card),
+    tables = [
+        _ranking_table(card),
+        _control_table(card),
+        _baseline_table(card),
+        _within_table(card),
+        _subgroup_table(card),
+        _calibration_table(card),
         _dropped_table(card),
     ]
-    return [one for one in made if one.rows]
+    return [table for table in tables if table.rows]
 
 
 def card_markdown(card: DetectorCard) -> str:
     """A detector card as Markdown."""
     parts = [f"# Detector card: {escape(card.name)}", escape(headline(card))]
-    parts += [f"> **Warning.** {escape(one)}" for one in card.warnings]
-    parts += ["## Findings", "\n".join(f"- {escape(one)}" for one in card.notes)]
+    parts += [f"> **Warning.** {escape(warning)}" for warning in card.warnings]
+    parts += ["## Findings", "\n".join(f"- {escape(note)}" for note in card.notes)]
     for table in card_tables(card):
         parts += [f"## {table.title}", table.markdown()]
-    parts += [escape(one) for one in remarks(card)]
+    parts += [escape(remark) for remark in remarks(card)]
     if card.signature:
         parts.append(f"Signature: {escape(card.signature)}")
     return "\n\n".join(parts) + "\n"
@@ -89,11 +89,11 @@ def remarks(card: DetectorCard) -> Iterator[str]:
         )
 
 
-def _score(card: DetectorCard) -> Table:
-    found = card.ranking
+def _ranking_table(card: DetectorCard) -> Table:
+    ranking = card.ranking
     precision, rate = card.average_precision, card.false_positive_rate
     rows = [
-        ("AUROC", f"{found.auroc:.3f}", _span(found.interval), "0.5"),
+        ("AUROC", f"{ranking.auroc:.3f}", _span(ranking.interval), "0.5"),
         ("average precision (ungrounded)", *_estimate(precision), f"{card.ungrounded_share:.3f}"),
         ("false positives at 95 % recall (ungrounded)", *_estimate(rate), "0.95"),
     ]
@@ -103,57 +103,64 @@ def _score(card: DetectorCard) -> Table:
     return Table(("measure", "value", _INTERVAL, "chance"), tuple(rows), "Ranking performance")
 
 
-def _controls(card: DetectorCard) -> Table:
-    alone = {one.name: one.ranking for one in card.baselines}
-    rows = [_control("all rows", card.ranking, alone)]
+def _control_table(card: DetectorCard) -> Table:
+    alone = {baseline.name: baseline.ranking for baseline in card.baselines}
+    rows = [_control_row("all rows", card.ranking, alone)]
     if card.length_matched is not None:
-        rows.append(_matched_cells(card.length_matched, LENGTH))
+        rows.append(_matched_row(card.length_matched, LENGTH))
     if card.length_stratified is not None:
         stratified = card.length_stratified
         left = f", {stratified.dropped:,} rows in strata of one label" if stratified.dropped else ""
         name = f"within {stratified.strata} strata of length{left}"
-        rows.append(_control(name, stratified.ranking, {LENGTH: card.length_within}))
+        rows.append(_control_row(name, stratified.ranking, {LENGTH: card.length_within}))
     if card.overlap_matched is not None:
-        rows.append(_matched_cells(card.overlap_matched, OVERLAP))
+        rows.append(_matched_row(card.overlap_matched, OVERLAP))
     columns = ("rows", "AUROC", _INTERVAL, "matching variable alone", "grounded / not")
     title = "Matched by length and overlap"
     return Table(columns, tuple(rows) if len(rows) > 1 else (), title)
 
 
-def _matched_cells(made: MatchedControl, unit: str) -> tuple[str, ...]:
-    alone = {one.name: one.ranking for one in made.baselines if one.name == unit}
-    return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking, alone)
-
-
-def _control(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
-    """Row of a table: AUROC of the score, and of length and overlap alone on the same rows."""
-    told = "; ".join(
-        f"{unit} {_one(made)}" for unit, made in alone.items() if unit in {LENGTH, OVERLAP} and made
+def _matched_row(matched: MatchedControl, unit: str) -> tuple[str, ...]:
+    alone = {baseline.name: baseline.ranking for baseline in matched.baselines if baseline.name == unit}
+    return _control_row(
+        f"{matched.pairs:,} pairs of {width_words(matched.width, unit)}", matched.ranking, alone
     )
-    return (name, *_auroc(ranking), told or _NONE, f"{ranking.positives:,} / {ranking.negatives:,}")
 
 
-def _beside(card: DetectorCard) -> Table:
-    made = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
-    there = {name: one for name, one in made.items() if one is not None}
-    rows = [("this score", *map(_one, (card.ranking, *(one.ranking for one in there.values()))))]
-    for one in card.baselines:
-        again = [_of(found, one.name) for found in there.values()]
-        name = f"{one.name} ({one.direction} = grounded)"
-        rows.append((name, _one(one.ranking), *again))
+def _control_row(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
+    """Row of a table: AUROC of the score, and of length and overlap alone on the same rows."""
+    texts = "; ".join(
+        f"{unit} {_auroc_text(ranking_alone)}"
+        for unit, ranking_alone in alone.items()
+        if unit in {LENGTH, OVERLAP} and ranking_alone
+    )
+    return (name, *_auroc(ranking), texts or _NONE, f"{ranking.positives:,} / {ranking.negatives:,}")
+
+
+def _baseline_table(card: DetectorCard) -> Table:
+    optional = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
+    matches = {name: matched for name, matched in optional.items() if matched is not None}
+    rankings = (card.ranking, *(matched.ranking for matched in matches.values()))
+    rows = [("this score", *map(_auroc_text, rankings))]
+    for baseline in card.baselines:
+        cells = [_baseline_auroc(matched, baseline.name) for matched in matches.values()]
+        name = f"{baseline.name} ({baseline.direction} = grounded)"
+        rows.append((name, _auroc_text(baseline.ranking), *cells))
     if card.shuffled.ranking is not None:
-        again = [_one(found.shuffled.ranking) for found in there.values()]
-        rows.append(("the score with contexts shuffled", _one(card.shuffled.ranking), *again))
-    columns = ("AUROC of", "all rows", *there)
+        cells = [_auroc_text(matched.shuffled.ranking) for matched in matches.values()]
+        rows.append(("the score with contexts shuffled", _auroc_text(card.shuffled.ranking), *cells))
+    columns = ("AUROC of", "all rows", *matches)
     return Table(columns, tuple(rows) if len(rows) > 1 else (), "Comparison with trivial baselines")
 
 
-def _one(ranking: Ranking | None) -> str:
+def _auroc_text(ranking: Ranking | None) -> str:
     return _NONE if ranking is None else number(ranking.auroc, ranking.interval)
 
 
-def _of(made: MatchedControl, name: str) -> str:
-    return _one(next((one.ranking for one in made.baselines if one.name == name), None))
+def _baseline_auroc(matched: MatchedControl, name: str) -> str:
+    return _auroc_text(
+        next((baseline.ranking for baseline in matched.baselines if baseline.name == name), None)
+    )
 
 
 def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
@@ -161,42 +168,58 @@ def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
     yield "AUROC", card.ranking.no_interval
     matched = (("length", card.length_matched), ("overlap", card.overlap_matched))
     yield from ((f"pairs of equal {unit}", one.ranking.no_interval) for unit, one in matched if one)
-    yield from ((one.name, one.ranking.no_interval) for one in card.baselines)
-    yield from ((f"within {one.column}", one.within.ranking.no_interval) for one in card.within)
-    named = ((f"{one.column} = {one.value}", one.ranking) for one in card.subgroups)
-    yield from ((name, "one label only" if found is None else found.no_interval) for name, found in named)
+    yield from ((baseline.name, baseline.ranking.no_interval) for baseline in card.baselines)
+    yield from ((f"within {groups.column}", groups.within.ranking.no_interval) for groups in card.within)
+    named = ((f"{group.column} = {group.value}", group.ranking) for group in card.subgroups)
+    yield from (
+        (name, "one label only" if ranking is None else ranking.no_interval) for name, ranking in named
+    )
 
 
-def _within(card: DetectorCard) -> Table:
+def _within_table(card: DetectorCard) -> Table:
     """AUROC of the score within the groups of each categorical column, and of the column alone."""
     rows = []
-    for one in card.within:
-        alone = (f"{one.alone:.3f}", f"{one.left_out:.3f}", f"{one.p:.3f}")
+    for groups in card.within:
+        alone = (f"{groups.alone:.3f}", f"{groups.left_out:.3f}", f"{groups.p:.3f}")
         rows.append(
-            (one.column, "this score", *_auroc(one.within.ranking), f"{card.ranking.auroc:.3f}", *alone)
+            (groups.column, "this score", *_auroc(groups.within.ranking), f"{card.ranking.auroc:.3f}", *alone)
         )
-        pooled = {found.name: found.ranking.auroc for found in card.baselines}
+        pooled = {baseline.name: baseline.ranking.auroc for baseline in card.baselines}
         rows += [
-            (one.column, found.name, *_auroc(found.ranking), f"{pooled[found.name]:.3f}", "", "", "")
-            for found in one.baselines
+            (
+                groups.column,
+                baseline.name,
+                *_auroc(baseline.ranking),
+                f"{pooled[baseline.name]:.3f}",
+                "",
+                "",
+                "",
+            )
+            for baseline in groups.baselines
         ]
     columns = (
         *("within", "AUROC of", "AUROC", _INTERVAL, "all rows"),
-        *("column alone", "leave-one-out", "p"),
+        *("column alone", "leave-groups-out", "p"),
     )
     return Table(columns, tuple(rows), "Within groups", left=("AUROC of",))
 
 
-def _subgroups(card: DetectorCard) -> Table:
+def _subgroup_table(card: DetectorCard) -> Table:
     rows = tuple(
-        (one.column, one.value, f"{one.rows:,}", f"{100 * one.base_rate:.1f} %", *_auroc(one.ranking))
-        for one in card.subgroups
+        (
+            group.column,
+            group.value,
+            f"{group.rows:,}",
+            f"{100 * group.base_rate:.1f} %",
+            *_auroc(group.ranking),
+        )
+        for group in card.subgroups
     )
     columns = ("column", "value", "rows", "grounded", "AUROC", _INTERVAL)
     return Table(columns, rows, "By subgroup", left=("value",))
 
 
-def _calibration(card: DetectorCard) -> Table:
+def _calibration_table(card: DetectorCard) -> Table:
     columns = (
         "probabilities",
         "ECE, equal width",
@@ -208,10 +231,10 @@ def _calibration(card: DetectorCard) -> Table:
         "gain over the base rate",
         _INTERVAL,
     )
-    return Table(columns, tuple(map(_forecast, card.calibration)), "Calibration")
+    return Table(columns, tuple(map(_calibration_row, card.calibration)), "Calibration")
 
 
-def _forecast(calibration: Calibration) -> tuple[str, ...]:
+def _calibration_row(calibration: Calibration) -> tuple[str, ...]:
     parts = calibration.brier
     errors = (calibration.error_of_width, calibration.error_of_mass, parts.score)
     numbers = (*errors, parts.reliability, parts.resolution, parts.uncertainty)

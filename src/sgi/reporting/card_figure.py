@@ -20,7 +20,11 @@ BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
 def card_chart(card: DetectorCard) -> Chart:
     """Chart of AUROC for the score, baselines and controls; with reliability if the score was calibrated."""
     ranks = dot_chart(list(_dots(card)), title=f"{card.name}: AUROC", axis="AUROC", chance=0.5)
-    bins = {made.method: made.reliability for made in card.calibration if made.method != "base rate"}
+    bins = {
+        calibration.method: calibration.reliability
+        for calibration in card.calibration
+        if calibration.method != "base rate"
+    }
     if not bins:
         return ranks
     return side_by_side(ranks, reliability_chart(bins, title="P(grounded), out of fold"))

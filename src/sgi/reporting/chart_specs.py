@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sgi.analysis.compare import Comparison
     from sgi.reporting.charts import Chart
     from sgi.reporting.views.comparison import ComparisonView
-    from sgi.reporting.views.labelled import Labelled
-    from sgi.reporting.views.stored import RunPoints, RunTables
+    from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.run_views import RunPoints, RunTables
 
 Specs = dict[str, dict[str, Any]]
 
@@ -39,7 +39,7 @@ def run_charts(tables: RunTables, points: RunPoints) -> Specs:
     return _specs(charts)
 
 
-def label_charts(metrics: Sequence[Labelled]) -> Specs:
+def label_charts(metrics: Sequence[LabelMetrics]) -> Specs:
     """The charts of the metrics compared with the labels."""
     charts = {}
     if any(metric.roc for metric in metrics):

@@ -74,11 +74,14 @@ def dot_chart(
 
     ``chance`` places a dashed line, such as AUROC 0.5. ``colours`` fixes the colours of some series.
     """
-    given = list(dots)
-    rows = [_row(dot) for dot in given]
-    labels, series = list(dict.fromkeys(d.label for d in given)), list(dict.fromkeys(d.series for d in given))
+    all_dots = list(dots)
+    rows = [_row(dot) for dot in all_dots]
+    labels, series = (
+        list(dict.fromkeys(d.label for d in all_dots)),
+        list(dict.fromkeys(d.series for d in all_dots)),
+    )
     scale = {"domain": list(domain)} if domain else {"zero": False}
-    grouped = len(labels) < len(given)
+    grouped = len(labels) < len(all_dots)
     shared: Chart = {
         "y": nominal("label", sort=labels, title=None, axis={"labelLimit": _LONGEST_LABEL}),
         "color": series_colour("series", series, known=colours, legend=len(series) > 1),
@@ -137,11 +140,11 @@ def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
 ) -> Chart:
     """A value over named steps, one line per series. The first series sets the order; None is left out."""
-    steps = list(dict.fromkeys(step for found in series.values() for step in found))
+    steps = list(dict.fromkeys(step for values in series.values() for step in values))
     rows = [
         {"series": name, "step": step, "value": value}
-        for name, found in series.items()
-        for step, value in found.items()
+        for name, values in series.items()
+        for step, value in values.items()
         if value is not None
     ]
     return {
@@ -229,8 +232,8 @@ def step_chart(
     """
     rows = [
         {"group": name, "at": start, "share": share}
-        for name, found in shares.items()
-        for start, share in zip(edges, [*found, 0.0], strict=True)
+        for name, heights in shares.items()
+        for start, share in zip(edges, [*heights, 0.0], strict=True)
     ]
     scale = {"zero": False, "nice": False}
     area: Chart = {
@@ -251,11 +254,11 @@ def _shares(column: Any, edges: Any) -> list[float]:
     return [float(share) for share in counts / len(column)]
 
 
-def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
+def reliability_chart(series: Mapping[str, Reliability], *, title: str) -> Chart:
     """Predicted probability against observed share, by series. The diagonal is perfect calibration."""
     rows = [
         {"series": name, "confidence": confidence, "frequency": frequency, "rows": count}
-        for name, bins in found.items()
+        for name, bins in series.items()
         for confidence, frequency, count in zip(bins.confidence, bins.frequency, bins.rows, strict=True)
     ]
     scale = {"domain": [0, 1]}
@@ -263,7 +266,7 @@ def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
         "x": quantitative("confidence", title="predicted", scale=scale),
         "y": quantitative("frequency", title="observed", scale=scale),
     }
-    lines = axes | {"color": series_colour("series", list(found))}
+    lines = axes | {"color": series_colour("series", list(series))}
     size = quantitative("rows", legend=None, scale={"range": [20, 250]})
     return {
         "title": title,
@@ -322,7 +325,7 @@ def side_by_side(*charts: Chart) -> Chart:
 
 
 FIGURES = (".png", ".svg", ".pdf")
-"""The kinds of file that a chart can become."""
+"""Suffixes of image files of charts."""
 
 
 def check_figure(path: Path) -> None:

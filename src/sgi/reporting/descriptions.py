@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
-    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.scatter import Scatter
     from sgi.store.row_pages import Plane, PlanePoint
 
@@ -56,10 +56,10 @@ def describe_distribution(part: Distribution) -> str:
         return f"{name} has no values."
     bins = len(part.edges) - 1
     peaks = "; ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
-    told = f"{name} over {_count(rows)}. Largest of {bins} bins: {peaks}."
+    text = f"{name} over {_count(rows)}. Largest of {bins} bins: {peaks}."
     if not part.below + part.above:
-        return told
-    return f"{told} The outermost bins include {_count(part.below)} below and {part.above:,} above the axis."
+        return text
+    return f"{text} The outermost bins include {_count(part.below)} below and {part.above:,} above the axis."
 
 
 def _peak(part: Distribution, group: str) -> str:
@@ -73,12 +73,12 @@ def describe_plane(part: Plane) -> str:
     """Describe the angle plane."""
     if not part.points:
         return f"No row has both angles of {short(part.metric)}."
-    drawn = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
-    rows = drawn if len(part.points) < part.rows else _count(part.rows)
-    told = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal (SGI > 1)."
+    sampled = f"{len(part.points):,} of {part.rows:,} rows, evenly sampled"
+    rows = sampled if len(part.points) < part.rows else _count(part.rows)
+    text = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal (SGI > 1)."
     groups = {f"label {value}": [row for row in part.points if row.label is bool(value)] for value in (1, 0)}
     shares = [f"of {name}: {_above(rows)}" for name, rows in groups.items() if rows]
-    return f"{told} {'; '.join(shares).capitalize()}." if shares else told
+    return f"{text} {'; '.join(shares).capitalize()}." if shares else text
 
 
 def _above(points: Sequence[PlanePoint]) -> str:
@@ -113,12 +113,11 @@ def describe_correlation(part: Correlation) -> str:
     if not pairs:
         return f"No pair of {_count(len(names), 'metric')} has a correlation."
     (low, *apart), (high, *alike) = min(pairs), max(pairs)
-    told = f"Spearman's ρ of {_count(len(names), 'metric')}: "
+    start = f"Spearman's ρ of {_count(len(names), 'metric')}: "
     if len(pairs) == 1:
-        return f"{told}{high:.2f} between {' and '.join(alike)}."
-    return (
-        f"{told}highest for {' and '.join(alike)} ({high:.2f}), lowest for {' and '.join(apart)} ({low:.2f})."
-    )
+        return f"{start}{high:.2f} between {' and '.join(alike)}."
+    lowest = f"lowest for {' and '.join(apart)} ({low:.2f})"
+    return f"{start}highest for {' and '.join(alike)} ({high:.2f}), {lowest}."
 
 
 def describe_scatter(part: Scatter) -> str:
@@ -132,16 +131,16 @@ def describe_scatter(part: Scatter) -> str:
     )
 
 
-def describe_labelled(part: Sequence[Labelled]) -> str:
+def describe_labelled(part: Sequence[LabelMetrics]) -> str:
     """Describe metrics against labels."""
     if not part:
         return "No metric has values for rows with both labels."
-    told = "; ".join(_against_labels(found) for found in part[:_MAX_METRICS])
+    texts = "; ".join(_against_labels(metric) for metric in part[:_MAX_METRICS])
     more = f"; and {_count(len(part) - _MAX_METRICS, 'more metric')}" if len(part) > _MAX_METRICS else ""
-    return f"Metrics against labels: {told}{more}."
+    return f"Metrics against labels: {texts}{more}."
 
 
-def _against_labels(labelled: Labelled) -> str:
+def _against_labels(labelled: LabelMetrics) -> str:
     numbers = []
     if labelled.auroc is not None:
         numbers.append(f"AUROC {labelled.auroc:.3f}")
@@ -154,25 +153,25 @@ def _against_labels(labelled: Labelled) -> str:
 
 def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
     """Describe the differences of two runs."""
-    told = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
+    texts = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
     more = (
         f"; and {_count(len(comparison.metrics) - _MAX_METRICS, 'more metric')}"
         if len(comparison.metrics) > _MAX_METRICS
         else ""
     )
     head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
-    return f"{head}: {told}{more}."
+    return f"{head}: {texts}{more}."
 
 
 def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:
-    for made in metrics:
-        found = made.difference
-        if found.difference is None:
-            yield f"{short(made.metric)} has no pairs of values"
+    for metric in metrics:
+        paired = metric.difference
+        if paired.difference is None:
+            yield f"{short(metric.metric)} has no pairs of values"
             continue
-        between = found.interval
-        span = "" if between is None else f" [{between.low:+.4f}, {between.high:+.4f}]"
-        yield f"{short(made.metric)} {found.difference:+.4f}{span}, {made.verdict}"
+        interval = paired.interval
+        span = "" if interval is None else f" [{interval.low:+.4f}, {interval.high:+.4f}]"
+        yield f"{short(metric.metric)} {paired.difference:+.4f}{span}, {metric.verdict}"
 
 
 def _count(number: int, what: str = "row") -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
-    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.label_metrics import LabelMetrics
 
 MAX_DRAWN_GROUPS = 30
 """Groups in a chart; the largest are drawn."""
@@ -73,10 +73,10 @@ def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
 
 
 def _metrics_with_means(table: GroupTable) -> list[str]:
-    drawn = table.groups[:MAX_DRAWN_GROUPS]
-    known = {made.metric for group in drawn for made in group.metrics if made.mean is not None}
-    asked = dict.fromkeys(made.metric for group in drawn for made in group.metrics)
-    return [metric for metric in asked if metric in known]
+    groups = table.groups[:MAX_DRAWN_GROUPS]
+    with_means = {summary.metric for group in groups for summary in group.metrics if summary.mean is not None}
+    names = dict.fromkeys(summary.metric for group in groups for summary in group.metrics)
+    return [metric for metric in names if metric in with_means]
 
 
 def groups_figure(part: GroupTable, metric: str) -> Chart:
@@ -85,11 +85,11 @@ def groups_figure(part: GroupTable, metric: str) -> Chart:
     Raises:
         ValueError: no group has a mean of the metric.
     """
-    drawn = part.groups[:MAX_DRAWN_GROUPS]
-    names = short_names([group.name for group in drawn])
+    groups = part.groups[:MAX_DRAWN_GROUPS]
+    names = short_names([group.name for group in groups])
     means = [
         (name, summary)
-        for name, group in zip(names, drawn, strict=True)
+        for name, group in zip(names, groups, strict=True)
         for summary in group.metrics
         if summary.metric == metric and summary.mean is not None
     ]
@@ -125,7 +125,7 @@ def correlation_figure(part: Correlation) -> Chart:
     return chart | {"description": describe_correlation(part)}
 
 
-def roc_figure(part: Sequence[Labelled]) -> Chart:
+def roc_figure(part: Sequence[LabelMetrics]) -> Chart:
     """ROC curves, one per metric, with AUROC in the legend.
 
     Raises:
@@ -144,7 +144,7 @@ def roc_figure(part: Sequence[Labelled]) -> Chart:
     return curve_chart(curves, title=title, **axes) | {"description": describe_labelled(known)}
 
 
-def reliability_figure(part: Sequence[Labelled]) -> Chart:
+def reliability_figure(part: Sequence[LabelMetrics]) -> Chart:
     """Reliability diagram: predicted probability against observed share of label 1.
 
     Raises:
@@ -183,9 +183,9 @@ def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") 
 
 def _differences(comparison: Comparison) -> Iterator[Dot]:
     compared = comparison.metrics
-    for name, made in zip(short_names([made.metric for made in compared]), compared, strict=True):
-        found = made.difference
-        if found.difference is not None:
-            between = found.interval
-            low, high = (None, None) if between is None else (between.low, between.high)
-            yield Dot(name, found.difference, made.verdict, low, high)
+    for name, metric in zip(short_names([metric.metric for metric in compared]), compared, strict=True):
+        paired = metric.difference
+        if paired.difference is not None:
+            interval = paired.interval
+            low, high = (None, None) if interval is None else (interval.low, interval.high)
+            yield Dot(name, paired.difference, metric.verdict, low, high)

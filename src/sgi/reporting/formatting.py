@@ -87,14 +87,14 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
 
 def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
     """The interval of `format_mean`, in the same unit."""
-    found = summary.interval
-    if found is None:
+    interval = summary.interval
+    if interval is None:
         return NOTHING
     if summary.total is not None:
-        return f"[{found.low * summary.ok:,.1f}, {found.high * summary.ok:,.1f}]"
+        return f"[{interval.low * summary.ok:,.1f}, {interval.high * summary.ok:,.1f}]"
     if summary.is_percentage:
-        return f"[{found.low:.2f}, {found.high:.2f}]"
-    return span(found, percent and summary.is_share)
+        return f"[{interval.low:.2f}, {interval.high:.2f}]"
+    return span(interval, percent and summary.is_share)
 
 
 def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool = True) -> str:
@@ -123,9 +123,11 @@ def calibration_hint(metric: str, run: str = "RUN") -> str:
 
 def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
     """AUROC, its interval, and the number of rows of each label."""
-    found = ranking.interval
-    interval = NOTHING if found is None else f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
-    return [f"{ranking.auroc:.{digits}f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
+    interval = ranking.interval
+    interval_text = (
+        NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+    )
+    return [f"{ranking.auroc:.{digits}f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
 
 
 def baseline_name(baseline: Baseline) -> str:

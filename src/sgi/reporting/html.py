@@ -11,7 +11,7 @@ from sgi.reporting.chart_specs import comparison_charts, label_charts, run_chart
 from sgi.reporting.formatting import beginning
 from sgi.reporting.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.reporting.size_limit import fit_to_budget
-from sgi.reporting.views.stored import RunPoints, RunTables
+from sgi.reporting.views.run_views import RunPoints, RunTables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sgi.store.row_pages import Cell, RowLine, RowPage
 
 _TEXTS = 4_000_000
-"""So many characters of questions and responses the table of all rows holds."""
+"""Maximum characters of questions and responses in the table of all rows."""
 _LONGEST, _SHORTEST = 160, 24
 _DIGITS = 6
 _FIRST = 50
@@ -34,17 +34,16 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
     Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
-    stories, told = _row_details(view)
+    details, section_rows = _row_details(view)
     tables = RunTables(view.groups, view.correlation, view.distributions, view.reasons)
     charts = run_charts(tables, RunPoints(view.plane, view.scatter)) | label_charts(view.labelled)
     return _page(
         "report.html",
         charts,
-        {"rows": {"run": view.head.id, **_row_columns(rows, stories)}},
+        {"rows": {"run": view.head.id, **_row_columns(rows, details)}},
         view=view,
         head=view.head,
-        stories=stories,
-        told=told,
+        section_rows=section_rows,
         rows=rows,
         first=replace(rows, rows=rows.rows[:_FIRST]),
         export=export,
@@ -64,8 +63,8 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
         base=base,
         new=new,
         changed={
-            made.metric: [row for row in changed if row.metric == made.metric]
-            for made in view.comparison.metrics
+            metric.metric: [row for row in changed if row.metric == metric.metric]
+            for metric in view.comparison.metrics
         },
     )
 
@@ -100,16 +99,16 @@ def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[t
     sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
     if view.disagreement is not None:
         sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
-    distinct = {sample.position: sample for found in sections.values() for sample in found}
+    distinct = {sample.position: sample for samples in sections.values() for sample in samples}
     whole = dict(zip(distinct, fit_to_budget(tuple(distinct.values())), strict=True))
-    seen: set[int] = set()
-    told: dict[str, list[tuple[SampleView, bool]]] = {}
+    shown: set[int] = set()
+    rows: dict[str, list[tuple[SampleView, bool]]] = {}
     for name in sorted(sections, key=lambda name: name != "disagreement"):
-        told[name] = []
+        rows[name] = []
         for sample in sections[name]:
-            told[name].append((whole[sample.position], sample.position not in seen))
-            seen.add(sample.position)
-    return whole, told
+            rows[name].append((whole[sample.position], sample.position not in shown))
+            shown.add(sample.position)
+    return whole, rows
 
 
 def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
@@ -118,7 +117,7 @@ def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
     return [replace(row, before=before, after=after) for row, before, after in pairs]
 
 
-def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:
+def _row_columns(page: RowPage, details: dict[int, SampleView]) -> dict[str, Any]:
     """The rows of a page as columns, which are smaller than one object per row."""
     size = _text_length(page.rows)
     reasons: dict[str, int] = {}
@@ -131,7 +130,7 @@ def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any
         "responses": [beginning(row.response, size) for row in page.rows],
         "columns": [_cell_column(page, metric, reasons) for metric in page.metrics],
         "reasons": list(reasons),
-        "told": sorted(stories),
+        "detailed": sorted(details),
     }
 
 
@@ -144,10 +143,10 @@ def _text_length(rows: Sequence[RowLine]) -> int:
 def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
     """The values of a metric; for a missing value, its status and the index of its reason."""
     cells = [row.cells.get(metric) for row in page.rows]
-    lacking = {
+    missing = {
         place: _missing_cell(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None
     }
-    return {"values": [_value(cell) for cell in cells], "lacking": lacking}
+    return {"values": [_value(cell) for cell in cells], "lacking": missing}
 
 
 def _value(cell: Cell | None) -> float | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.reporting.charts import Chart
 
 _CHARTS = 4
-"""So many metrics are drawn, the first."""
+"""Maximum number of charts; the first metrics are drawn."""
 
 _INK = "#767676"
 # Readable on a light and on a dark background: a notebook does not report its theme.
@@ -97,11 +97,11 @@ def _rejected_rows(result: Result) -> Iterator[str]:
 
 def _comparison(comparison: Comparison) -> Iterator[str]:
     base, new = comparison.base, comparison.new
-    alone = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
-    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({alone})")
+    unpaired = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
+    yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
     yield from (table.html() for table in comparison_tables(comparison, ()))
-    for accepted in comparison.differences:
-        yield _small(f"Differs in more than the responses: {accepted}.")
+    for difference in comparison.differences:
+        yield _small(f"Differs in more than the responses: {difference}.")
     for line in (*comparison.notes, *dict.fromkeys((comparison.base_signature, comparison.new_signature))):
         yield _small(line)
 
@@ -137,7 +137,7 @@ def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
         yield _small(f"To see charts here, run: pip install {install_target('images')}")
         return
     for chart in charts:
-        drawn = vl_convert.vegalite_to_svg(chart | {"config": _CHART_CONFIG})
-        data = base64.b64encode(drawn.encode()).decode()
+        svg = vl_convert.vegalite_to_svg(chart | {"config": _CHART_CONFIG})
+        data = base64.b64encode(svg.encode()).decode()
         picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
         yield str(picture.format(data, plain(chart["description"])))

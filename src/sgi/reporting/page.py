@@ -55,7 +55,7 @@ def environment(*packages: str) -> Environment:
     '&lt;b&gt;�'
     """
     loaders = [PackageLoader(name) for name in (*packages, "sgi.reporting")]
-    made = Environment(
+    jinja = Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
@@ -63,8 +63,8 @@ def environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(_FILTERS)
-    return made
+    jinja.filters.update(_FILTERS)
+    return jinja
 
 
 def _clean(value: Any) -> Any:
@@ -112,7 +112,7 @@ def inline(text: str) -> Markup:
         ValueError: it contains a closing tag.
     """
     if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
-        raise ValueError("an inline style or script cannot hold its own end")
+        raise ValueError("An inline style or script must not contain a closing tag.")
     return Markup(text)  # noqa: S704 - own file, checked above
 
 

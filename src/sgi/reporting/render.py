@@ -94,7 +94,11 @@ def _export_rows(database: Database, record: RunRecord, out: Path) -> Path:
 def _run_report(
     database: Database, record: RunRecord, kind: ReportFormat, options: ReportOptions, beside: Path | None
 ) -> str:
+    from sgi.reporting.html import run_report
+    from sgi.reporting.run_markdown import run_markdown
     from sgi.reporting.views.run import run_view
+    from sgi.store.row_filters import RowQuery
+    from sgi.store.row_pages import row_page
 
     view = run_view(database, record, worst=options.worst)
     if options.title is not None:
@@ -102,13 +106,7 @@ def _run_report(
     if kind == "json":
         return _json(view)
     if kind == "md":
-        from sgi.reporting.run_markdown import run_markdown
-
         return run_markdown(view)
-    from sgi.reporting.html import run_report
-    from sgi.store.row_filters import RowQuery
-    from sgi.store.row_pages import row_page
-
     page = row_page(database, record, RowQuery(size=options.rows))
     return run_report(view, page, export=beside.name if beside else None)
 
@@ -116,7 +114,10 @@ def _run_report(
 def _comparison_report(
     database: Database, base: RunRecord, new: RunRecord, kind: ReportFormat, options: ReportOptions
 ) -> str:
+    from sgi.reporting.html import comparison_report
+    from sgi.reporting.run_markdown import comparison_markdown
     from sgi.reporting.views.comparison import comparison_view
+    from sgi.reporting.views.headline import headline
 
     view = comparison_view(
         database, base, new, changed=options.worst, allow_different=options.allow_different
@@ -126,12 +127,7 @@ def _comparison_report(
     if kind == "json":
         return _json(view)
     if kind == "md":
-        from sgi.reporting.run_markdown import comparison_markdown
-
         return comparison_markdown(view)
-    from sgi.reporting.html import comparison_report
-    from sgi.reporting.views.headline import headline
-
     return comparison_report(view, *(headline(database, record) for record in (base, new)))
 
 

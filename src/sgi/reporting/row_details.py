@@ -37,9 +37,9 @@ class Passage:
 
 def passages(sample: SampleView) -> tuple[Passage, ...]:
     """The passages of a row, with their values."""
-    found = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
+    scores = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
     return tuple(
-        Passage(text, tuple(_passage_value(name, score, at) for name, score in found.items()))
+        Passage(text, tuple(_passage_value(name, score, at) for name, score in scores.items()))
         for at, text in enumerate(sample.contexts)
     )
 
@@ -68,8 +68,8 @@ def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
     """The details of a score, except what the passages or the evidence map show."""
     if support(sample, score) is not None:
         return other_details(score.details)
-    told = {"passages", "passage"} if _values_passages(sample, score) else set()
-    return {key: value for key, value in score.details.items() if key not in told}
+    hidden = {"passages", "passage"} if _values_passages(sample, score) else set()
+    return {key: value for key, value in score.details.items() if key not in hidden}
 
 
 def as_tree(value: Any) -> Any:

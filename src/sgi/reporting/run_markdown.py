@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.disagreement import Disagreement
     from sgi.reporting.views.groups import GroupTable
-    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.run import RunView
     from sgi.reporting.views.run_header import RunHeader
@@ -48,11 +48,11 @@ def run_markdown(view: RunView) -> str:
         _title(view.head),
         _headline(view),
         _figures(view),
-        *(_groups(found) for found in view.groups),
+        *(_groups(part) for part in view.groups),
         _correlation(view.correlation),
         _against_labels(view.labelled),
         _disagreement(view.disagreement),
-        *(_worst(found, view.head) for found in view.worst),
+        *(_worst(part, view.head) for part in view.worst),
         _reasons(view.reasons),
         _usage(view.usage),
         _origin(view.head),
@@ -85,7 +85,7 @@ def _title(head: RunHeader) -> Iterator[str]:
         facts["finished"] = formatting.moment(head.finished_at)
     if head.tags:
         facts["tags"] = ", ".join(map(escape, head.tags))
-    yield _list_lines(f"{name}: {told}" for name, told in facts.items())
+    yield _list_lines(f"{name}: {text}" for name, text in facts.items())
 
 
 def _headline(view: RunView) -> Iterator[str]:
@@ -105,14 +105,14 @@ def _headline(view: RunView) -> Iterator[str]:
 
 def _figures(view: RunView) -> Iterator[str]:
     """The charts of the run, described in text."""
-    told = [describe_distribution(part) for part in view.distributions]
+    descriptions = [describe_distribution(part) for part in view.distributions]
     if view.plane is not None:
-        told.append(describe_plane(view.plane))
+        descriptions.append(describe_plane(view.plane))
     if view.scatter is not None:
-        told.append(describe_scatter(view.scatter))
-    if told:
+        descriptions.append(describe_scatter(view.scatter))
+    if descriptions:
         yield "## Distributions"
-        yield _list_lines(map(escape, told))
+        yield _list_lines(map(escape, descriptions))
 
 
 def _groups(part: GroupTable) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _correlation(part: Correlation | None) -> Iterator[str]:
         yield correlation_table(part).markdown()
 
 
-def _against_labels(part: Sequence[Labelled]) -> Iterator[str]:
+def _against_labels(part: Sequence[LabelMetrics]) -> Iterator[str]:
     if part:
         yield "## Metrics against labels"
         yield labelled_table(part).markdown()
@@ -136,21 +136,21 @@ def _against_labels(part: Sequence[Labelled]) -> Iterator[str]:
         )
 
 
-def _disagreement(part: Disagreement | None) -> Iterator[str]:
+def _disagreement(part: Disagreement[SampleView] | None) -> Iterator[str]:
     if part is None or not part.rows:
         return
     yield f"## Disagreements between {escape(part.semantic)} and {escape(part.lexical)}"
     yield "Rank difference: rank by the first metric minus rank by the second, as a share of the rows."
     yield "\n".join(
         _row(
-            found.sample,
-            f"rank difference {found.gap:+.2f}: {number(found.semantic)} and {number(found.lexical)}",
+            row.sample,
+            f"rank difference {row.gap:+.2f}: {number(row.semantic)} and {number(row.lexical)}",
         )
-        for found in part.rows
+        for row in part.rows
     )
 
 
-def _worst(part: LowestRows, head: RunHeader) -> Iterator[str]:
+def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
     if not part.samples:
         return
     side = "lowest" if part.higher_is_better else "highest"
@@ -171,17 +171,17 @@ def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
 
 
 def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
-    found = sample.scores.get(metric)
-    return format_scaled(None if found is None else found.value, metric in head.shares)
+    score = sample.scores.get(metric)
+    return format_scaled(None if score is None else score.value, metric in head.shares)
 
 
-def _row(sample: SampleView, told: str) -> str:
+def _row(sample: SampleView, value: str) -> str:
     """A row as a list item with its texts below."""
     label = "" if sample.label is None else f", label {int(sample.label)}"
     texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}
     texts |= {"no response": sample.reason}
-    lines = [f"- {code(sample.id)}: {told}{label}"]
+    lines = [f"- {code(sample.id)}: {value}{label}"]
     lines += [f"  - {name}: {escape(shorten(text, LONGEST))}" for name, text in texts.items() if text]
     return "\n".join(lines)
 
@@ -249,9 +249,9 @@ def _signatures(view: ComparisonView) -> Iterator[str]:
 
 
 def _remarks(notes: Iterable[str]) -> Iterator[str]:
-    told = list(map(escape, notes))
-    if told:
-        yield _list_lines(told)
+    lines = list(map(escape, notes))
+    if lines:
+        yield _list_lines(lines)
 
 
 def _list_lines(lines: Iterable[str]) -> str:

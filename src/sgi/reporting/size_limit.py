@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.reporting.formatting import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,16 +34,6 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
     return tuple(_shorten_sample(sample, length) for sample in samples)
 
 
-def cut(text: str, length: int) -> str:
-    """Cut a text to a length and note how much is missing.
-
-    >>> cut("abc", 3), cut("abcd", 3)
-    ('abc', 'abc … [1 more characters omitted]')
-    """
-    more = len(text) - length
-    return text if more <= 0 else f"{text[:length]} … [{more:,} more characters omitted]"
-
-
 def _texts(value: Any) -> Iterator[str]:
     """All texts of a row."""
     if isinstance(value, str):
@@ -58,13 +49,13 @@ def _texts(value: Any) -> Iterator[str]:
 def _shorten_sample(sample: SampleView, length: int) -> SampleView:
     return replace(
         sample,
-        question=cut(sample.question, length),
-        contexts=tuple(_few([cut(text, length) for text in sample.contexts])),
-        response=cut(sample.response, length),
-        reference=None if sample.reference is None else cut(sample.reference, length),
-        alternatives=tuple(_few([cut(text, length) for text in sample.alternatives])),
+        question=shorten(sample.question, length),
+        contexts=tuple(_few([shorten(text, length) for text in sample.contexts])),
+        response=shorten(sample.response, length),
+        reference=None if sample.reference is None else shorten(sample.reference, length),
+        alternatives=tuple(_few([shorten(text, length) for text in sample.alternatives])),
         metadata=_shorten_value(dict(sample.metadata), length),
-        reason=cut(sample.reason, length),
+        reason=shorten(sample.reason, length),
         scores={name: _shorten_score(score, length) for name, score in sample.scores.items()},
     )
 
@@ -72,7 +63,7 @@ def _shorten_sample(sample: SampleView, length: int) -> SampleView:
 def _shorten_score(score: ScoreView, length: int) -> ScoreView:
     return replace(
         score,
-        reason=cut(score.reason, length),
+        reason=shorten(score.reason, length),
         details=_shorten_details(dict(score.details), length),
         evidence=_shorten_value(dict(score.evidence), length),
     )
@@ -88,12 +79,12 @@ def _shorten_details(details: dict[str, Any], length: int) -> Any:
 
 def _shorten_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
     if isinstance(value, str):
-        return cut(value, length)
+        return shorten(value, length)
     if depth == _MAX_DEPTH:
         return "…" if isinstance(value, (dict, list)) else value
     if isinstance(value, dict):
         return {
-            cut(str(key), length): _shorten_value(item, length, depth + 1, items)
+            shorten(str(key), length): _shorten_value(item, length, depth + 1, items)
             for key, item in value.items()
         }
     if isinstance(value, list):
@@ -103,6 +94,6 @@ def _shorten_value(value: Any, length: int, depth: int = 0, items: int | None = 
 
 
 def _few(items: Iterable[Any]) -> list[Any]:
-    found = list(items)
-    more = len(found) - _ITEMS
-    return found if more <= 0 else [*found[:_ITEMS], f"… [{more:,} more items omitted]"]
+    values = list(items)
+    more = len(values) - _ITEMS
+    return values if more <= 0 else [*values[:_ITEMS], f"… [{more:,} more items omitted]"]

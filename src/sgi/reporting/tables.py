@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.correlation import Correlation
-    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.stats.confounds import Baseline
     from sgi.store.scored_runs import Reason
 
@@ -100,7 +100,7 @@ def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = Fals
     return Table(("Spearman's ρ", *part.metrics), rows, title=title)
 
 
-def labelled_table(part: Iterable[Labelled], *, digits: int = 3) -> Table:
+def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
     """Ranking and calibration of each metric against the labels."""
     rows = (
         (

@@ -15,13 +15,7 @@ from sgi.web.body_limit import BodyLimitMiddleware
 from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
-from sgi.web.routes import compare as comparing
-from sgi.web.routes import downloads, run, static
-from sgi.web.routes import login as signing_in
-from sgi.web.routes import manage as tending
-from sgi.web.routes import row as sample
-from sgi.web.routes import runs as listing
-from sgi.web.routes import upload as uploading
+from sgi.web.routes import compare, downloads, login, manage, row, run, runs, static, upload
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
@@ -47,7 +41,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.cache = SingleFlightCache()
     app.include_router(operations.router)
     app.include_router(api.router)
-    for pages in (listing, downloads, sample, run, comparing, tending, uploading, signing_in, static):
+    for pages in (runs, downloads, row, run, compare, manage, upload, login, static):
         app.include_router(pages.router)
     add_error_handlers(app)
     app.add_middleware(BodyLimitMiddleware, site=site)
@@ -69,6 +63,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.scoring:
             from sgi.service.scorer import open_scorer
 
-            opened = open_scorer(site.embedders, backend=site.backend, precision=site.precision)
-            site.scorer = await stack.enter_async_context(opened)
+            scorer = open_scorer(site.embedders, backend=site.backend, precision=site.precision)
+            site.scorer = await stack.enter_async_context(scorer)
         yield

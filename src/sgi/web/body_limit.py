@@ -35,28 +35,21 @@ class BodyLimitMiddleware:
             await self._app(scope, receive, send)
             return
         limit = self._site.upload_limit + FORM_LIMIT if scope["path"] == "/upload" else FORM_LIMIT
-        declared = Request(scope).headers.get("content-length", "")
-        await self._app(scope, _LimitedReceive(receive, limit, _whole(declared)), send)
+        declared = _whole(Request(scope).headers.get("content-length", ""))
+        received = 0
 
+        async def receive_limited() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if max(received, declared) <= limit:
+                return message
+            while received <= 2 * limit and message.get("more_body"):
+                message = await receive()
+                received += len(message.get("body", b""))
+            raise HTTPException(413, too_large_message(limit))
 
-class _LimitedReceive:
-    """Counts received bytes."""
-
-    def __init__(self, receive: Receive, limit: int, declared: int) -> None:
-        self._receive = receive
-        self._limit = limit
-        self._declared = declared
-        self._taken = 0
-
-    async def __call__(self) -> Message:
-        message = await self._receive()
-        self._taken += len(message.get("body", b""))
-        if max(self._taken, self._declared) <= self._limit:
-            return message
-        while self._taken <= 2 * self._limit and message.get("more_body"):
-            message = await self._receive()
-            self._taken += len(message.get("body", b""))
-        raise HTTPException(413, too_large_message(self._limit))
+        await self._app(scope, receive_limited, send)
 
 
 def too_large_message(limit: int) -> str:

@@ -108,8 +108,8 @@ class Connections:
 class GuardedProtocol(H11Protocol):
     """HTTP/1.1 protocol that closes connections which send headers or body too slowly."""
 
-    def __init__(self, *given: Any, guard: Connections, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, guard: Connections, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.address = ""
         self._guard = guard
         self._admitted = False

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sgi.kernel.errors import SgiError
-from sgi.web.pages import problem, status_of
+from sgi.web.pages import error_page, status_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -33,21 +33,23 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def _user_error(request: Request, error: Exception) -> Response:
     status = status_of(error) if isinstance(error, SgiError) else 500
-    return problem(request, status, str(error))
+    return error_page(request, status, str(error))
 
 
 def _http_error(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    return problem(request, status, _WORDS.get(status, str(detail)))
+    return error_page(request, status, _WORDS.get(status, str(detail)))
 
 
 def _validation_error(request: Request, error: Exception) -> Response:
     first = error.errors()[0] if isinstance(error, RequestValidationError) else None
     if first is not None and first["loc"][0] == "query":
-        return problem(request, 400, f"{first['loc'][-1]}: {first['msg']}.")
+        return error_page(request, 400, f"{first['loc'][-1]}: {first['msg']}.")
     if request.method == "GET":
-        return problem(request, 404, _WORDS[404])
-    return problem(request, 400, "The form could not be read. Go back, reload the page and submit it again.")
+        return error_page(request, 404, _WORDS[404])
+    return error_page(
+        request, 400, "The form could not be read. Go back, reload the page and submit it again."
+    )
 
 
 class ErrorMiddleware:
@@ -73,4 +75,4 @@ class ErrorMiddleware:
             request = Request(scope)
             _log.exception("%s %s failed", request.method, scope["path"])
             message = "Internal error in SGI. The server log has the details. Please report it."
-            await problem(request, 500, message)(scope, receive, send)
+            await error_page(request, 500, message)(scope, receive, send)

@@ -25,7 +25,7 @@ State = Literal["waiting", "running", "finished", "failed", "stopped"]
 _RECORD = "job-"
 _SUFFIX = ".jsonl"
 _KEYS = {"data", "metrics", "embedders", "backend", "precision", "name"}
-"""What the spec of an upload can hold; nothing in a record can have other files read or code run."""
+"""Allowed keys of the spec of an upload: none of them can read another file or run code."""
 _HOUR = 3600
 _DAY = 24 * _HOUR
 

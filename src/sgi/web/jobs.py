@@ -15,7 +15,7 @@ import anyio
 from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.engine.runner import RunContext, start_run
 from sgi.kernel.errors import SgiError
-from sgi.reporting.views.stored import make_views
+from sgi.reporting.views.run_views import make_views
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
 from sgi.web.job_records import Job, JobRecord, restore_jobs

@@ -47,9 +47,9 @@ class RunNotFoundError(UsageError):
 @cache
 def templates() -> Environment:
     """Templates of the dashboard, then of the report."""
-    made = environment("sgi.web")
-    made.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
-    return made
+    jinja = environment("sgi.web")
+    jinja.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
+    return jinja
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
@@ -83,14 +83,14 @@ def redirect(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
-def run_or_404(site: Site, wanted: str) -> RunRecord:
+def run_or_404(site: Site, name: str) -> RunRecord:
     """The run with this id, name, or unique prefix of an id.
 
     Raises:
         RunNotFoundError: there is none; suggests similar names.
     """
     try:
-        return find_run(site.database, wanted)
+        return find_run(site.database, name)
     except UsageError as error:
         raise RunNotFoundError(error.message, hint="The list of runs shows all runs.") from error
 
@@ -104,34 +104,34 @@ def status_of(error: SgiError) -> int:
     return _LATER if isinstance(error, (StoreError, ServerBusyError)) else 400
 
 
-def problem(request: Request, status: int, message: str, *, title: str = "") -> Response:
+def error_page(request: Request, status: int, message: str, *, title: str = "") -> Response:
     """An error as a page, or as JSON for the API."""
-    response = _problem(request, status, message, title)
+    response = _error_page(request, status, message, title)
     if status == _LATER:
         response.headers["Retry-After"] = _SECONDS
     return response
 
 
-def _problem(request: Request, status: int, message: str, title: str) -> Response:
+def _error_page(request: Request, status: int, message: str, title: str) -> Response:
     if _is_of_api(request):
         return JSONResponse({"error": {"message": message, "hint": ""}}, status)
     if is_htmx_part(request):
-        return page(request, "problem_part.html", status=status, message=message)
+        return page(request, "error_part.html", status=status, message=message)
     heading = title or _TITLES.get(status, "Something went wrong")
-    return page(request, "problem.html", status=status, title=heading, message=message)
+    return page(request, "error.html", status=status, title=heading, message=message)
 
 
-def refusal(request: Request, refused: Refusal) -> Response:
+def refusal(request: Request, reason: Refusal) -> Response:
     """Response to a refused request; browsers are sent to the login page."""
-    if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
+    if reason.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
         query = request.scope["query_string"]
-        asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
-        return redirect(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
-    response = problem(request, refused.status, refused.message, title=refused.title)
-    if refused.status == 401:  # noqa: PLR2004 - HTTP status
+        address = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash
+        return redirect(f"/login?next={quote(address, safe='')}" if request.method == "GET" else "/login")
+    response = error_page(request, reason.status, reason.message, title=reason.title)
+    if reason.status == 401:  # noqa: PLR2004 - HTTP status
         response.headers["WWW-Authenticate"] = "Bearer"
-    if refused.retry_after is not None:
-        response.headers["Retry-After"] = str(refused.retry_after)
+    if reason.retry_after is not None:
+        response.headers["Retry-After"] = str(reason.retry_after)
     return response
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SAMPLES = b"/samples/"
 _STEPS = frozenset({"", ".", ".."})
-"""Segments that a browser takes for steps in the path, also where they are escaped."""
+"""Segments that browsers resolve as relative steps, even if they are escaped."""
 
 
 class _AnyPath(Convertor[str]):
@@ -66,8 +66,8 @@ def requested_sample(request: Request) -> str:
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
     """Add query parameters to a path, without empty ones."""
-    given = {name: str(value) for name, value in values.items() if value not in {None, ""}}
-    text = urlencode(given, errors="replace")
+    parameters = {name: str(value) for name, value in values.items() if value not in {None, ""}}
+    text = urlencode(parameters, errors="replace")
     joint = "&" if "?" in path else "?"
     return f"{path}{joint}{text}" if text else path
 

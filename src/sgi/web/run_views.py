@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.headline import headline
-from sgi.reporting.views.stored import RunViews
+from sgi.reporting.views.run_views import RunViews
 from sgi.web.single_flight_cache import cache_of
 from sgi.web.site import site_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def cached(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
+def compute_once(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
     """Compute ``make`` once for the present state of a run; simultaneous requests share the result.
 
     Raises:
@@ -37,7 +37,7 @@ def run_views(request: Request, record: RunRecord) -> RunViews:
     database = site_of(request).database
 
     def columns() -> RunColumns:
-        return cached(request, record, "columns", lambda: run_columns(database, record))
+        return compute_once(request, record, "columns", lambda: run_columns(database, record))
 
     return RunViews(database, record, columns)
 
@@ -45,4 +45,6 @@ def run_views(request: Request, record: RunRecord) -> RunViews:
 def cached_headline(request: Request, record: RunRecord) -> Headline:
     """The headline of a run; without a summary it is computed from all rows."""
     database = site_of(request).database
-    return cached(request, record, "headline", lambda: headline(database, record, run_views(request, record)))
+    return compute_once(
+        request, record, "headline", lambda: headline(database, record, run_views(request, record))
+    )

@@ -51,7 +51,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC_PATHS = frozenset({"/login", "/healthz", "/readyz"})
 """Paths that need no token."""
 _AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
-"""``host[:port]`` (RFC 9110, 7.2), as far as hosts are called: names and addresses, no escapes."""
+"""``host[:port]`` (RFC 9110, 7.2): names and addresses without escapes."""
 _LOGIN_SECONDS = 12 * 3600
 _SESSION_BYTES = 24
 _SESSION_LENGTH = _SESSION_BYTES * 4 // 3
@@ -124,13 +124,13 @@ def login_cookie(request: Request) -> tuple[str, int]:
     return f"{ends}.{_login_signature(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
 
 
-def try_token(site: Site, request: Request, given: str) -> bool:
+def try_token(site: Site, request: Request, text: str) -> bool:
     """Whether the token is right; wrong tokens are counted and throttled."""
     address = _address(request)
     if site.throttle.seconds_left(address):
         return False
     right = site.token is not None and secrets.compare_digest(
-        site.token.encode(), given.encode("utf-8", "replace")
+        site.token.encode(), text.encode("utf-8", "replace")
     )
     if right:
         site.throttle.forget(address)
@@ -148,8 +148,8 @@ def is_authenticated(site: Site, request: Request) -> bool:
     """Whether the caller sent the token, or logged in with it; always true without a token."""
     if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
         return True
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
-    return kind.lower() == "bearer" and try_token(site, request, given.strip())
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return kind.lower() == "bearer" and try_token(site, request, token.strip())
 
 
 def _address(request: Request) -> str:
@@ -201,11 +201,11 @@ class SecurityMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        refused = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        if refused is None:
+        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        if refusal is None:
             await self._app(scope, receive, send)
             return
-        await self._respond(Request(scope), refused)(scope, receive, send)
+        await self._respond(Request(scope), refusal)(scope, receive, send)
 
     def _refusal(self, request: Request) -> Refusal | None:
         hosts = [host.lower() for host in request.headers.getlist("host")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MAX_BYTES = 256_000_000
 _MAX_THREADS = 16
-"""Of 40 worker threads; the others stay free for quick requests."""
+"""The server has 40 worker threads; the others stay free for quick requests."""
 _OBJECT = 64
 """Approximate bytes of a small Python object."""
 

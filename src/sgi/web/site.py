@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 UPLOAD_LIMIT = 100_000_000
-"""Bytes of an upload, unless something else is asked for."""
+"""Default limit of an upload, in bytes."""
 
 
 @dataclass

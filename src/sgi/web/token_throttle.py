@@ -59,11 +59,11 @@ class TokenThrottle:
 def _network(address: str) -> str:
     """The IPv4 address or the IPv6 network (/64), of which one caller can use all addresses."""
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return str(found.ipv4_mapped)
-        return str(ipaddress.ip_network((int(found), _NETWORK_BITS), strict=False))
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return str(ip.ipv4_mapped)
+        return str(ipaddress.ip_network((int(ip), _NETWORK_BITS), strict=False))
     return address

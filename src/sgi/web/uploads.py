@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-"""The kinds of file that can be sent."""
+"""File types of uploads."""
 
 EXPORT = "rows-"
-"""What the names of files that are made to be sent begin with."""
+"""Prefix of temporary files for downloads."""
 
 _UPLOAD = "upload-"
 _PART = ".sgi-"
-"""What the names of files begin with while they are written."""
+"""Prefix of files that are being written."""
 _LONGEST = 80
 _DAY = 24 * 3600
 _HOUR = 3600
@@ -42,25 +42,23 @@ def offline_metrics() -> dict[str, str]:
     for name, kind in classes.items():
         if not issubclass(kind, Metric):
             continue
-        try:
+        with suppress(SgiError, TypeError):
             metric(name)
-        except (SgiError, TypeError):
-            continue
-        usable[name] = ", ".join(sorted(map(str, kind.spec.needs)))
+            usable[name] = ", ".join(sorted(map(str, kind.spec.needs)))
     return usable
 
 
-def file_name(given: str | None) -> str:
+def file_name(name_sent: str | None) -> str:
     r"""File name without the folders that some browsers send.
 
     >>> file_name("C:\\data\\rows.csv"), file_name("../../etc/passwd"), file_name("")
     ('rows.csv', 'passwd', 'the file')
     """
-    name = PureWindowsPath(PurePosixPath(given or "").name).name.strip()
+    name = PureWindowsPath(PurePosixPath(name_sent or "").name).name.strip()
     return name[-_LONGEST:] or "the file"
 
 
-def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
+def save_upload(site: Site, stream: IO[bytes], shown: str) -> Path:
     """Store an upload in the site's folder under a generated name; the suffix of ``shown`` gives the format.
 
     Raises:
@@ -91,16 +89,16 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
 def remove_leftovers(site: Site) -> None:
     """Delete files of killed servers: uploads without a run after a day, exports after an hour."""
     try:
-        wanted = {PurePath(path).name for path in data_files(site.database)}
-        found = list(site.folder.iterdir())
+        needed = {PurePath(path).name for path in data_files(site.database)}
+        paths = list(site.folder.iterdir())
     except FileNotFoundError:
         return
     except (SgiError, OSError) as error:
         _log.warning("cannot remove leftover files: %s", error)
         return
-    for path in found:
+    for path in paths:
         longest = _HOUR if path.name.startswith((EXPORT, _PART)) else _DAY
-        is_ours = path.name.startswith((EXPORT, _PART, _UPLOAD)) and path.name not in wanted
+        is_ours = path.name.startswith((EXPORT, _PART, _UPLOAD)) and path.name not in needed
         with suppress(OSError):
             if is_ours and path.is_file() and path.stat().st_mtime < time.time() - longest:
                 path.unlink()

@@ -76,7 +76,7 @@ def test_one_passage_needs_no_table() -> None:
         sentences=(sentence(OPENED, similarity=(1.0,), passage=0),), passages=(0,), unused=(), signals={}
     )
     assert lines(body) == [
-        "No sentence of 1 scores below 0.5.",
+        "No sentence scores below 0.5.",
         "",
         " 1  0.99  It opened in 1889.",
         "          passage 1, similarity 1.00: The tower is 330 m tall.",

@@ -30,7 +30,7 @@ from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.correlation import Correlation
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.groups import GroupTable
-from sgi.reporting.views.labelled import Labelled
+from sgi.reporting.views.label_metrics import LabelMetrics
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
@@ -84,7 +84,7 @@ def scatter(semantic="semantic_similarity", lexical="bleu"):
 
 def labelled(metric="sgi", *, calibrated=True):
     bins = reliability([0.1, 0.2, 0.9], [False, False, True]) if calibrated else None
-    return Labelled(metric, 0.75, ((0, 0), (0, 0.5), (0.5, 1), (1, 1)), bins, bins and 0.13, 8)
+    return LabelMetrics(metric, 0.75, ((0, 0), (0, 0.5), (0.5, 1), (1, 1)), bins, bins and 0.13, 8)
 
 
 def head(name):

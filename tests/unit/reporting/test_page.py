@@ -97,8 +97,8 @@ def test_json_in_a_page_keeps_plain_values_and_has_no_infinity() -> None:
 
 
 @pytest.mark.parametrize("end", ["</script>", "</STYLE >", "a </x> <!-- "])
-def test_an_inline_part_cannot_hold_its_own_end(end: str) -> None:
-    with pytest.raises(ValueError, match="own end"):
+def test_an_inline_part_cannot_contain_a_closing_tag(end: str) -> None:
+    with pytest.raises(ValueError, match="must not contain a closing tag"):
         inline(f"x{end}")
 
 

@@ -23,7 +23,7 @@ from sgi.reporting.views.disagreement import DisagreeingRow, Disagreement
 from sgi.reporting.views.distribution import Distribution
 from sgi.reporting.views.groups import GroupTable
 from sgi.reporting.views.headline import Headline
-from sgi.reporting.views.labelled import Labelled
+from sgi.reporting.views.label_metrics import LabelMetrics
 from sgi.reporting.views.lowest import LowestRows
 from sgi.reporting.views.run import RunView
 from sgi.reporting.views.run_header import RunHeader
@@ -119,7 +119,7 @@ def view(name="sgi", row=None, told="nightly"):
         scatter=Scatter(name, "squad_em", (), 1100, 0.25, 3, 1),
         disagreement=Disagreement(name, "squad_em", (DisagreeingRow(row, 0.5, 0.25, -0.75),)),
         worst=(LowestRows(name, UP, (row,)), LowestRows("squad_em", not UP, (row,)), LowestRows("x", UP, ())),
-        labelled=(Labelled(name, 0.8, ((0, 0),), None, 0.05, 1100, 0.2, 0.25),),
+        labelled=(LabelMetrics(name, 0.8, ((0, 0),), None, 0.05, 1100, 0.2, 0.25),),
         reasons=(Reason(name, "failed", "The judge gave no reply.", 60),),
         usage={"openai:gpt": Usage(1000, 5, 1, 2, 3, None), "local": Usage(cost=0.5)},
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
-from sgi.web.uploads import file_name, keep, offline_metrics, remove_leftovers
+from sgi.web.uploads import file_name, offline_metrics, remove_leftovers, save_upload
 from support.kept_runs import keep_run, rows
 from support.web_server import browsing
 
@@ -23,7 +23,7 @@ def test_a_name_has_no_folder_and_an_end(given_name):
 
 
 def test_what_is_kept_has_a_name_of_ours(site):
-    path = keep(site, io.BytesIO(b"id,response\n"), "../../evil name.CSV")
+    path = save_upload(site, io.BytesIO(b"id,response\n"), "../../evil name.CSV")
     assert path.parent == site.folder.resolve()
     assert path.name.startswith("upload-")
     assert "evil" not in path.name
@@ -35,13 +35,13 @@ def test_what_is_kept_has_a_name_of_ours(site):
 @pytest.mark.parametrize("name", ["rows.exe", "rows", "rows.csv.gz", ".csv", "rows.html"])
 def test_other_kinds_are_refused(site, name):
     with pytest.raises(UsageError, match="parquet"):
-        keep(site, io.BytesIO(b"x"), name)
+        save_upload(site, io.BytesIO(b"x"), name)
     assert not site.folder.exists()
 
 
 def test_an_empty_file_is_refused_and_removed(site):
     with pytest.raises(UsageError, match="is empty"):
-        keep(site, io.BytesIO(), "rows.csv")
+        save_upload(site, io.BytesIO(), "rows.csv")
     assert list(site.folder.iterdir()) == []
 
 
@@ -49,7 +49,7 @@ def test_a_folder_that_cannot_be_made_is_told(site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
     with pytest.raises(StoreError, match="cannot be saved"):
-        keep(site, io.BytesIO(b"x"), "rows.csv")
+        save_upload(site, io.BytesIO(b"x"), "rows.csv")
 
 
 def test_metrics_that_ask_nobody():

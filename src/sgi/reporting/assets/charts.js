@@ -1,4 +1,4 @@
-// Draws charts in the colours of the page, without making code from text and without styles of its own.
+// Draws charts in the colours of the page. It evaluates no text as code and adds no styles (strict CSP).
 "use strict";
 window.sgiCharts = (() => {
   const drawn = new Map();
@@ -55,13 +55,13 @@ window.sgiCharts = (() => {
     const box = tipElement();
     box.hidden = !lines;
     if (!lines) return;
-    box.replaceChildren(...lines.map(([name, told]) => {
+    box.replaceChildren(...lines.map(([name, value]) => {
       const line = document.createElement("div");
       const key = document.createElement("b");
       key.textContent = name;
       const text = document.createElement("span");
       text.dir = "auto";
-      text.textContent = String(told);
+      text.textContent = String(value);
       line.append(key, " ", text);
       return line;
     }));
@@ -72,19 +72,18 @@ window.sgiCharts = (() => {
     if (tip) tip.hidden = true;
   }
 
-  // `options`: renderer "svg" or "canvas"; describe(datum) gives the lines of a tooltip, each a name and a text,
-  // for charts that have none of their own; ready(view) is called after each drawing, and a change of the theme
-  // draws again.
+  // `options`: renderer "svg" or "canvas"; describe(datum) returns the lines of a tooltip, each a name and a text,
+  // for charts without tooltips; ready(view) is called after each drawing. A change of the theme draws again.
   async function draw(element, spec, options = {}) {
     drawn.get(element)?.view?.finalize();
     const entry = { spec, options, theme: theme(), view: null };
     drawn.set(element, entry);
-    // Vega names the parts of a drawing for readers; here the element around it has the words for all of it.
+    // Vega labels each part of a drawing for screen readers; here the outer element describes the whole chart.
     const inside = document.createElement("div");
     inside.className = "drawing";
     inside.setAttribute("aria-hidden", "true");
     element.replaceChildren(inside);
-    const made = await vegaEmbed(inside, spec, {
+    const embedded = await vegaEmbed(inside, spec, {
       mode: "vega-lite",
       ast: true,
       actions: false,
@@ -94,21 +93,21 @@ window.sgiCharts = (() => {
       tooltip: (_handler, event, _item, value) => showTip(event, linesOf(value)),
     });
     if (drawn.get(element) !== entry) {
-      made.finalize();
+      embedded.finalize();
       return null;
     }
-    entry.view = made.view;
+    entry.view = embedded.view;
     if (options.describe) {
-      made.view.addEventListener("pointermove", (event, item) => {
+      embedded.view.addEventListener("pointermove", (event, item) => {
         showTip(event, (item && item.datum && options.describe(item.datum)) || null);
       });
     }
     element.onpointerleave = hideTip;
-    if (options.ready) options.ready(made.view);
-    return made.view;
+    if (options.ready) options.ready(embedded.view);
+    return embedded.view;
   }
 
-  function again() {
+  function redraw() {
     for (const [element, entry] of [...drawn]) {
       if (!element.isConnected) {
         entry.view?.finalize();
@@ -119,15 +118,15 @@ window.sgiCharts = (() => {
     }
   }
 
-  dark.addEventListener("change", again);
-  print.addEventListener("change", again);
-  new MutationObserver(again).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  // What a tooltip says of a row in the plane of the two angles; null for anything else under the pointer.
+  dark.addEventListener("change", redraw);
+  print.addEventListener("change", redraw);
+  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  // Tooltip lines for a row in the angle plane; null for anything else under the pointer.
   function pointLines(datum) {
     if (datum?.theta_rc === undefined || datum.position === undefined) return null;
     const numbers = { SGI: datum.value, "θ(r, c)": datum.theta_rc, "θ(r, q)": datum.theta_rq };
-    const told = Object.entries(numbers).map(([name, value]) => [name, value.toFixed(4)]);
-    return [["row", datum.id], ["", datum.label], ...told];
+    const texts = Object.entries(numbers).map(([name, value]) => [name, value.toFixed(4)]);
+    return [["row", datum.id], ["", datum.label], ...texts];
   }
 
   return { draw, pointLines, theme };

@@ -1,4 +1,4 @@
-// The report's table, filters, panel and charts. All data is in the page, and is only ever shown as text.
+// Table of rows, filters, row panel and charts of a report. All data is in the page and is shown as text only.
 "use strict";
 (() => {
   const PAGE = 50;
@@ -17,23 +17,23 @@
     return element;
   }
 
-  // The switch of light and dark; nothing of it is kept.
+  // Button that switches between the light and the dark theme; the choice is not stored.
   function startTheme() {
     const button = byId("theme");
-    const say = () => {
+    const showTheme = () => {
       const dark = window.sgiCharts.theme() === "dark";
       button.textContent = dark ? "Light" : "Dark";
       button.setAttribute("aria-label", dark ? "Switch to light theme" : "Switch to dark theme");
     };
     button.addEventListener("click", () => {
       document.documentElement.dataset.theme = window.sgiCharts.theme() === "dark" ? "light" : "dark";
-      say();
+      showTheme();
     });
-    say();
+    showTheme();
     button.hidden = false;
   }
 
-  // Addresses can be typed: what is no escape means itself.
+  // Users can type addresses: text that is not a valid escape stays as it is.
   function unescaped(text) {
     try {
       return decodeURIComponent(text);
@@ -42,7 +42,7 @@
     }
   }
 
-  // A link to a row that is folded opens it.
+  // A link to a folded row opens it.
   function startLinks() {
     const open = () => {
       const target = byId(unescaped(location.hash.slice(1)));
@@ -57,7 +57,7 @@
 
   if (rows) {
     rows.place = new Map(rows.positions.map((position, at) => [position, at]));
-    rows.told = new Set(rows.told);
+    rows.detailed = new Set(rows.detailed);
   }
 
   const lacking = (column, at) => column.lacking[at] || ["", 0];
@@ -88,10 +88,10 @@
       return false;
     }
     if (state.range) {
-      const found = angles.get(rows.positions[at]);
-      if (!found) return false;
+      const pair = angles.get(rows.positions[at]);
+      if (!pair) return false;
       const [low, high, down, up] = state.range;
-      if (found[0] < low || found[0] > high || found[1] < down || found[1] > up) return false;
+      if (pair[0] < low || pair[0] > high || pair[1] < down || pair[1] > up) return false;
     }
     return !state.text || textOf(at).includes(state.text);
   }
@@ -135,17 +135,17 @@
   }
 
   function emptyLine() {
-    const made = make("tr");
-    made.append(make("td", "No rows match the filters.", { colspan: String(5 + rows.metrics.length) }));
-    return made;
+    const row = make("tr");
+    row.append(make("td", "No rows match the filters.", { colspan: String(5 + rows.metrics.length) }));
+    return row;
   }
 
   function line(at) {
-    const made = make("tr");
-    made.dataset.at = String(at);
+    const row = make("tr");
+    row.dataset.at = String(at);
     const name = make("th", "", { scope: "row", dir: "auto" });
     name.append(make("button", rows.ids[at], { type: "button", class: "link" }));
-    made.append(
+    row.append(
       make("td", number.format(rows.positions[at]), { class: "n" }),
       name,
       make("td", shown(rows.labels[at])),
@@ -153,22 +153,22 @@
       brief(rows.responses[at]),
       ...rows.columns.map((column) => cell(column, at)),
     );
-    return made;
+    return row;
   }
 
   function brief(text) {
-    const made = make("td", "", { class: "brief", dir: "auto" });
-    made.append(make("span", text));
-    return made;
+    const element = make("td", "", { class: "brief", dir: "auto" });
+    element.append(make("span", text));
+    return element;
   }
 
   function cell(column, at) {
     const value = column.values[at];
     if (value !== null) return make("td", decimals(value), { class: "n" });
     const [status, reason] = lacking(column, at);
-    const made = make("td", "", { class: "n faint" });
-    made.append(make("abbr", status, { title: rows.reasons[reason] || "" }));
-    return made;
+    const element = make("td", "", { class: "n faint" });
+    element.append(make("abbr", status, { title: rows.reasons[reason] || "" }));
+    return element;
   }
 
   function startTable() {
@@ -187,8 +187,8 @@
       });
     });
     byId("rows-table").addEventListener("click", (event) => {
-      const found = event.target.closest("tr[data-at]");
-      if (found && !String(getSelection())) openRow(Number(found.dataset.at));
+      const row = event.target.closest("tr[data-at]");
+      if (row && !String(getSelection())) openRow(Number(row.dataset.at));
     });
     byId("pages").addEventListener("click", (event) => {
       const to = event.target.dataset.to;
@@ -228,19 +228,19 @@
   function openRow(at) {
     const position = rows.positions[at];
     byId("panel-title").textContent = rows.ids[at];
-    const story = rows.told.has(position) ? byId(`row-${position}`)?.querySelector(".story") : null;
-    byId("panel-body").replaceChildren(story ? story.cloneNode(true) : summaryOf(at));
+    const details = rows.detailed.has(position) ? byId(`row-${position}`)?.querySelector(".story") : null;
+    byId("panel-body").replaceChildren(details ? details.cloneNode(true) : summaryOf(at));
     byId("panel").showModal();
     byId("panel-body").scrollTop = 0;
   }
 
   function summaryOf(at) {
-    const made = make("div", "", { class: "story" });
+    const summary = make("div", "", { class: "story" });
     const facts = make("dl", "", { class: "facts" });
     const add = (name, text) => {
-      const pair = make("div");
-      pair.append(make("dt", name, { dir: "auto" }), make("dd", text, { dir: "auto" }));
-      facts.append(pair);
+      const entry = make("div");
+      entry.append(make("dt", name, { dir: "auto" }), make("dd", text, { dir: "auto" }));
+      facts.append(entry);
     };
     add("Position", number.format(rows.positions[at]));
     if (rows.labels[at] !== null) add("Label", String(rows.labels[at]));
@@ -250,18 +250,18 @@
       const value = column.values[at];
       add(metric, value === null ? `${status}: ${rows.reasons[reason]}` : decimals(value));
     });
-    const found = angles.get(rows.positions[at]);
-    if (found) add("θ(r, c) and θ(r, q)", `${decimals(found[0])} and ${decimals(found[1])} rad`);
-    made.append(facts);
+    const pair = angles.get(rows.positions[at]);
+    if (pair) add("θ(r, c) and θ(r, q)", `${decimals(pair[0])} and ${decimals(pair[1])} rad`);
+    summary.append(facts);
     for (const [title, text] of [["Question", rows.questions[at]], ["Response", rows.responses[at]]]) {
       const part = make("div", "", { class: "part" });
       part.append(make("h3", title), make("p", text || "–", { class: "text", dir: "auto" }));
-      made.append(part);
+      summary.append(part);
     }
-    const whole = make("p", "This file holds only the start of this row’s texts. To show the full texts, run: ", { class: "faint" });
-    whole.append(make("code", `sgi show ${rows.run} --sample=${quoted(rows.ids[at])}`));
-    made.append(whole);
-    return made;
+    const hint = make("p", "This file holds only the start of this row’s texts. To show the full texts, run: ", { class: "faint" });
+    hint.append(make("code", `sgi show ${rows.run} --sample=${quoted(rows.ids[at])}`));
+    summary.append(hint);
+    return summary;
   }
 
   const quoted = (text) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -297,11 +297,11 @@
 
   let timer = 0;
   let clearing = false;
-  function brushed(found) {
+  function brushed(selection) {
     clearTimeout(timer);
     if (clearing) return;
     timer = setTimeout(() => {
-      const drawnRange = found.theta_rc && found.theta_rq ? [found.theta_rc, found.theta_rq] : null;
+      const drawnRange = selection.theta_rc && selection.theta_rq ? [selection.theta_rc, selection.theta_rq] : null;
       const ends = drawnRange ? drawnRange.flatMap((pair) => [...pair].sort((a, b) => a - b)) : null;
       fields().forEach((field, place) => { field.value = ends ? ends[place].toFixed(4) : ""; });
       filterBy(ends);
@@ -326,15 +326,15 @@
   }
 
   function describePoint(datum) {
-    const found = window.sgiCharts.pointLines(datum);
-    const at = found && rows.place.get(datum.position);
-    if (!found || at === undefined) return found;
-    return [...found, ["question", rows.questions[at].slice(0, 120)], ["response", rows.responses[at].slice(0, 120)]];
+    const lines = window.sgiCharts.pointLines(datum);
+    const at = lines && rows.place.get(datum.position);
+    if (!lines || at === undefined) return lines;
+    return [...lines, ["question", rows.questions[at].slice(0, 120)], ["response", rows.responses[at].slice(0, 120)]];
   }
 
   function planeReady(view) {
     plane = view;
-    view.addSignalListener("brush", (_name, found) => brushed(found || {}));
+    view.addSignalListener("brush", (_name, selection) => brushed(selection || {}));
     let start = null;
     view.addEventListener("pointerdown", (event) => { start = [event.clientX, event.clientY]; });
     view.addEventListener("click", (event, item) => {

@@ -43,5 +43,5 @@ def run_columns(database: Database, record: RunRecord) -> RunColumns:
     """Read the scored rows of a run."""
     run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
     codes = np.fromiter((-1 if label is None else label for label in labels), np.int8, len(labels))
-    named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
+    named = {metric: list(map(group_name, values)) for metric, values in classes.items()}
     return RunColumns(run, codes, tuple(metadata), named)

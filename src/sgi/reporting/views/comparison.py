@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.analysis.compare import Comparison
-    from sgi.kernel.scored import ScoredRun
     from sgi.reporting.views.run_header import RunHeader
     from sgi.reporting.views.sample import SampleView
     from sgi.store.database import Database
@@ -79,35 +78,31 @@ def comparison_view(
         UnknownNameError: a metric is not in both runs.
     """
     before, after = scored_run(database, base), scored_run(database, new)
-    made = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
+    comparison = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
     return ComparisonView(
         base=run_header(base),
         new=run_header(new),
-        comparison=made,
-        shares=_shares(before),
-        changed=_changed_rows(database, base, new, made),
+        comparison=comparison,
+        shares=frozenset(name for name, column in before.metrics.items() if with_range(column).is_share),
+        changed=_changed_rows(database, base, new, comparison),
         notes=(
-            *(f"Differs in more than the responses: {found}." for found in made.differences),
+            *(f"Differs in more than the responses: {difference}." for difference in comparison.differences),
             *_unfinished_notes((base, new)),
-            *made.notes,
+            *comparison.notes,
         ),
     )
 
 
-def _shares(run: ScoredRun) -> frozenset[str]:
-    return frozenset(name for name, column in run.metrics.items() if with_range(column).is_share)
-
-
 def _changed_rows(
-    database: Database, base: RunRecord, new: RunRecord, made: Comparison
+    database: Database, base: RunRecord, new: RunRecord, comparison: Comparison
 ) -> tuple[ChangedSample, ...]:
-    rows = [row for found in made.metrics for row in found.changed]
+    rows = [row for metric in comparison.metrics for row in metric.changed]
     before = sample_views(database, base, [row.id for row in rows])
     after = sample_views(database, new, [row.new_id for row in rows])
     return tuple(
-        ChangedSample(found.metric, row.difference, before[row.id], after[row.new_id])
-        for found in made.metrics
-        for row in found.changed
+        ChangedSample(metric.metric, row.difference, before[row.id], after[row.new_id])
+        for metric in comparison.metrics
+        for row in metric.changed
         if row.id in before and row.new_id in after
     )
 

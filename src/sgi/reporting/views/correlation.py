@@ -32,12 +32,12 @@ def correlation(columns: RunColumns) -> Correlation | None:
     varying = [column for column in columns.metrics if has_spread(column.values[column.ok])]
     if len(varying) < 2:  # noqa: PLR2004 - a pair
         return None
-    found = dict(_pairs(varying))
+    pairs = dict(_pairs(varying))
     places = range(len(varying))
     return Correlation(
         metrics=tuple(column.metric for column in varying),
-        spearman=tuple(tuple(found[min(a, b), max(a, b)][0] for b in places) for a in places),
-        rows=tuple(tuple(found[min(a, b), max(a, b)][1] for b in places) for a in places),
+        spearman=tuple(tuple(pairs[min(a, b), max(a, b)][0] for b in places) for a in places),
+        rows=tuple(tuple(pairs[min(a, b), max(a, b)][1] for b in places) for a in places),
     )
 
 

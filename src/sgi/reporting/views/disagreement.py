@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -24,46 +24,31 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 
+Row = TypeVar("Row")
+"""A row by its id, or with its texts as a `SampleView`."""
+
+
 @dataclass(frozen=True)
-class DisagreeingRow:
+class DisagreeingRow(Generic[Row]):
     """A row that two metrics rank differently; the gap is semantic − lexical rank, as shares of the rows."""
 
-    sample: SampleView
+    sample: Row
     semantic: float
     lexical: float
     gap: float
 
 
 @dataclass(frozen=True)
-class Disagreement:
+class Disagreement(Generic[Row]):
     """Largest disagreements between a semantic and a lexical metric, largest gap first."""
 
     semantic: str
     lexical: str
-    rows: tuple[DisagreeingRow, ...]
+    rows: tuple[DisagreeingRow[Row], ...]
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A row that two metrics rank differently, without texts; see `DisagreeingRow`."""
-
-    id: str
-    semantic: float
-    lexical: float
-    gap: float
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """Largest disagreements without texts; see `Disagreement`."""
-
-    semantic: str
-    lexical: str
-    rows: tuple[Gap, ...]
-
-
-def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
-    """The rows with the largest disagreement; None without a semantic and a lexical metric."""
+def disagreeing_ids(columns: RunColumns, *, most: int) -> Disagreement[str] | None:
+    """The ids of the rows with the largest disagreement; None without a semantic and a lexical metric."""
     pair = semantic_and_lexical(columns)
     if pair is None:
         return None
@@ -73,11 +58,11 @@ def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
         return None
     apart = rank_shares(semantic, rows) - rank_shares(lexical, rows)
     first = np.argsort(-np.abs(apart), kind="stable")[:most]
-    return Gaps(
+    return Disagreement(
         semantic.metric,
         lexical.metric,
         tuple(
-            Gap(
+            DisagreeingRow(
                 columns.run.ids[row],
                 float(semantic.values[row]),
                 float(lexical.values[row]),
@@ -88,17 +73,19 @@ def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
     )
 
 
-def disagreement(database: Database, record: RunRecord, found: Gaps | None) -> Disagreement | None:
-    """Read the texts of the rows that `gaps` selected; rows deleted since then are left out."""
-    if found is None:
+def disagreement(
+    database: Database, record: RunRecord, ids: Disagreement[str] | None
+) -> Disagreement[SampleView] | None:
+    """Read the texts of the rows that `disagreeing_ids` selected; rows deleted since then are left out."""
+    if ids is None:
         return None
-    known = sample_views(database, record, (row.id for row in found.rows))
+    samples = sample_views(database, record, (row.sample for row in ids.rows))
     rows = (
-        DisagreeingRow(known[row.id], row.semantic, row.lexical, row.gap)
-        for row in found.rows
-        if row.id in known
+        DisagreeingRow(samples[row.sample], row.semantic, row.lexical, row.gap)
+        for row in ids.rows
+        if row.sample in samples
     )
-    return Disagreement(found.semantic, found.lexical, tuple(rows))
+    return Disagreement(ids.semantic, ids.lexical, tuple(rows))
 
 
 def rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -117,8 +104,8 @@ def semantic_and_lexical(columns: RunColumns) -> tuple[MetricColumn, MetricColum
 def _compares(canonical: str, *, embeds: bool) -> bool:
     """Whether a metric compares response and reference, with embeddings or without."""
     try:
-        found = metric_called(canonical)
+        metric = metric_called(canonical)
     except SgiError:  # a metric of a plugin that is not installed
         return False
-    compares = Field.REFERENCE in found.spec.needs and not isinstance(found, JudgedMetric)
-    return compares and bool(found.vector_needs) is embeds
+    compares = Field.REFERENCE in metric.spec.needs and not isinstance(metric, JudgedMetric)
+    return compares and bool(metric.vector_needs) is embeds

@@ -132,7 +132,7 @@ class SentenceView:
         return any(part.verdict for part in self.stretches)
 
 
-class Unused(NamedTuple):
+class UnusedPassage(NamedTuple):
     """A passage, counted from 1, that supports no sentence; the text is empty if unknown."""
 
     number: int
@@ -159,7 +159,7 @@ class EvidenceMapView:
     more_sentences: int
     passages: tuple[int, ...]
     more_passages: int
-    unused: tuple[Unused, ...]
+    unused: tuple[UnusedPassage, ...]
     more_unused: int
     signals: tuple[Part, ...]
 
@@ -170,8 +170,8 @@ class EvidenceMapView:
             ("sentences", self.sentences, self.more_sentences),
             ("passages", self.passages, self.more_passages),
         )
-        told = [f"the first {len(shown)} of {len(shown) + n:,} {name}" for name, shown, n in parts if n]
-        return f"Only {' and '.join(told)} are shown." if told else ""
+        limits = [f"the first {len(items)} of {len(items) + n:,} {name}" for name, items, n in parts if n]
+        return f"Only {' and '.join(limits)} are shown." if limits else ""
 
 
 def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> EvidenceMapView | None:
@@ -182,7 +182,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
     >>> from sgi.metrics.grounding.evidence_map import EvidenceMap
     >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
     >>> evidence_map_view(found.model_dump(mode="json"), ["It rained.", "It snowed."]).unused
-    (Unused(number=2, text='It snowed.'),)
+    (UnusedPassage(number=2, text='It snowed.'),)
     >>> evidence_map_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
     True
     """
@@ -205,7 +205,8 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
         passages=tuple(place + 1 for place in passages),
         more_passages=len(evidence_map.passages) - len(passages),
         unused=tuple(
-            Unused(place + 1, _passage(contexts, place)) for place in evidence_map.unused[:MOST_PASSAGES]
+            UnusedPassage(place + 1, _passage(contexts, place))
+            for place in evidence_map.unused[:MOST_PASSAGES]
         ),
         more_unused=max(0, len(evidence_map.unused) - MOST_PASSAGES),
         signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
@@ -222,10 +223,10 @@ def _is_doubtful(score: float | None) -> bool:
 
 
 def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
-    numbers = [str(at) for at, found in enumerate(sentences, start=1) if _is_doubtful(found.score)]
+    numbers = [str(at) for at, sentence in enumerate(sentences, start=1) if _is_doubtful(sentence.score)]
     of, more = f"{len(sentences):,}", len(numbers) - _NAMED
     if not numbers:
-        return f"No sentence of {of} scores below {DOUBTFUL}."
+        return f"No sentence scores below {DOUBTFUL}."
     if len(numbers) == 1:
         return f"Sentence {numbers[0]} of {of} scores below {DOUBTFUL}."
     first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
@@ -275,7 +276,7 @@ def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
     """Split the sentence where marks begin and end; a failed check takes precedence over missing support."""
     text = evidence.text
     clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
-    painted = [clear] * len(text)
+    mark_of_character = [clear] * len(text)
     marks = [(*span, absent) for span in evidence.unbacked]
     marks += [
         (check.start, check.end, Stretch("", check.verdict, _reason(check)))
@@ -284,15 +285,15 @@ def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
     ]
     for start, end, mark in marks:
         first, last = (min(len(text), max(0, at - evidence.start)) for at in (start, end))
-        painted[first:last] = [mark] * (last - first)
-    list_stretch: list[Stretch] = []
+        mark_of_character[first:last] = [mark] * (last - first)
+    stretches: list[Stretch] = []
     at = 0
-    for mark, places in groupby(painted):
+    for mark, places in groupby(mark_of_character):
         part = text[at : at + len(list(places))]
         at += len(part)
         shown = mark if any(map(str.isalnum, part)) else clear  # do not mark spaces and punctuation
-        list_stretch.append(shown._replace(text=part))
-    return tuple(list_stretch)
+        stretches.append(shown._replace(text=part))
+    return tuple(stretches)
 
 
 def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:

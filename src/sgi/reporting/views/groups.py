@@ -50,7 +50,7 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
         UnknownNameError: no row has such a column; lists the columns.
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
-    named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
+    named = {metric: list(map(group_name, values_of_rows)) for metric, values_of_rows in classes.items()}
     return GroupTable(by, grouped(run, list(map(group_name, values)), classes=named))
 
 
@@ -62,19 +62,19 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
     """
     if metric is None or not table.groups:
         return table
-    names = [made.metric for made in table.groups[0].metrics]
-    found = [name for name in names if name == metric] or [
+    names = [summary.metric for summary in table.groups[0].metrics]
+    matches = [name for name in names if name == metric] or [
         name for name in names if metric_name(name) == metric
     ]
-    if len(found) != 1:
+    if len(matches) != 1:
         raise UnknownNameError("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
-    place = names.index(found[0])
+    place = names.index(matches[0])
 
     def mean(group: Group) -> tuple[bool, float]:
-        made = group.metrics[place]
-        if made.mean is None:
+        summary = group.metrics[place]
+        if summary.mean is None:
             return True, 0.0
-        return False, made.mean if made.higher_is_better else -made.mean
+        return False, summary.mean if summary.higher_is_better else -summary.mean
 
     return replace(table, groups=tuple(sorted(table.groups, key=mean)))
 

@@ -13,7 +13,7 @@ from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
-from sgi.reporting.views.stored import RunViews
+from sgi.reporting.views.run_views import RunViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,24 +74,24 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
         return _recompute_clusters(summary, record, views.columns)
     if not record.scored:
         return _compute_summary((), record)
-    read = views.columns
-    if not read.run.ids:  # the run was deleted meanwhile
+    columns = views.columns
+    if not columns.run.ids:  # the run was deleted meanwhile
         return _compute_summary((), record)
-    (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
-    found = _compute_summary(whole.metrics, record)
-    return replace(found, rows=len(read.run.ids), clustering=read.run.clustering)
+    (whole,) = grouped(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
+    result = _compute_summary(whole.metrics, record)
+    return replace(result, rows=len(columns.run.ids), clustering=columns.run.clustering)
 
 
-def _recompute_clusters(summary: Summary, record: RunRecord, read: RunColumns) -> Headline:
+def _recompute_clusters(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
     """The stored summary, with intervals and rankings for another cluster rule, without baselines."""
-    classes = {made.metric: made.classes for made in summary.metrics}
-    computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
+    classes = {metric.metric: metric.classes for metric in summary.metrics}
+    computed = (metric_summary(column, columns.run.clusters, columns.labels) for column in columns.metrics)
     return replace(
         _stored_summary(summary, record),
-        metrics=tuple(replace(made, classes=classes.get(made.metric, {})) for made in computed),
+        metrics=tuple(replace(metric, classes=classes.get(metric.metric, {})) for metric in computed),
         baselines=(),
-        questions=len(np.unique(read.run.clusters)),
-        clustering=read.run.clustering,
+        questions=len(np.unique(columns.run.clusters)),
+        clustering=columns.run.clustering,
         recomputed=True,
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
 
+from sgi.reporting.views.disagreement import Row
 from sgi.reporting.views.sample import sample_views
 
 if TYPE_CHECKING:
@@ -20,24 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LowestRows:
+class LowestRows(Generic[Row]):
     """The rows with the worst values of a metric, worst first; ties in the order of the data."""
 
     metric: str
     higher_is_better: bool
-    samples: tuple[SampleView, ...]
+    samples: tuple[Row, ...]
 
 
-@dataclass(frozen=True)
-class LowestIds:
-    """The ids of the rows with the worst values of a metric; see `LowestRows`."""
-
-    metric: str
-    higher_is_better: bool
-    ids: tuple[str, ...]
-
-
-def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestIds, ...]:
+def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
     """The ids of the worst rows of each metric that has values, or of one metric (full or bare name).
 
     Raises:
@@ -46,22 +38,24 @@ def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> 
     only = None if metric is None else columns.run.metric(metric).metric
     ids = columns.run.ids
     return tuple(
-        LowestIds(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
+        LowestRows(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
         for column in columns.metrics
         if only in {None, column.metric} and column.ok.any()
     )
 
 
 def lowest_rows(
-    database: Database, record: RunRecord, sequence_lowest_ids: Sequence[LowestIds]
-) -> tuple[LowestRows, ...]:
+    database: Database, record: RunRecord, ids: Sequence[LowestRows[str]]
+) -> tuple[LowestRows[SampleView], ...]:
     """Read the texts of the rows that `lowest_ids` selected; rows deleted since then are left out."""
-    known = sample_views(database, record, (name for made in sequence_lowest_ids for name in made.ids))
+    samples = sample_views(database, record, (name for lowest in ids for name in lowest.samples))
     return tuple(
         LowestRows(
-            made.metric, made.higher_is_better, tuple(known[name] for name in made.ids if name in known)
+            lowest.metric,
+            lowest.higher_is_better,
+            tuple(samples[name] for name in lowest.samples if name in samples),
         )
-        for made in sequence_lowest_ids
+        for lowest in ids
     )
 
 

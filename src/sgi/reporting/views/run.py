@@ -10,7 +10,7 @@ from sgi.reporting.views.disagreement import disagreement
 from sgi.reporting.views.headline import headline
 from sgi.reporting.views.lowest import lowest_rows
 from sgi.reporting.views.run_header import run_header
-from sgi.reporting.views.stored import LOWEST_ROWS, MAX_POINTS, RunViews
+from sgi.reporting.views.run_views import LOWEST_ROWS, MAX_POINTS, RunViews
 from sgi.store.run_queries import run_usage
 
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from sgi.reporting.views.distribution import Distribution
     from sgi.reporting.views.groups import GroupTable
     from sgi.reporting.views.headline import Headline
-    from sgi.reporting.views.labelled import Labelled
+    from sgi.reporting.views.label_metrics import LabelMetrics
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.run_header import RunHeader
+    from sgi.reporting.views.sample import SampleView
     from sgi.reporting.views.scatter import Scatter
     from sgi.store.database import Database
     from sgi.store.row_pages import Plane
@@ -43,9 +44,9 @@ class RunView:
     groups: tuple[GroupTable, ...]
     correlation: Correlation | None
     scatter: Scatter | None
-    disagreement: Disagreement | None
-    worst: tuple[LowestRows, ...]
-    labelled: tuple[Labelled, ...]
+    disagreement: Disagreement[SampleView] | None
+    worst: tuple[LowestRows[SampleView], ...]
+    labelled: tuple[LabelMetrics, ...]
     reasons: tuple[Reason, ...]
     usage: Mapping[str, Usage]
 

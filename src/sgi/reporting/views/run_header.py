@@ -63,7 +63,7 @@ class RunHeader:
 
 def run_header(record: RunRecord) -> RunHeader:
     """The header of a run."""
-    told = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
+    summaries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
     return RunHeader(
         id=record.id,
         name=record.name,
@@ -76,8 +76,8 @@ def run_header(record: RunRecord) -> RunHeader:
         created_at=record.created_at,
         finished_at=record.finished_at,
         metrics=record.metrics,
-        means={name: told.get(name, {}).get("mean") for name in record.metrics},
-        shares=frozenset(name for name, entry in told.items() if entry.get("is_share")),
+        means={name: summaries.get(name, {}).get("mean") for name in record.metrics},
+        shares=frozenset(name for name, entry in summaries.items() if entry.get("is_share")),
         tags=record.tags,
         signature=record.signature,
         versions=dict(record.versions),

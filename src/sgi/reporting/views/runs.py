@@ -52,6 +52,6 @@ def run_list(
     for name, value in (("page", page), ("size", size)):
         if value < 1:
             raise UsageError(f"{name} must be at least 1, not {value}.")
-    found = page_of_runs(database, search=search, tag=tag, page=page, size=size)
-    runs = tuple(map(run_header, found.records))
-    return RunList(runs, found.total, found.page, found.pages, search, tag, found.tags)
+    records = page_of_runs(database, search=search, tag=tag, page=page, size=size)
+    runs = tuple(map(run_header, records.records))
+    return RunList(runs, records.total, records.page, records.pages, search, tag, records.tags)

@@ -78,8 +78,8 @@ def sample_view(database: Database, record: RunRecord, sample_id: str) -> Sample
 def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
     """Some rows of a run, by id; rows that are not scored are left out."""
     return {
-        name: evaluation_view(found)
-        for name, found in sample_evaluations(database, record, sample_ids).items()
+        name: evaluation_view(evaluation)
+        for name, evaluation in sample_evaluations(database, record, sample_ids).items()
     }
 
 

@@ -69,7 +69,7 @@ def scatter_of(
         return None
     gaps = rank_shares(semantic, rows) - rank_shares(lexical, rows)
     up, across = semantic.values[rows], lexical.values[rows]
-    chosen = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))
+    spaced = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))
     labels = columns.labels[rows]
     points = (
         ScatterPoint(
@@ -79,7 +79,7 @@ def scatter_of(
             float(gaps[place]),
             None if labels[place] < 0 else bool(labels[place]),
         )
-        for place in chosen.tolist()
+        for place in spaced.tolist()
     )
     return Scatter(
         semantic=semantic.metric,

@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from itertools import repeat
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,10 +23,10 @@ _NAMES: dict[str, Any] = {
     "MetricSummary": MetricSummary,
     "Reliability": Reliability,
 }
-"""What annotations of views name that their modules import for type checkers alone."""
+"""Types in annotations of views that their modules import only for type checkers."""
 
 
-def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
+def as_json(view: Any) -> Any:  # noqa: PLR0911 - one return per kind of value
     """Convert a view, or a part of one, to JSON values.
 
     Dataclasses and named tuples become objects, arrays and sets lists (sets sorted), NaN and infinities null.
@@ -52,9 +52,11 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
             named = getattr(view, "_asdict", None)
             return [as_json(item) for item in view] if named is None else as_json(named())
     if not is_dataclass(view) or isinstance(view, type):
-        raise TypeError(f"{type(view).__name__} is no part of a view")
-    told = getattr(view, "to_dict", None)  # it adds derived values
-    return as_json(told() if told else {field.name: getattr(view, field.name) for field in fields(view)})
+        raise TypeError(f"{type(view).__name__} cannot be part of a view")
+    to_dict = getattr(view, "to_dict", None)  # it adds derived values
+    return as_json(
+        to_dict() if to_dict else {field.name: getattr(view, field.name) for field in fields(view)}
+    )
 
 
 def from_json(kind: Any, value: Any) -> Any:
@@ -75,12 +77,21 @@ def from_json(kind: Any, value: Any) -> Any:
         return {from_json(inner[0], key): from_json(inner[1], part) for key, part in value.items()}
     if kind is float and isinstance(value, int):
         return float(value)
-    if is_dataclass(kind) or hasattr(kind, "_fields"):
+    if is_dataclass(origin or kind) or hasattr(kind, "_fields"):
         hints = _hints(kind)
         return kind(**{name: from_json(hints[name], value[name]) for name in hints})
     return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind, localns=_NAMES)
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of the fields, with the type arguments of a generic class."""
+    inner = get_args(kind)
+    hints = get_type_hints(get_origin(kind) or kind, localns=_NAMES)
+    return {name: _with_arguments(hint, inner) for name, hint in hints.items()}
+
+
+def _with_arguments(hint: Any, inner: tuple[Any, ...]) -> Any:
+    if isinstance(hint, TypeVar):
+        return inner[0]
+    return hint[inner] if getattr(hint, "__parameters__", ()) else hint

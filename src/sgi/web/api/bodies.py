@@ -13,7 +13,7 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.sample import Sample
 from sgi.service.scorer import allowed_metrics
-from sgi.web.api.errors import mistake
+from sgi.web.api.errors import body_error
 from sgi.web.api.models import Row, ScoreRequest
 
 T = TypeVar("T", bound=BaseModel)
@@ -62,7 +62,7 @@ def read_model(body: bytes, model: type[T]) -> T:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise mistake(error, values) from None
+        raise body_error(error, values) from None
 
 
 def read_score_request(body: bytes) -> ScoreInput:
@@ -79,15 +79,15 @@ def read_score_request(body: bytes) -> ScoreInput:
 
 
 def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
-    seen: dict[str, int] = {}
+    row_of_id: dict[str, int] = {}
     samples = []
     for number, row in enumerate(rows, 1):
         name = str(number) if row.id is None else str(row.id)
-        if name in seen:
-            message = f"duplicate id: row {seen[name]} has the same one"
+        if name in row_of_id:
+            message = f"duplicate id: row {row_of_id[name]} has the same one"
             hint = "Ids must be unique. The default id of a row is its number."
             raise DataError(message, line=number, sample_id=name, field="id", hint=hint)
-        seen[name] = number
-        given = {key: value for key, value in row if value is not None}
-        samples.append(Sample.model_validate({**given, "id": name}))
+        row_of_id[name] = number
+        values = {key: value for key, value in row if value is not None}
+        samples.append(Sample.model_validate({**values, "id": name}))
     return tuple(samples)

@@ -50,7 +50,7 @@ def json_response(value: Any, status: int = 200, **headers: str) -> Response:
     return Response(body, status, headers, media_type="application/json")
 
 
-def problem(status: int, message: str, hint: str = "", **place: Any) -> Response:
+def error_json(status: int, message: str, hint: str = "", **place: Any) -> Response:
     """An error as JSON: message, hint and, if known, where it is."""
     known = {name: value for name, value in place.items() if value is not None}
     headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP status
@@ -61,29 +61,29 @@ def error_response(error: SgiError, request: Request) -> Response:
     """The response for an error, without the location of the database."""
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
-        return problem(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
+        return error_json(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
     unavailable = isinstance(error, (ScorerBusyError, ScorerClosedError, EmbedderError))
-    return problem(503 if unavailable else status_of(error), message, hint)
+    return error_json(503 if unavailable else status_of(error), message, hint)
 
 
-def mistake(error: ValidationError, given: Any) -> DataError:
+def body_error(error: ValidationError, body: Any) -> DataError:
     """The first validation error of a body in plain words, with row, id and field."""
-    found_errors = error.errors(include_url=False, include_context=False)
-    place = found_errors[0]["loc"]
+    details = error.errors(include_url=False, include_context=False)
+    place = details[0]["loc"]
     of_row = place[:1] == ("rows",) and len(place) > 1
     depth = 3 if of_row else 1
-    of_field = [made for made in found_errors if made["loc"][:depth] == place[:depth]]
-    # Of the types a field can have, report the one that matches furthest.
-    deepest = max(of_field, key=lambda made: (len(made["loc"]), made["type"] not in _EXPECTED))
-    named = place[depth - 1 : depth]
+    of_field = [detail for detail in details if detail["loc"][:depth] == place[:depth]]
+    # A field can have several types: report the error of the one that matches furthest.
+    deepest = max(of_field, key=lambda detail: (len(detail["loc"]), detail["type"] not in _EXPECTED))
+    name = place[depth - 1 : depth]
     row = int(place[1]) if of_row else None
     return DataError(
         _description(deepest, depth),
         line=None if row is None else row + 1,
-        sample_id=None if row is None else _id_of(given["rows"][row]),
-        field=str(named[0])[:_SHOWN] if named else None,
-        hint=_field_name_hint(str(named[0]))
-        if of_row and named and deepest["type"] == "extra_forbidden"
+        sample_id=None if row is None else _id_of(body["rows"][row]),
+        field=str(name[0])[:_SHOWN] if name else None,
+        hint=_field_name_hint(str(name[0]))
+        if of_row and name and deepest["type"] == "extra_forbidden"
         else "",
     )
 
@@ -119,7 +119,7 @@ class JsonErrorRoute(APIRoute):
             except RequestValidationError as error:
                 return _parameter_error(error)
             except HTTPException as error:
-                return problem(error.status_code, str(error.detail))
+                return error_json(error.status_code, str(error.detail))
 
         return handle_errors
 
@@ -127,7 +127,7 @@ class JsonErrorRoute(APIRoute):
 def _parameter_error(error: RequestValidationError) -> Response:
     first = error.errors()[0]
     name = str(first["loc"][-1])[:_SHOWN]
-    return problem(422, f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"[:_MAX_MESSAGE], field=name)
+    return error_json(422, f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"[:_MAX_MESSAGE], field=name)
 
 
 def _id_of(row: Any) -> str | None:

@@ -28,16 +28,16 @@ from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import RowPage
 
 MAX_METRICS = 16
-"""Metrics that one request may ask for."""
+"""Maximum metrics of a request."""
 
 MAX_TEXT = 200_000
-"""Characters of one text: no model reads so many, and comparing words takes the square of their number."""
+"""Maximum characters of a text. No model reads more, and comparing words takes quadratic time."""
 
 MAX_PASSAGES = 256
-"""Of one row; of further answers, too."""
+"""Maximum passages of a row, and maximum further answers."""
 
 MAX_ID = 1000
-"""Characters."""
+"""Maximum characters of an id."""
 
 _MAX_NAME = 200
 _KNOWN = (
@@ -45,7 +45,7 @@ _KNOWN = (
     *(RunHeader, SampleView, Status),
 )
 _NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__name__: kind for kind in _KNOWN}
-"""What annotations of views name that their modules import for type checkers alone."""
+"""Types in annotations of views that their modules import only for type checkers."""
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
@@ -127,7 +127,7 @@ class ErrorBody(BaseModel):
     field: str | None = Field(None, description="Field or parameter.")
 
 
-class Problem(BaseModel):
+class ErrorResponse(BaseModel):
     """An error response."""
 
     error: ErrorBody
@@ -169,14 +169,14 @@ def model_of(view: type) -> type[BaseModel]:
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
     [{'type': 'number'}, {'type': 'null'}]
     """
-    told = getdoc(view) or ""
-    said = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(told)}
+    docstring = getdoc(view) or ""
+    descriptions = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(docstring)}
     hints = get_type_hints(view, localns=_NAMES)
-    names = [made.name for made in fields(view)] if is_dataclass(view) else [*hints]
+    names = [part.name for part in fields(view)] if is_dataclass(view) else [*hints]
     parts: dict[str, Any] = {
-        name: (_json_type(hints[name]), Field(description=said.get(name))) for name in names
+        name: (_json_type(hints[name]), Field(description=descriptions.get(name))) for name in names
     }
-    return cast("type[BaseModel]", create_model(view.__name__, __doc__=told.partition("\n")[0], **parts))
+    return cast("type[BaseModel]", create_model(view.__name__, __doc__=docstring.partition("\n")[0], **parts))
 
 
 def _json_type(kind: Any) -> Any:

@@ -23,9 +23,9 @@ from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.errors import JsonErrorRoute, json_response
 from sgi.web.api.models import (
     ComparisonModel,
+    ErrorResponse,
     HeadModel,
     MetricFacts,
-    Problem,
     RowPageModel,
     RunChange,
     RunListModel,
@@ -62,7 +62,7 @@ router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 def _responses(model: type[BaseModel], *problems: int) -> Documented:
     """Responses of a route, for OpenAPI."""
     codes = sorted({400, 401, 422, 503, *problems})
-    documented: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
+    documented: Documented = {code: {"model": ErrorResponse, "description": _WHY[code]} for code in codes}
     return {200: {"model": model}, **documented}
 
 
@@ -100,13 +100,13 @@ async def score(request: Request) -> Response:
         server_metrics(request).count_scores(metric.spec.name, scores[metric.canonical])
     rows = [
         {"id": sample.id}
-        | {name: _cell(made, row, details=score_input.details) for name, made in scores.items()}
+        | {name: _cell(values, row, details=score_input.details) for name, values in scores.items()}
         for row, sample in enumerate(score_input.samples)
     ]
     return json_response({"signature": scorer.signature(score_input.metrics, len(rows)), "scores": rows})
 
 
-@router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": Problem}})
+@router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": ErrorResponse}})
 def metrics() -> Response:
     """List all metrics."""
     classes, _ = metric_classes()
@@ -122,8 +122,8 @@ def runs(
     size: Annotated[int, Query(ge=1, le=_LARGEST)] = 50,
 ) -> Response:
     """List runs, newest first."""
-    made = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
-    return json_response(as_json(made))
+    view = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
+    return json_response(as_json(view))
 
 
 @router.get("/runs/{run}", responses=_responses(RunModel, 404))
@@ -140,11 +140,11 @@ def run(request: Request, run: str) -> Response:
 )
 async def change(request: Request, run: str) -> Response:
     """Change the name or the tags of a run."""
-    wanted = read_model(await read_body(request), RunChange)
-    return await anyio.to_thread.run_sync(_changed, request, run, wanted)
+    change = read_model(await read_body(request), RunChange)
+    return await anyio.to_thread.run_sync(_apply_change, request, run, change)
 
 
-def _changed(request: Request, run: str, run_change: RunChange) -> Response:
+def _apply_change(request: Request, run: str, run_change: RunChange) -> Response:
     site = site_of(request)
     record = run_or_404(site, run)
     change: Change = {} if run_change.tags is None else {"tags": run_change.tags}
@@ -157,7 +157,7 @@ def _changed(request: Request, run: str, run_change: RunChange) -> Response:
 @router.delete(
     "/runs/{run}",
     status_code=204,
-    responses={code: answer for code, answer in _responses(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
+    responses={code: answer for code, answer in _responses(ErrorResponse, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP status
 )
 def delete(request: Request, run: str) -> Response:
     """Delete a run and its scores. `run` must be the full id or the full name."""
@@ -172,10 +172,10 @@ def delete(request: Request, run: str) -> Response:
 
 
 @router.get("/runs/{run}/samples", responses=_responses(RowPageModel, 404))
-def samples(request: Request, run: str, wanted: Annotated[RowParameters, Query()]) -> Response:
+def samples(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
     """List rows of a run, filtered, sorted and paginated."""
     site = site_of(request)
-    return json_response(as_json(row_page(site.database, run_or_404(site, run), wanted.query())))
+    return json_response(as_json(row_page(site.database, run_or_404(site, run), parameters.query())))
 
 
 @router.get("/runs/{run}/samples/{sample_id:anything}", responses=_responses(SampleModel, 404))
@@ -210,7 +210,7 @@ def compare(
 
 @router.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
-    """Show this API to people, as a page without scripts."""
+    """Documentation of the API as a page without scripts."""
     return page_of(request, "api.html", document=request.app.openapi())
 
 

@@ -26,14 +26,18 @@ _ALLOW = "allow_different"
 @router.get("/compare")
 def compare(request: Request) -> Response:
     """Differences of two runs; a form to select them if they are not given."""
-    asked = request.query_params
-    chosen = asked.getlist("run")
-    if chosen:
-        return _compare_selected(request, chosen)
-    if not (asked.get("base") and asked.get("new")):
+    parameters = request.query_params
+    selection = parameters.getlist("run")
+    if selection:
+        return _compare_selected(request, selection)
+    if not (parameters.get("base") and parameters.get("new")):
         choices = run_list(site_of(request).database, size=_CHOICES)
         return page(
-            request, "choose.html", choices=choices, base=asked.get("base", ""), new=asked.get("new", "")
+            request,
+            "choose.html",
+            choices=choices,
+            base=parameters.get("base", ""),
+            new=parameters.get("new", ""),
         )
     base, new = _base_and_new(request)
     allowed = {_ALLOW: "1"}
@@ -43,10 +47,10 @@ def compare(request: Request) -> Response:
         anyway = with_query("/compare", {"base": base.id, "new": new.id} | allowed)
         values = {"base": base.label, "new": new.label, "differences": error.differences, "anyway": anyway}
         return page(request, "different.html", status=status_of(error), **values)
-    kept = allowed if _ALLOW in asked else {}
-    address = with_query("/compare/charts.json", {"base": base.id, "new": new.id} | kept)
-    swapped = with_query("/compare", {"base": new.id, "new": base.id} | kept)
-    return page(request, "compare.html", view=view, charts=address, swapped=swapped)
+    option = allowed if _ALLOW in parameters else {}
+    address = with_query("/compare/charts.json", {"base": base.id, "new": new.id} | option)
+    swap = with_query("/compare", {"base": new.id, "new": base.id} | option)
+    return page(request, "compare.html", view=view, charts=address, swapped=swap)
 
 
 @router.get("/compare/charts.json")
@@ -57,13 +61,13 @@ def charts(request: Request) -> Response:
     return Response(body, media_type="application/json")
 
 
-def _compare_selected(request: Request, chosen: list[str]) -> Response:
+def _compare_selected(request: Request, selection: list[str]) -> Response:
     """Compare the two runs selected in the list, with the older one as the base."""
-    if len(set(chosen)) != 2:  # noqa: PLR2004 - a pair
-        raise UsageError(f"Select exactly two runs to compare, not {len(set(chosen))}.")
+    if len(set(selection)) != 2:  # noqa: PLR2004 - a pair
+        raise UsageError(f"Select exactly two runs to compare, not {len(set(selection))}.")
     site = site_of(request)
     base, new = sorted(
-        (run_or_404(site, run) for run in dict.fromkeys(chosen)), key=lambda run: (run.created_at, run.id)
+        (run_or_404(site, run) for run in dict.fromkeys(selection)), key=lambda run: (run.created_at, run.id)
     )
     return redirect(with_query("/compare", {"base": base.id, "new": new.id}))
 
@@ -76,8 +80,8 @@ def _base_and_new(request: Request) -> tuple[RunRecord, RunRecord]:
 
 def _view(request: Request, base: RunRecord, new: RunRecord) -> ComparisonView:
     key = [(run.id, run.name, run.tags, run.scored, run.finished_at) for run in (base, new)]
-    database, allowed = site_of(request).database, _ALLOW in request.query_params
+    database, allow_different = site_of(request).database, _ALLOW in request.query_params
     return cache_of(request).get(
-        ("comparison", allowed, *key),
-        lambda: comparison_view(database, base, new, allow_different=allowed),
+        ("comparison", allow_different, *key),
+        lambda: comparison_view(database, base, new, allow_different=allow_different),
     )

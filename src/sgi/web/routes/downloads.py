@@ -19,7 +19,7 @@ from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
 from sgi.web.pages import run_or_404
-from sgi.web.run_views import cached, run_views
+from sgi.web.run_views import compute_once, run_views
 from sgi.web.site import site_of
 from sgi.web.throttle import Throttle
 from sgi.web.uploads import EXPORT
@@ -35,7 +35,7 @@ _ROWS = 10_000
 _KINDS = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
 _CHUNK = 256 * 1024
 _downloads = Throttle()
-"""A report or a file of all rows takes a while and much memory."""
+"""Reports and Parquet files take time and memory."""
 
 
 class _TemporaryFile(StreamingResponse):
@@ -56,7 +56,9 @@ class _TemporaryFile(StreamingResponse):
 def report(request: Request, run: str) -> Response:
     """Download the report as one HTML file."""
     record = run_or_404(site_of(request), run)
-    body = cached(request, record, ("report", record.name, record.tags), lambda: _report(request, record))
+    body = compute_once(
+        request, record, ("report", record.name, record.tags), lambda: _report(request, record)
+    )
     return Response(body, headers=_attachment(record, "report.html"), media_type="text/html")
 
 

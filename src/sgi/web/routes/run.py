@@ -16,13 +16,13 @@ from sgi.store.run_queries import run_usage
 from sgi.web.pages import is_htmx_part, page, run_or_404
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.row_parameters import RowParameters  # noqa: TC001 - the same
-from sgi.web.run_views import cached, cached_headline, run_views
+from sgi.web.run_views import cached_headline, compute_once, run_views
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.reporting.views.stored import RunViews
+    from sgi.reporting.views.run_views import RunViews
     from sgi.store.row_pages import RowLine, RowPage
     from sgi.store.run_queries import RunRecord
 
@@ -68,7 +68,7 @@ def parts(request: Request, run: str) -> Response:
     """Groups, correlations, reasons and cost."""
     site = site_of(request)
     record = run_or_404(site, run)
-    tables = cached(request, record, "tables", lambda: run_views(request, record).tables)
+    tables = compute_once(request, record, "tables", lambda: run_views(request, record).tables)
     return page(
         request,
         "parts_of_run.html" if is_htmx_part(request) else "parts_page.html",
@@ -99,7 +99,7 @@ def _charts(request: Request, run: str, name: str, make: Callable[[RunViews], Sp
         charts = make(run_views(request, record))
         return orjson.dumps({"charts": charts}, option=orjson.OPT_SERIALIZE_NUMPY)
 
-    return Response(cached(request, record, name, body), media_type="application/json")
+    return Response(compute_once(request, record, name, body), media_type="application/json")
 
 
 def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:

@@ -11,7 +11,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it at run 
 from starlette.responses import Response
 
 from sgi.reporting.page import asset, vega_bundle
-from sgi.web.pages import problem
+from sgi.web.pages import error_page
 
 router = APIRouter(include_in_schema=False)
 
@@ -26,7 +26,7 @@ _VEGA = "vega.js"
 def static(request: Request, name: str) -> Response:
     """A style or script; status 304 if the browser has it."""
     if name not in {*_OWN, *_SHARED, _VEGA}:
-        return problem(request, 404, "This file does not exist.")
+        return error_page(request, 404, "This file does not exist.")
     body, tag = _content(name)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     headers = {"Cache-Control": "no-cache", "ETag": tag}

@@ -12,11 +12,11 @@ from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, UsageError
 from sgi.store.run_names import checked_tags
 from sgi.web.jobs import Jobs, jobs_of, split_tags
-from sgi.web.pages import is_htmx, page, problem, redirect
+from sgi.web.pages import error_page, is_htmx, page, redirect
 from sgi.web.paths import run_path, segment
 from sgi.web.security import check_form
 from sgi.web.site import Site, site_of
-from sgi.web.uploads import SUFFIXES, file_name, keep, offline_metrics
+from sgi.web.uploads import SUFFIXES, file_name, offline_metrics, save_upload
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Form()]
@@ -35,49 +35,49 @@ def send(
     request: Request, file: Sent = None, metrics: Texts = None, name: Text = "", tags: Text = ""
 ) -> Response:
     """Store a file and queue it; errors are shown above the form."""
-    given = {"name": name, "tags": tags, "metrics": metrics or []}
+    fields = {"name": name, "tags": tags, "metrics": metrics or []}
     if file is None or not file.filename:
-        return _form(request, status=400, problem="No file was chosen.", **given)
+        return _form(request, status=400, problem="No file was chosen.", **fields)
     try:
-        job = _submit(site_of(request), jobs_of(request), file, given)
+        job = _submit(site_of(request), jobs_of(request), file, fields)
     except UsageError as error:
-        return _form(request, status=400, problem=str(error), **given)
+        return _form(request, status=400, problem=str(error), **fields)
     except SgiError as error:
-        return _form(request, status=503, problem=str(error), **given)
+        return _form(request, status=503, problem=str(error), **fields)
     return redirect(f"/running/{segment(job)}")
 
 
 @router.get("/running/{job}")
 def running(request: Request, job: str) -> Response:
     """Progress of an upload; redirects to its run at the end."""
-    found = jobs_of(request).find(job)
-    if found is None:
+    upload = jobs_of(request).find(job)
+    if upload is None:
         message = "This upload does not exist. The list of runs shows finished uploads."
-        return problem(request, 404, message)
-    if found.state == "finished" and found.run is not None:
-        path = run_path(found.run)
+        return error_page(request, 404, message)
+    if upload.state == "finished" and upload.run is not None:
+        path = run_path(upload.run)
         return Response(headers={"HX-Redirect": path}) if is_htmx(request) else redirect(path)
-    return page(request, "running.html", job=found)
+    return page(request, "running.html", job=upload)
 
 
-def _submit(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> str:
+def _submit(site: Site, jobs: Jobs, file: UploadFile, fields: dict[str, Any]) -> str:
     """Queue a job and return its id; files that cannot be scored are deleted."""
-    tags = checked_tags(split_tags(given["tags"]))
-    unknown = set(given["metrics"]) - set(offline_metrics())
+    tags = checked_tags(split_tags(fields["tags"]))
+    unknown = set(fields["metrics"]) - set(offline_metrics())
     if unknown:
         raise UsageError(
             f"{min(unknown)!r} is not an available metric.", hint="Select metrics from the list."
         )
     shown = file_name(file.filename)
-    path = keep(site, file.file, shown)
+    path = save_upload(site, file.file, shown)
     try:
         spec = RunSpec(
             data=path,
-            metrics=tuple(given["metrics"]) or None,
+            metrics=tuple(fields["metrics"]) or None,
             embedders=site.embedders,
             backend=site.backend,
             precision=site.precision,
-            name=given["name"].strip() or None,
+            name=fields["name"].strip() or None,
         )
         return jobs.submit(spec, shown, tags).id
     except BaseException:
@@ -85,8 +85,8 @@ def _submit(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> 
         raise
 
 
-def _form(request: Request, *, status: int = 200, problem: str = "", **given: Any) -> Response:
-    values = {"name": "", "tags": "", "metrics": ()} | given
+def _form(request: Request, *, status: int = 200, problem: str = "", **fields: Any) -> Response:
+    values = {"name": "", "tags": "", "metrics": ()} | fields
     limit = site_of(request).upload_limit
     choices = offline_metrics()
     return page(

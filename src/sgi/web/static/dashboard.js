@@ -1,9 +1,9 @@
-// What the pages do beyond links and forms: they draw charts, let a brush filter the rows, and say what changed.
+// Draws charts, filters rows by a brush on the angle plane, and announces changes to screen readers.
 "use strict";
 (() => {
   const BRUSH = ["rc_low", "rc_high", "rq_low", "rq_high"];
 
-  function say(text) {
+  function announce(text) {
     const place = document.getElementById("said");
     if (place && text) place.textContent = text;
   }
@@ -39,16 +39,16 @@
 
   function watchBrush(view) {
     let waiting = 0;
-    view.addSignalListener("brush", (_name, found) => {
+    view.addSignalListener("brush", (_name, selection) => {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
-        const pairs = found && found.theta_rc && found.theta_rq ? [found.theta_rc, found.theta_rq] : null;
+        const pairs = selection && selection.theta_rc && selection.theta_rq ? [selection.theta_rc, selection.theta_rq] : null;
         filterByPlane(pairs && pairs.flatMap((pair) => [...pair].sort((a, b) => a - b)));
       }, 200);
     });
   }
 
-  function tell(section, text) {
+  function showMessage(section, text) {
     const line = document.createElement("p");
     line.className = "faint";
     line.textContent = text;
@@ -62,7 +62,7 @@
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const charts = Object.entries((await answer.json()).charts);
       if (!charts.length) {
-        tell(section, "There are no charts to show.");
+        showMessage(section, "There are no charts to show.");
         return;
       }
       const figures = charts.map(([id, spec]) => figureOf(id, spec));
@@ -73,7 +73,7 @@
       }
       section.dataset.drawn = String(figures.length);
     } catch (problem) {
-      tell(section, `Cannot draw the charts: ${problem.message}.`);
+      showMessage(section, `Cannot draw the charts: ${problem.message}.`);
     } finally {
       section.removeAttribute("aria-busy");
     }
@@ -93,7 +93,7 @@
   });
   document.addEventListener("htmx:after:swap", () => {
     const changed = document.querySelector("#rows [data-announce], #runs[data-announce]");
-    if (changed) say(changed.dataset.announce);
+    if (changed) announce(changed.dataset.announce);
   });
   document.querySelectorAll("[data-charts]").forEach(drawCharts);
 })();

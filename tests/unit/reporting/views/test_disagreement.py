@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from sgi.reporting.views.disagreement import disagreement, gaps, semantic_and_lexical
+from sgi.reporting.views.disagreement import disagreeing_ids, disagreement, semantic_and_lexical
 from support.run_columns import columns_of
 from support.scored_runs import column
 
@@ -15,7 +15,7 @@ def test_what_compares_meaning_and_what_compares_wording(kept):
 
 def test_rows_on_which_meaning_and_wording_disagree_come_by_their_gap(kept):
     columns = kept.columns()
-    found = disagreement(kept.database, kept.record, gaps(columns, most=5))
+    found = disagreement(kept.database, kept.record, disagreeing_ids(columns, most=5))
     assert (found.semantic, found.lexical) == ("semantic_similarity", "lexical_aggregate")
     apart = [abs(row.gap) for row in found.rows]
     assert apart == sorted(apart, reverse=True)
@@ -30,7 +30,7 @@ def test_the_gap_is_that_of_the_ranks(kept):
     semantic, lexical = (
         columns.run.metrics[name].values for name in ("semantic_similarity", "lexical_aggregate")
     )
-    found = disagreement(kept.database, kept.record, gaps(columns, most=1)).rows[0]
+    found = disagreement(kept.database, kept.record, disagreeing_ids(columns, most=1)).rows[0]
     place = found.sample.position
     share = [
         ((values < values[place]).sum() + (values == values[place]).sum() / 2 - 0.5) / (len(values) - 1)
@@ -43,4 +43,4 @@ def test_without_a_metric_of_wording_nothing_disagrees(kept):
     columns = kept.columns()
     only = {"semantic_similarity": columns.run.metrics["semantic_similarity"]}
     bare = dataclasses.replace(columns, run=dataclasses.replace(columns.run, metrics=only))
-    assert disagreement(kept.database, kept.record, gaps(bare, most=3)) is None
+    assert disagreement(kept.database, kept.record, disagreeing_ids(bare, most=3)) is None

@@ -16,7 +16,7 @@ from sgi.reporting.views.evidence_map import (
     Cell,
     Part,
     Quote,
-    Unused,
+    UnusedPassage,
     evidence_map_view,
     other_details,
 )
@@ -100,7 +100,7 @@ def test_a_similarity_that_is_lacking_is_not_made_up():
 
 def test_unused_passages_and_signals_worst_first_without_those_that_say_nothing():
     found = view()
-    assert found.unused == (Unused(1, "Bananas are yellow."),)
+    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
     assert found.signals == (Part("numbers", -2.08), Part("known", 0.25))
 
 
@@ -118,10 +118,10 @@ def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_mark
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ((0.9, None), "No sentence of 2 scores below 0.5."),
+        ((0.9, None), "No sentence scores below 0.5."),
         ((0.1, 0.5), "Sentence 1 of 2 scores below 0.5."),
         ((0.1, 0.2, 0.3), "Sentences 1, 2 and 3 of 3 score below 0.5."),
-        ((), "No sentence of 0 scores below 0.5."),
+        ((), "No sentence scores below 0.5."),
     ],
 )
 def test_the_verdict_counts(scores, expected):
@@ -242,5 +242,5 @@ def test_the_map_of_a_real_score():
     assert tall.facts[0].quote.found == "330 m"
     assert marks(sold)[0][1:] == ("absent", IN_NO_PASSAGE)
     assert not opened.is_marked
-    assert found.unused == (Unused(1, "Bananas are yellow."),)
+    assert found.unused == (UnusedPassage(1, "Bananas are yellow."),)
     assert found.passages == (1, 3)

@@ -46,7 +46,7 @@ def test_enums_arrays_and_sets():
 
 
 def test_what_is_no_view_is_refused():
-    with pytest.raises(TypeError, match="object is no part of a view"):
+    with pytest.raises(TypeError, match="object cannot be part of a view"):
         as_json([object()])
-    with pytest.raises(TypeError, match="type is no part of a view"):
+    with pytest.raises(TypeError, match="type cannot be part of a view"):
         as_json(Cell)

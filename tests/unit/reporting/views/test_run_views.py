@@ -10,8 +10,8 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.reporting.views import stored as kept
-from sgi.reporting.views.stored import RunViews
+from sgi.reporting.views import run_views as run_views_module
+from sgi.reporting.views.run_views import RunViews
 from sgi.store import schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
@@ -145,8 +145,8 @@ def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeyp
 
 def test_the_views_of_many_rows_are_made_when_the_run_ends(finished, monkeypatch):
     database, run = finished
-    kept.make_views(database, run)
+    run_views_module.make_views(database, run)
     assert stored(database) == {}, "few rows are read when they are looked at"
-    monkeypatch.setattr(kept, "MANY_ROWS", 120)
-    kept.make_views(database, run)
+    monkeypatch.setattr(run_views_module, "MANY_ROWS", 120)
+    run_views_module.make_views(database, run)
     assert set(stored(database)) == set(NAMES)

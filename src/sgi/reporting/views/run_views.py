@@ -14,11 +14,11 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.signature import canonical_json, digest, package_version
 from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.correlation import Correlation, correlation
-from sgi.reporting.views.disagreement import Gaps, gaps
+from sgi.reporting.views.disagreement import Disagreement, disagreeing_ids
 from sgi.reporting.views.distribution import Distribution, distributions
 from sgi.reporting.views.groups import GroupTable, group_tables
-from sgi.reporting.views.labelled import Labelled, labelled_metrics
-from sgi.reporting.views.lowest import LowestIds, lowest_ids
+from sgi.reporting.views.label_metrics import LabelMetrics, label_metrics
+from sgi.reporting.views.lowest import LowestRows, lowest_ids
 from sgi.reporting.views.scatter import Scatter, scatter
 from sgi.reporting.views.to_json import as_json, from_json
 from sgi.store.row_pages import Plane, plane
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_POINTS = 10_000
-"""Rows in the plane and in the scatter plot at most; of more, evenly spaced ones are shown."""
+"""Maximum points of the plane and of the scatter plot; of more rows, evenly spaced ones are shown."""
 LOWEST_ROWS = 10
 """Rows of each metric that a report shows in full."""
 _REASONS = 20
-_FORMAT = 1
+_FORMAT = 2
 """Increase it when the content of a view changes."""
 
 
@@ -65,15 +65,15 @@ class RunPoints:
 class AgainstLabels:
     """The metrics of a run compared with its labels."""
 
-    metrics: tuple[Labelled, ...]
+    metrics: tuple[LabelMetrics, ...]
 
 
 @dataclass(frozen=True)
 class RunExtremes:
     """Rows that a report shows in full: the worst, and those where two metrics disagree; without texts."""
 
-    worst: tuple[LowestIds, ...]
-    gaps: Gaps | None
+    worst: tuple[LowestRows[str], ...]
+    gaps: Disagreement[str] | None
 
 
 class RunViews:
@@ -94,24 +94,24 @@ class RunViews:
     @cached_property
     def tables(self) -> RunTables:
         """Groups, correlation, distributions, and reasons for missing values."""
-        return self._kept("tables", RunTables, self._tables)
+        return self._load_or_compute("tables", RunTables, self._tables)
 
     @cached_property
     def points(self) -> RunPoints:
         """Points of the plane and the scatter plot, at most ``MAX_POINTS`` each."""
-        return self._kept("points", RunPoints, lambda: self.some_points(MAX_POINTS))
+        return self._load_or_compute("points", RunPoints, lambda: self.some_points(MAX_POINTS))
 
     @cached_property
-    def labelled(self) -> tuple[Labelled, ...]:
+    def labelled(self) -> tuple[LabelMetrics, ...]:
         """The metrics compared with the labels."""
-        return self._kept(
-            "labelled", AgainstLabels, lambda: AgainstLabels(labelled_metrics(self.columns))
+        return self._load_or_compute(
+            "labelled", AgainstLabels, lambda: AgainstLabels(label_metrics(self.columns))
         ).metrics
 
     @cached_property
     def extremes(self) -> RunExtremes:
         """The ``LOWEST_ROWS`` worst rows of each metric, and as many with the largest disagreement."""
-        return self._kept("extremes", RunExtremes, lambda: self.some_extremes(LOWEST_ROWS))
+        return self._load_or_compute("extremes", RunExtremes, lambda: self.some_extremes(LOWEST_ROWS))
 
     def some_points(self, most: int) -> RunPoints:
         """Like `points` with another limit, not stored."""
@@ -119,7 +119,7 @@ class RunViews:
 
     def some_extremes(self, most: int) -> RunExtremes:
         """Like `extremes` with another limit, not stored."""
-        return RunExtremes(lowest_ids(self.columns, most=most), gaps(self.columns, most=most))
+        return RunExtremes(lowest_ids(self.columns, most=most), disagreeing_ids(self.columns, most=most))
 
     def make_all(self) -> None:
         """Compute and store each view that is not stored yet."""
@@ -133,7 +133,7 @@ class RunViews:
             tuple(reasons(self._database, self._record, most=_REASONS)),
         )
 
-    def _kept(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
+    def _load_or_compute(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
         """Load the view if it is stored for this state of the run, else compute and store it."""
         if not self._is_cacheable:
             return make()
@@ -141,9 +141,9 @@ class RunViews:
         if body is not None:
             with suppress(KeyError, TypeError, ValueError):  # damaged: compute it again
                 return cast("T", from_json(kind, orjson.loads(body)))
-        made = make()
-        save_view(self._database, self._record.id, name, self._state, orjson.dumps(as_json(made)))
-        return made
+        view = make()
+        save_view(self._database, self._record.id, name, self._state, orjson.dumps(as_json(view)))
+        return view
 
     @property
     def _is_cacheable(self) -> bool:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score, roc_curve
 
-from sgi.reporting.views.labelled import labelled_metrics
+from sgi.reporting.views.label_metrics import label_metrics
 from sgi.stats.calibration import out_of_fold_probabilities
 from support.run_columns import columns_of
 from support.scored_runs import column
@@ -12,7 +12,7 @@ def test_labels_are_ranked_as_scikit_learn_ranks_them():
     rng = np.random.default_rng(1)
     truth = rng.random(900) < 0.4
     values = np.round(rng.normal(truth, 1.0), 1)  # with ties
-    (found,) = labelled_metrics(columns_of(column("m", values, high=None), labels=truth))
+    (found,) = label_metrics(columns_of(column("m", values, high=None), labels=truth))
     assert found.auroc == pytest.approx(roc_auc_score(truth, values))
     ours = np.array(found.roc)
     false, true, _ = roc_curve(truth, values, drop_intermediate=False)
@@ -24,7 +24,7 @@ def test_labels_are_ranked_as_scikit_learn_ranks_them():
 def test_long_curves_are_thinned_and_keep_their_ends():
     rng = np.random.default_rng(2)
     truth = rng.random(5000) < 0.5
-    (found,) = labelled_metrics(columns_of(column("m", rng.normal(truth), high=None), labels=truth))
+    (found,) = label_metrics(columns_of(column("m", rng.normal(truth), high=None), labels=truth))
     assert len(found.roc) <= 201
     assert (found.roc[0], found.roc[-1]) == ((0.0, 0.0), (1.0, 1.0))
     area = np.trapezoid([y for _, y in found.roc], [x for x, _ in found.roc])
@@ -33,9 +33,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
 
 def test_a_metric_that_is_better_low_is_ranked_in_its_own_direction():
     values, truth = [1.0, 2.0, 3.0, 4.0], [1, 1, 0, 0]
-    (found,) = labelled_metrics(
-        columns_of(column("m", values, high=None, higher_is_better=False), labels=truth)
-    )
+    (found,) = label_metrics(columns_of(column("m", values, high=None, higher_is_better=False), labels=truth))
     assert found.auroc == 1.0
     assert found.reliability is None  # too few rows
     assert (found.ece, found.brier, found.base_rate_brier) == (None, None, None)
@@ -43,14 +41,14 @@ def test_a_metric_that_is_better_low_is_ranked_in_its_own_direction():
 
 @pytest.mark.parametrize("labels", [[1, 1, 1], [0, 0, 0], [-1, -1, -1]])
 def test_one_class_ranks_nothing(labels):
-    assert labelled_metrics(columns_of(column("m", [1.0, 2.0, 3.0], high=None), labels=labels)) == ()
+    assert label_metrics(columns_of(column("m", [1.0, 2.0, 3.0], high=None), labels=labels)) == ()
 
 
 def test_the_brier_score_stands_beside_that_of_the_base_rate():
     rng = np.random.default_rng(3)
     truth = rng.random(600) < 0.3
     told, idle = rng.normal(truth, 0.5), rng.normal(size=600)
-    sharp, blunt = labelled_metrics(
+    sharp, blunt = label_metrics(
         columns_of(column("told", told, high=None), column("idle", idle, high=None), labels=truth)
     )
     rate = truth.mean()

@@ -30,7 +30,7 @@ _FEWEST_CLUSTERS = 10
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelMetrics:
     """A metric compared with known labels, over the labelled rows with a value.
 
     Attributes:
@@ -39,8 +39,8 @@ class Labelled:
         reliability: of a Platt map, evaluated out of fold; None if a class has too few rows.
         ece: expected calibration error of the map; None without it.
         brier: Brier score of the map, in [0, 1], lower is better; None without it.
-        base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A map
-            that is not below it has learnt nothing.
+        base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A
+            useful map has a lower score.
     """
 
     metric: str
@@ -53,31 +53,33 @@ class Labelled:
     base_rate_brier: float | None = None
 
 
-def labelled_metrics(columns: RunColumns) -> tuple[Labelled, ...]:
+def label_metrics(columns: RunColumns) -> tuple[LabelMetrics, ...]:
     """Compare metrics with labels, where rows of both labels have values."""
-    made = (_labelled_metric(column, columns) for column in columns.metrics)
-    return tuple(found for found in made if found is not None)
+    candidates = (_labelled_metric(column, columns) for column in columns.metrics)
+    return tuple(metric for metric in candidates if metric is not None)
 
 
-def _labelled_metric(column: MetricColumn, columns: RunColumns) -> Labelled | None:
+def _labelled_metric(column: MetricColumn, columns: RunColumns) -> LabelMetrics | None:
     rows = column.ok & (columns.labels >= 0)
     truth = columns.labels[rows] == 1
     if truth.all() or not truth.any():
         return None
     scores = column.values[rows] * (1.0 if column.higher_is_better else -1.0)
-    found = Labelled(column.metric, auroc(scores, truth), _roc(scores, truth), None, None, int(rows.sum()))
+    labelled = LabelMetrics(
+        column.metric, auroc(scores, truth), _roc(scores, truth), None, None, int(rows.sum())
+    )
     clusters = columns.run.clusters[rows]
-    return _reliability(found, scores, truth, clusters) if _enough(truth, clusters) else found
+    return _reliability(labelled, scores, truth, clusters) if _enough(truth, clusters) else labelled
 
 
 def _reliability(
-    found: Labelled, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
-) -> Labelled:
+    labelled: LabelMetrics, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
+) -> LabelMetrics:
     folds = grouped_folds(truth, clusters)
     forecast = out_of_fold_probabilities(scores, truth, clusters, folds=folds)
     trivial = out_of_fold_probabilities(scores, truth, clusters, method="base rate", folds=folds)
     return replace(
-        found,
+        labelled,
         reliability=reliability(forecast, truth),
         ece=expected_calibration_error(forecast, truth),
         brier=brier(forecast, truth).score,
