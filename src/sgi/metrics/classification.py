@@ -110,9 +110,8 @@ class _Classification(JudgedMetric[AnswerVerdict]):
         reply = await judge.ask(inquiry, Judgement)
         return AnswerVerdict(reasoning=reply.reasoning, verdict=reply.verdict)
 
-    def score(self, judged: Judged[AnswerVerdict], features: Features, /) -> Scores:
+    def score(self, judged: Judged[AnswerVerdict], _features: Features, /) -> Scores:
         """Return 1 for rows of the class, with the class in the details."""
-        del features
         pairs = zip(judged.batch.samples, judged.judgements, strict=True)
         rows = [self._of_row(sample, judgement.verdict) for sample, judgement in pairs]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))

@@ -233,17 +233,15 @@ class RagasScore(JudgedMetric[RagasParts]):
             plain = _part_scores(part, judged.batch, judgements, features, failed)
             parts[name] = replace(plain, values=plain.values * _PERCENT)
         scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
-        rows = zip(scores.details, scores.ok, judged.judgements, strict=True)
-        details = [body if ok else {**body, **_first_reply(judgement)} for body, ok, judgement in rows]
+        details = list(scores.details)
+        for row in np.flatnonzero(~scores.ok).tolist():
+            for reply in list(judged.judgements[row].replies.values())[:1]:
+                details[row] = {**details[row], **reply.details()}
         return replace(scores, details=tuple(details))
 
     @property
     def _parts(self) -> tuple[JudgedMetric[Any], ...]:
         return _SAFE if self.conventions == "safe" else _DOCUMENT
-
-
-def _first_reply(judgements: RagasParts) -> dict[str, JsonValue]:
-    return next((reply.details() for reply in judgements.replies.values()), {})
 
 
 def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:

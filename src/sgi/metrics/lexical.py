@@ -77,9 +77,8 @@ class Bleu(Metric):
 
     spec: ClassVar = _spec("bleu", "Papineni et al. (2002); tokens and smoothing of Post (2018)")
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the BLEU against the best reference of each row."""
-        del features
         return best_reference(batch, _sentence_bleu(batch), comparable=not_blank(batch))
 
 
@@ -114,9 +113,8 @@ class RougeL(Metric):
             raise ValueError(f"beta is a number above 0, not {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F-score against the best reference of each row."""
-        del features
         tokenizer, empty = _TOKENIZERS[self.tokenizer], _NO_TOKENS[self.tokenizer]
         return _best_score(batch, tokenizer, lambda pairs: pairs.in_order.f_score(self.beta), empty)
 
@@ -131,9 +129,8 @@ class _RougeLShare(Metric):
     def __post_init__(self) -> None:
         check_choice("tokenizer", self.tokenizer, Tokenizer)
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the share against the best reference of each row."""
-        del features
         part = attrgetter(f"in_order.{self._part}")
         return _best_score(batch, _TOKENIZERS[self.tokenizer], part, _NO_TOKENS[self.tokenizer])
 
@@ -191,9 +188,8 @@ class SquadExactMatch(Metric):
 
     spec: ClassVar = _spec("squad_em", "Rajpurkar et al. (2016), v1.1")
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return 1 where the response equals one of the references."""
-        del features
         # "A" normalises to "", but only a response that was blank before is not an answer.
         pairs = pairs_of(batch, normalise_answer)
         same = pairs.tokens.equal(pairs.responses, pairs.references)
@@ -219,9 +215,8 @@ class SquadTokenF1(Metric):
 
     spec: ClassVar = _spec("squad_token_f1", "Rajpurkar et al. (2016), v1.1")
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
-        del features
         return _best_score(batch, normalise_answer, _bag_f1, _NOTHING_LEFT)
 
 
@@ -243,9 +238,8 @@ class ContentF1(Metric):
 
     spec: ClassVar = _spec("content_f1", "multiset F1 over content words")
 
-    def score(self, batch: Batch, features: Features, /) -> Scores:
+    def score(self, batch: Batch, _features: Features, /) -> Scores:
         """Return the F1 against the best reference of each row."""
-        del features
         return _best_score(batch, content_words, _bag_f1, _NO_CONTENT)
 
 
@@ -277,7 +271,9 @@ class LexicalAggregate(Metric):
         weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
         totals = weights.sum(axis=0)
         total = np.nansum(weights * values, axis=0) / np.where(totals > 0, totals, 1.0)
-        columns = {name: _or_none(part) for name, part in parts.items()}
+        columns = {
+            name: [None if np.isnan(v) else v for v in part.values.tolist()] for name, part in parts.items()
+        }
         details = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         blank = np.array([reason == BLANK for reason in parts["bleu"].reasons], dtype=np.bool_)
         undefined = {BLANK: blank, "none of its parts has a value": totals == 0}
@@ -285,10 +281,6 @@ class LexicalAggregate(Metric):
 
 
 _WEIGHTS: Mapping[type[Metric], float] = {Bleu: 0.30, RougeL: 0.40, ContentF1: 0.20, SquadExactMatch: 0.10}
-
-
-def _or_none(part: Scores) -> list[float | None]:
-    return [float(value) if ok else None for value, ok in zip(part.values, part.ok, strict=True)]
 
 
 def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:

@@ -11,9 +11,6 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
     Raises:
         ValueError: it is not; the message names the choices.
-
-    >>> from typing import Literal
-    >>> check_choice("scale", "cosine", Literal["cosine", "affine"])
     """
     values = get_args(choices)
     if value not in values:
@@ -25,9 +22,6 @@ def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...
 
     Raises:
         ValueError: the weights are not one number for each part, from 0, at least one above 0.
-
-    >>> checked_weights((1, 0), ("correctness", "consistency"))
-    (1.0, 0.0)
     """
     if (
         not isinstance(weights, (list, tuple))

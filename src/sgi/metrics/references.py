@@ -55,13 +55,7 @@ class Pairs:
 
 
 def pairs_of(batch: Batch, words: Words) -> Pairs:
-    """Return the pairs of a batch, cached; ``words`` returns the tokens of a text, separated by spaces.
-
-    >>> from sgi import Batch, Sample
-    >>> batch = Batch.of([Sample(id="1", response="b", reference=["a", "b"])])
-    >>> pairs_of(batch, str.lower).in_bags.recall.tolist()
-    [0.0, 1.0]
-    """
+    """Return the pairs of a batch, cached; ``words`` returns the tokens of a text, separated by spaces."""
     return batch.shared(_pairs, words)
 
 
@@ -82,14 +76,6 @@ def best_reference(
         numbers: from 0 to 1, one for each reference.
         comparable: which references are not empty after normalisation.
         empty: reason for rows with references that are not blank, but not comparable.
-
-    >>> from sgi import Batch, Sample
-    >>> rows = Batch.of(
-    ...     [Sample(id="1", response="b", reference=["a", "b"]), Sample(id="2", response="b", reference=" ")]
-    ... )
-    >>> scores = best_reference(rows, np.array([0.2, 0.7, 0.0]), comparable=np.array([True, True, False]))
-    >>> scores.values.tolist(), scores.reasons
-    ([0.7, nan], ('', 'the reference is blank'))
     """
     owners = batch.references.owners
     values = np.zeros(len(batch))
@@ -103,11 +89,6 @@ def best_reference(
 
 
 def not_blank(batch: Batch) -> NDArray[np.bool_]:
-    """Which references are more than white space.
-
-    >>> from sgi import Batch, Sample
-    >>> not_blank(Batch.of([Sample(id="1", response="b", reference=["a", " "])])).tolist()
-    [True, False]
-    """
+    """Which references are not blank."""
     texts = batch.references.values
     return np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))

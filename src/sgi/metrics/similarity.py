@@ -215,20 +215,12 @@ class ComparedTexts(NamedTuple):
         return {row: tuple(names) for row, names in names_by_row.items()}
 
 
-def _euclidean(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(1.0 - np.linalg.norm(u - v, axis=1) / 2.0)
-
-
-def _manhattan(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 − ‖u−v‖₁ / (2√d), since ‖x‖₁ ≤ √d·‖x‖₂ and ‖u−v‖₂ ≤ 2."""
-    return np.asarray(1.0 - np.abs(u - v).sum(axis=1) / (2.0 * math.sqrt(u.shape[1])))
-
-
 _SCALES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]] = {
     "cosine": cosine,
     "angular": lambda u, v: 1.0 - angle(u, v) / math.pi,
-    "euclidean": _euclidean,
-    "manhattan": _manhattan,
+    "euclidean": lambda u, v: np.asarray(1.0 - np.linalg.norm(u - v, axis=1) / 2.0),
+    # ‖x‖₁ ≤ √d·‖x‖₂ and ‖u−v‖₂ ≤ 2
+    "manhattan": lambda u, v: np.asarray(1.0 - np.abs(u - v).sum(axis=1) / (2.0 * math.sqrt(u.shape[1]))),
 }
 
 _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

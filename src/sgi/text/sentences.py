@@ -28,11 +28,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return start and end of each sentence, in characters.
-
-    >>> sentence_spans("It is old. It stands.")
-    ((0, 10), (11, 21))
-    """
+    """Return start and end of each sentence, in characters."""
     import sentencex
 
     readable = text

@@ -32,7 +32,7 @@ def test_the_pairs_are_every_reference_beside_its_response() -> None:
     pairs = pairs_of(rows(("a b", ["b", "a b"]), ("c", ["c d"])), rouge_words)
     assert pairs.in_order.precision.tolist() == [0.5, 1.0, 1.0]
     assert pairs.in_bags.recall.tolist() == [1.0, 1.0, 0.5]
-    assert pairs.filled.tolist() == [True, True, True]
+    assert pairs.have_tokens.tolist() == [True, True, True]
 
 
 def test_metrics_of_one_batch_share_its_tokens(monkeypatch) -> None:

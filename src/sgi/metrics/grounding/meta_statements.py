@@ -66,8 +66,7 @@ _DESCRIBED = re.compile(
 )
 # What is denied in one clause may be claimed in the next.
 _CLAUSE_END = re.compile(
-    r";|,?\s(?=(?:but|however|although|though|yet)\b)|,\s(?=(?:and|so|because|when|while)\b)",
-    re.IGNORECASE,
+    r";|,?\s(?=(?:but|however|although|though|yet)\b)|,\s(?=(?:and|so|because|when|while)\b)", re.IGNORECASE
 )
 # Without one of these words no other pattern can match.
 _DENYING = re.compile(

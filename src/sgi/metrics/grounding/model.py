@@ -54,16 +54,10 @@ class GroundingModel(BaseModel):
     @classmethod
     def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> GroundingModel:
         """Build the model from a fit to tables of `Signals`."""
-        columns = zip(
-            Signals._fields,
-            fitted.weights.tolist(),
-            fitted.centres.tolist(),
-            fitted.spreads.tolist(),
-            strict=True,
-        )
+        columns = [fitted.weights.tolist(), fitted.centres.tolist(), fitted.spreads.tolist()]
         weights = [
             Weight(signal=name, weight=weight, centre=centre, spread=spread)
-            for name, weight, centre, spread in columns
+            for name, weight, centre, spread in zip(Signals._fields, *columns, strict=True)
         ]
         return cls(weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe)
 
@@ -81,10 +75,6 @@ def grounding_model() -> GroundingModel:
 
 
 def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Map log odds to [0, 1] by 1 / (1 + exp(−x)), without overflow.
-
-    >>> sigmoid(np.array([-900.0, 0.0, 900.0])).tolist()
-    [0.0, 0.5, 1.0]
-    """
+    """Map log odds to [0, 1] by 1 / (1 + exp(−x)), without overflow."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-log_odds)))

@@ -99,11 +99,7 @@ def signals_of(
 
 
 def stretches(words: int) -> float:
-    """Return the signal ``stretches`` of a number of content words.
-
-    >>> stretches(12), round(stretches(40), 3), round(stretches(900), 3)
-    (0.0, 0.693, 1.099)
-    """
+    """Return the signal ``stretches`` of a number of content words."""
     return math.log(min(max(words / STRETCH, 1.0), _MOST_STRETCHES))
 
 

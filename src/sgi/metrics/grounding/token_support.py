@@ -174,11 +174,7 @@ def _longest_runs(
 
 
 def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
-    """Return the least mean of ``size`` consecutive values, or of all if there are fewer; NaN if none.
-
-    >>> worst_window(np.array([1.0, 0.0, 0.0, 1.0, 1.0]), 3), worst_window(np.array([1.0, 0.5]), 9)
-    (0.3333333333333333, 0.75)
-    """
+    """Return the least mean of ``size`` consecutive values, or of all if there are fewer; NaN if none."""
     if not values.size:
         return float("nan")
     if len(values) <= size:

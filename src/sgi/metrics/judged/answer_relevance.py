@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import Judged
-    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
     from sgi.kernel.vectors import VectorTable
@@ -198,8 +197,10 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
         """Ask for the questions the response answers, or for its direct rating if there are none."""
         if not sample.question.strip() or not sample.response.strip():
             return AnsweredQuestions()
+        places = tuple(f"question {number}" for number in range(1, self.questions + 1))
         replies = [
-            await judge.ask(self._inquiry(part), Questions) for part in pieces(sample.response, judge.budget)
+            await judge.ask(GENERATE.about(response=part, places=places), Questions)
+            for part in pieces(sample.response, judge.budget)
         ]
         answers = AnsweredQuestions(
             questions=tuple(question for reply in replies for question in reply.questions),
@@ -210,10 +211,6 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
             return answers
         rating = await judge.ask(RATE.about(question=sample.question, response=sample.response), DirectRating)
         return answers.model_copy(update={"rating": rating})
-
-    def _inquiry(self, response: str) -> Inquiry:
-        places = tuple(f"question {number}" for number in range(1, self.questions + 1))
-        return GENERATE.about(response=response, places=places)
 
     def texts(self, judged: Judged[AnsweredQuestions], /) -> Iterator[str]:
         """List the questions to compare."""

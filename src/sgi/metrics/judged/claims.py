@@ -237,9 +237,8 @@ class ClaimSupport(JudgedMetric[Claims]):
         """Extract the claims of the text and verify each."""
         return await verify_claims(await claims_of(self._text(sample), sample, judge), sample.contexts, judge)
 
-    def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
+    def score(self, judged: Judged[Claims], _features: Features, /) -> Scores:
         """Return the supported share of each row."""
-        del features
         total = np.array([len(one.claims) for one in judged.judgements], dtype=np.float64)
         supported = np.array(
             [sum(claim.supported for claim in one.claims) for one in judged.judgements], dtype=np.float64

@@ -177,9 +177,8 @@ class ContextPrecision(JudgedMetric[Relevances]):
         numbers = range(1, len(sample.contexts) + 1)
         return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
 
-    def score(self, judged: Judged[Relevances], features: Features, /) -> Scores:
+    def score(self, judged: Judged[Relevances], _features: Features, /) -> Scores:
         """Return the precision of each row."""
-        del features
         empty = np.array([not sample.contexts for sample in judged.batch.samples], dtype=np.bool_)
         missing = np.flatnonzero(empty & (self.empty == "missing"))
         present = np.setdiff1d(np.arange(len(judged.batch)), missing)

@@ -160,9 +160,8 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         inquiry = PROMPT.about(**question_section(sample), **accepted, response=sample.response)
         return Accuracy(criteria=await judge.ask(inquiry, Criteria))
 
-    def score(self, judged: Judged[Accuracy], features: Features, /) -> Scores:
+    def score(self, judged: Judged[Accuracy], _features: Features, /) -> Scores:
         """Return the weighted mean of each row, with its grade."""
-        del features
         rows = [self._of_row(accuracy) for accuracy in judged.judgements]
         values = np.array([value for value, _ in rows], dtype=np.float64)
         no_reference = np.array([not reference_section(s) for s in judged.batch.samples], dtype=np.bool_)

@@ -190,9 +190,8 @@ class _RatedMetric(JudgedMetric[StoredRating]):
         stored: StoredRating = getattr(await ratings_of(sample, judge), self._rating)
         return stored
 
-    def score(self, judged: Judged[StoredRating], features: Features, /) -> Scores:
+    def score(self, judged: Judged[StoredRating], _features: Features, /) -> Scores:
         """Return the rating of each row, divided by 3."""
-        del features
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 
@@ -241,9 +240,7 @@ class ContextRelevance(_RatedMetric):
     The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and groundedness if the
     sample has a response. A row without passages, or with blank ones only, is ``missing``; a blank question
     is undefined. Long passages are sent in portions and the best rating counts, so information spread over
-    two portions is rated too low.
-
-    Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
+    two portions is rated too low. Other limits are those of ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 
@@ -271,7 +268,7 @@ class Groundedness(_RatedMetric):
 
     Limits: long passages are sent in portions and the best rating counts, so a response that needs two
     portions is rated too low, and one that another portion contradicts too high; ``faithfulness`` has no such
-    limits. Four steps are coarse, and judges are mild: compare only runs with the same judge.
+    limits. Other limits are those of ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 

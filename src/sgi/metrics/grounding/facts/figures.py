@@ -106,11 +106,7 @@ class Figure(NamedTuple):
 
 
 def figures(text: str, excluded: Sequence[tuple[int, int]] = ()) -> list[Figure]:
-    """Return the figures of a text in order, except those in the excluded parts.
-
-    >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
-    ['3', '4']
-    """
+    """Return the figures of a text in order, except those in the excluded parts."""
     text = AnalysedText.of(text)
     return sorted([*_from_digits(text, excluded), *_from_words(text, excluded)])
 
@@ -329,16 +325,13 @@ def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
     scale = _SCALE.match(text, place) if half_a else None
     if scale:
         factor = _SCALE_VALUES[(scale[1] or scale[2]).lower()]
-        return Figure(start, scale.end(), numeral, factor, *_unit_and_nouns(text, scale.end()))
+        unit, unit_end = _unit(text, scale.end())
+        nouns = _nouns(text, unit_end) if unit is NO_UNIT else ()
+        return Figure(start, scale.end(), numeral, factor, unit, nouns)
     unit, unit_end = _unit(text, place)
     if unit is NO_UNIT or unit.dimension in {"share", "degree"}:
         return Figure(start, end, numeral, _ONE, NO_UNIT if numeral.value > 1 else SHARE, _nouns(text, end))
     return Figure(start, unit_end, numeral, _ONE, unit)
-
-
-def _unit_and_nouns(text: str, end: int) -> tuple[Unit, tuple[str, ...]]:
-    unit, unit_end = _unit(text, end)
-    return unit, _nouns(text, unit_end) if unit is NO_UNIT else ()
 
 
 def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:

@@ -43,10 +43,6 @@ def _labels(text: str) -> Iterator[Label]:
 
 
 def label_support(label: Label, passage: str) -> FactMatch | None:
-    """Find where a passage has the number of a label, with any word before it.
-
-    >>> label_support(labels("section 43(6)")[0], "under s. 43(6) of the Act").start
-    9
-    """
+    """Find where a passage has the number of a label, with any word before it."""
     match = re.search(rf"(?<![\w.,]){re.escape(label.number)}(?![\w(]|[.:-]\d)", passage)
     return FactMatch(match[0], *match.span(), "equal") if match else None

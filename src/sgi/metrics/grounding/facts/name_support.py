@@ -72,12 +72,7 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
 
 
 def is_function_word(name: Name) -> bool:
-    """Whether a name is an acronym that is a function word in small letters.
-
-    >>> from sgi.metrics.grounding.facts.extract import names_of
-    >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. in Rome")]
-    [True, False, True, False]
-    """
+    """Whether a name is an acronym that is a function word in small letters."""
     return (
         len(name.words) == 1 and name.words[0] in FUNCTION_WORDS and _ACRONYM.fullmatch(name.text) is not None
     )
@@ -264,13 +259,7 @@ def _letters(words: tuple[str, ...], *, bound: bool) -> str:
 
 
 def rival(name: Name, passage: str) -> Name | None:
-    """Return a name of the passage that conflicts: same last word, but other first names or another number.
-
-    >>> from sgi.metrics.grounding.facts.extract import names_of
-    >>> candidates = names_of("It was Ed Gates with Windows 8")
-    >>> [rival(name, "Windows 7, by Bill Gates").text for name in candidates]
-    ['Bill Gates', 'Windows 7']
-    """
+    """Return a name of the passage with the same last word but other first names, or with another number."""
     core = tuple(word for word in name.words if word not in _TITLES)
     if not core:
         return None

@@ -108,12 +108,9 @@ def tells_names(text: str) -> bool:
     capitals = sum([word[0].isupper() for word in words])
     small = sum([word[0].islower() for word in words])
     if not capitals or (len(words) >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small)):
-        return bool(_capital_inside(text)) and len(words) < 2 * _FEW
+        has_capital_inside = any(map(str.isupper, text)) and not text.isupper()
+        return has_capital_inside and len(words) < 2 * _FEW
     return not (text.isupper() and len(words) > _NAME_WORDS)
-
-
-def _capital_inside(text: str) -> bool:
-    return any(sign.isupper() for sign in text) and not text.isupper()
 
 
 def names(text: str) -> tuple[Name, ...]:

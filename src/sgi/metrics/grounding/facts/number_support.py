@@ -95,12 +95,7 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
 
 
 def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether two quantities have the same dimension, or one has no unit and can take the other's.
-
-    >>> text = "Weight in kg: 5"
-    >>> commensurable(numbers_of("5 kg").quantities[0], numbers_of(text).quantities[0], text)
-    True
-    """
+    """Whether two quantities have the same dimension, or one has no unit and can take the other's."""
     if number.dimension == other.dimension:
         return number.dimension != "currency" or number.unit == other.unit
     if {number.dimension, other.dimension} == {"degree", "temperature"}:
