@@ -21,7 +21,7 @@ import numpy as np
 
 from material import write_rows
 from measured import Figure, Timing, by_turns, piece, seconds_of
-from sgi.analysis.groups import grouped
+from sgi.analysis.groups import group_by
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel.metric import Scores
@@ -69,7 +69,7 @@ def summarise(path: Path) -> float:
     began = time.perf_counter()
     with open_database(path) as database:
         run = scored_run(database, find_run(database, "bench"))
-        grouped(run, [None] * len(run.ids))
+        group_by(run, [None] * len(run.ids))
     return time.perf_counter() - began
 
 

@@ -1,4 +1,4 @@
-"""Summaries by group of rows: by method, question type or any other metadata column."""
+"""Summaries by group of rows, such as the values of a metadata column."""
 
 from __future__ import annotations
 
@@ -20,18 +20,12 @@ if TYPE_CHECKING:
 
 
 NO_GROUP = "(none)"
-"""The name of the group of rows that have none."""
+"""Name of the group of rows without one."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one group.
-
-    Attributes:
-        name: the value that they share.
-        rows: how many there are.
-        metrics: in the order of the run.
-    """
+    """The summaries of one group: its name, number of rows, and metrics in the order of the run."""
 
     name: str
     rows: int
@@ -41,7 +35,7 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """The group as JSON values."""
-        return asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
+        return asdict(self) | {"metrics": [summary.to_dict() for summary in self.metrics]}
 
 
 @dataclass(frozen=True)
@@ -50,8 +44,8 @@ class ClassTable:
 
     Attributes:
         metric: its canonical string.
-        classes: those that occur in any group, in the metric's own order.
-        groups: its summary in each group, by the group's name.
+        classes: those that occur in any group, in the order of the metric.
+        groups: the summary of each group, by name.
     """
 
     metric: str
@@ -60,52 +54,52 @@ class ClassTable:
 
 
 def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
-    """A table for each metric that has classes; the metrics are in the order of the run."""
-    found: dict[str, dict[str, MetricSummary]] = {}
+    """A table for each metric with classes, in the order of the run."""
+    by_metric: dict[str, dict[str, MetricSummary]] = {}
     for group in groups:
-        for made in group.metrics:
-            found.setdefault(made.metric, {})[group.name] = made
+        for summary in group.metrics:
+            by_metric.setdefault(summary.metric, {})[group.name] = summary
     tables = []
-    for metric, by_group in found.items():
-        total: Counter[str] = Counter()
-        for made in by_group.values():
-            total.update(made.classes)
+    for metric, summaries in by_metric.items():
+        total = Counter[str]()
+        for summary in summaries.values():
+            total.update(summary.classes)
         if total:
-            tables.append(ClassTable(metric, tuple(in_order(metric, total)), by_group))
+            tables.append(ClassTable(metric, tuple(in_order(metric, total)), summaries))
     return tuple(tables)
 
 
-def grouped(
+def group_by(
     run: ScoredRun,
     groups: Sequence[str | None],
     *,
     classes: Mapping[str, Sequence[str | None]] | None = None,
 ) -> tuple[Group, ...]:
-    """The summaries of each group, in the order in which groups first appear.
+    """Summarise each group, in the order in which groups first appear.
 
     Args:
         run: the scores.
-        groups: the group of each row, shape (n,); None stands under ``(none)``.
-        classes: by metric, the class of each row (a letter grade, say), shape (n,); None where it has none.
+        groups: the group of each row, shape (n,); None is the group ``(none)``.
+        classes: the class of each row, such as a letter grade, by metric, shape (n,); None without a class.
 
     Raises:
-        UsageError: groups or classes are not one for each row.
+        UsageError: the number of groups or classes is not that of the rows.
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
     >>> column = MetricColumn("squad_em", np.array([1.0, 0.0, 1.0]), np.zeros(3, dtype=np.int8), 0.0, 1.0)
     >>> run = ScoredRun("last", 3, ("a", "b", "c"), np.arange(3), {"squad_em": column})
-    >>> [(group.name, group.rows, group.metrics[0].mean) for group in grouped(run, ["bm25", None, "bm25"])]
+    >>> [(group.name, group.rows, group.metrics[0].mean) for group in group_by(run, ["bm25", None, "bm25"])]
     [('bm25', 2, 1.0), ('(none)', 1, 0.0)]
     """
-    given = classes or {}
-    for name, labels in {"groups": groups, **given}.items():
+    classes = classes or {}
+    for name, labels in {"groups": groups, **classes}.items():
         if len(labels) != len(run.ids):
-            hint = "Give one for each row, None where there is none."
-            raise UsageError(f"{run.name} has {len(run.ids)} rows, but {name} has {len(labels)}.", hint=hint)
+            message = f"{run.name} has {len(run.ids)} rows, but `{name}` has {len(labels)}."
+            raise UsageError(message, hint="Give one for each row, or None.")
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
-        rows.setdefault(_group_name(group), []).append(row)
-    return tuple(_group(run, name, members, given) for name, members in rows.items())
+        rows.setdefault(NO_GROUP if group is None else group, []).append(row)
+    return tuple(_group(run, name, members, classes) for name, members in rows.items())
 
 
 def _group(
@@ -121,7 +115,3 @@ def _group(
         for column in part.metrics.values()
     )
     return Group(name=name, rows=len(rows), metrics=tuple(metrics))
-
-
-def _group_name(value: str | None) -> str:
-    return NO_GROUP if value is None else value

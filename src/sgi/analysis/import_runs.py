@@ -1,4 +1,4 @@
-"""Imports runs of an export, with summaries that are computed from their rows."""
+"""Imports exported runs; their summaries are computed again from their rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def import_runs(database: Database, path: str | Path) -> Imported:
-    """Bring the runs of an exported file into a database; see `sgi.store.transfer.import_`.
+    """Import the runs of an exported file into a database; see `sgi.store.transfer.import_`.
 
     Raises:
         StoreError: the file is damaged, or the database cannot be written; nothing is changed.
@@ -48,70 +48,66 @@ def import_runs(database: Database, path: str | Path) -> Imported:
 
 
 def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] | None:
-    """The summary of a run, computed from its rows; None where it has none yet.
-
-    Args:
-        database: where the run is.
-        record: the run, with the summary that is not believed.
+    """Compute the summary of a run from its rows; None if it has none yet.
 
     Raises:
-        StoreError: its rows are not all there.
+        StoreError: rows are missing.
     """
     cascade = None if record.summary is None else record.summary.get("cascade")
-    had_one = record.finished and (record.summary is not None or record.damage.startswith("summary"))
+    has_summary = record.finished and (record.summary is not None or record.damage.startswith("summary"))
     if "service" in record.spec:
-        return growing_summary(database, record).to_dict() if had_one else None
+        return growing_summary(database, record).to_dict() if has_summary else None
     accumulator = _read(database, record)
-    if not had_one:
+    if not has_summary:
         return None
     run = scored_run(database, record)
     labels = np.array(accumulator.labels, dtype=np.int8)
     metrics = (metric_summary(with_range(column), run.clusters, labels) for column in run.metrics.values())
-    made = summarise(accumulator, (), record.signature)
+    summary = summarise(accumulator, (), record.signature)
     return replace(
-        made,
-        metrics=tuple(replace(one, classes=_classes(accumulator, one.metric)) for one in metrics),
-        baselines=() if record.no_texts else made.baselines,  # a placeholder has no length
+        summary,
+        metrics=tuple(replace(metric, classes=_classes(accumulator, metric.metric)) for metric in metrics),
+        baselines=() if record.no_texts else summary.baselines,  # a placeholder has no length
         cascade=None if cascade is None else _cascade(cascade, accumulator),
     ).to_dict()
 
 
 def _read(database: Database, record: RunRecord) -> Accumulator:
-    """All rows of a run, once it is known that none is missing."""
+    """Read all rows of a run; fail if one is missing."""
     categories, end = class_keys(record.metrics), 0
-    accumulator = Accumulator(categories, clusters=ClusterAccumulator(record.cluster), router=_screen(record))
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(record.cluster), router=_router(record))
     for stored in stored_batches(database, record):
         scores, rows = stored.scores, len(stored.batch)
         if stored.start < end or {*scores} != {*record.metrics}:
             raise StoreError(f"the rows from {stored.start} on do not have scores of every metric")
-        if any(len(made) != rows or not {*made.status} <= {*STATUSES} for made in scores.values()):
+        if any(len(one) != rows or not {*one.status} <= {*STATUSES} for one in scores.values()):
             raise StoreError(f"scores of rows from {stored.start} on are missing")
         accumulator.add(stored.batch, BatchScores(scores, stored.truncated, stored.failures))
         end = stored.start + rows
     if len(accumulator) != record.scored or end > record.rows or (record.finished and end != record.rows):
-        raise StoreError(f"it has {len(accumulator):,} rows and not {record.scored:,} of {record.rows:,}")
+        raise StoreError(f"it has {len(accumulator):,} rows, not {record.scored:,} of {record.rows:,}")
     return accumulator
 
 
-def _screen(record: RunRecord) -> Router | None:
-    """The router of a run that had a cascade, if its own metrics tell which rows it cleared."""
-    rule = record.spec.get("cascade")
-    if rule is None or "rescored_from" in record.spec:
+def _router(record: RunRecord) -> Router | None:
+    """Router of a run with a cascade, if its metrics show which rows were cleared."""
+    config = record.spec.get("cascade")
+    if config is None or "rescored_from" in record.spec:
         return None
     metrics = [named_metric(name) for name in record.metrics if judged_metric(name) or name == DETECTOR]
-    return Router.of(Cascade.model_validate(rule), metrics)
+    return Router.of(Cascade.model_validate(config), metrics)
 
 
 def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
-    held = accumulator.columns.get(metric)
-    return {} if held is None else in_order(metric, held.classes)
+    column = accumulator.columns.get(metric)
+    return {} if column is None else in_order(metric, column.classes)
 
 
 def _cascade(values: Mapping[str, Any], accumulator: Accumulator) -> CascadeSummary:
-    """What came of the cascade, from the rows; the calls alone were counted when the run was made."""
-    kept: CascadeSummary = validate(CascadeSummary, values)
-    made = cascade_summary(accumulator)
-    if made is None:
-        return kept
-    saved = None if kept.calls_per_row is None else round(made.cleared * kept.calls_per_row)
-    return replace(made, calls_per_row=kept.calls_per_row, calls_saved=saved)
+    """Summary of the cascade from the rows; the number of calls is only in the old summary."""
+    old: CascadeSummary = validate(CascadeSummary, values)
+    summary = cascade_summary(accumulator)
+    if summary is None:
+        return old
+    saved = None if old.calls_per_row is None else round(summary.cleared * old.calls_per_row)
+    return replace(summary, calls_per_row=old.calls_per_row, calls_saved=saved)

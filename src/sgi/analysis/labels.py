@@ -12,6 +12,7 @@ import numpy as np
 
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.placeholders import is_placeholder
+from sgi.kernel.short_text import shorten
 from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ LabelKind = Literal["yes or no", "numbers", "classes"]
 
 _WORDS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_LONGEST = 80
 _HINT = "Labels are true and false, yes and no, 0 and 1, numbers, or names of classes; one kind in a column."
 
 
@@ -127,6 +127,4 @@ def _number(text: str) -> float | None:
 
 
 def _unreadable(value: Any, row: str, column: str, why: str) -> DataError:
-    shown = repr(value)
-    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
-    return DataError(f"the label {shown} {why}", sample_id=row, field=column, hint=_HINT)
+    return DataError(f"the label {shorten(repr(value), 80)} {why}", sample_id=row, field=column, hint=_HINT)

@@ -1,10 +1,9 @@
-"""Pairs the rows of two runs: by their ids, or by their texts where the data has no ids."""
+"""Pairs the rows of two runs by their ids, or by their texts if the data has no ids."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from itertools import starmap
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -26,17 +25,14 @@ if TYPE_CHECKING:
 _SHOWN = 3
 _LONGEST = 60
 _ABSENT = 0
-"""The key of a text that is absent or blank."""
+"""Key of a text that is absent or blank."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowKeys:
-    """Hashes of the texts that identify the rows of a run; 0 where a text is absent or blank.
+    """Hashes of the texts that identify the rows of a run, shape (n,); 0 for an absent or blank text.
 
-    Attributes:
-        question: uint64, shape (n,).
-        contexts: likewise, of all passages in their order.
-        reference: likewise.
+    The contexts of a row have one hash, of all passages in order.
     """
 
     question: NDArray[np.uint64]
@@ -45,32 +41,35 @@ class RowKeys:
 
     @classmethod
     def of(cls, run: ScoredRun) -> RowKeys | None:
-        """The keys of a run's rows; None where its texts are not available."""
+        """Keys of the rows of a run; None if its texts are not available."""
         if run.samples is None:
             return None
-        found = map(_keys, run.samples(range(len(run.ids))))
-        table = np.fromiter(found, dtype=np.dtype((np.uint64, 3)), count=len(run.ids))
-        return cls(*table.T)
+        keys = (
+            (_key(sample.question), _key(*sample.contexts), _key(sample.reference or ""))
+            for sample in run.samples(range(len(run.ids)))
+        )
+        return cls(*np.fromiter(keys, dtype=np.dtype((np.uint64, 3)), count=len(run.ids)).T)
 
     @property
     def identity(self) -> list[tuple[str, int]]:
-        """What identifies each row: its question, without one its contexts, without these its reference."""
+        """Kind and key of the text that identifies each row: its question, else contexts, else reference."""
         columns = {"q": self.question, "c": self.contexts, "r": self.reference}
-        names = np.select([column != _ABSENT for column in columns.values()], [*columns], "")
-        values = np.select([column != _ABSENT for column in columns.values()], [*columns.values()], _ABSENT)
+        present = [column != _ABSENT for column in columns.values()]
+        names = np.select(present, [*columns], "")
+        values = np.select(present, [*columns.values()], _ABSENT)
         return list(zip(names.tolist(), values.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rows of two runs that belong together.
+    """Pairs of rows of two runs.
 
     Attributes:
         first: rows of the base run, ascending, shape (n,).
         second: the row of the new run for each, shape (n,).
-        by: how they were paired.
-        base_keys: of all rows of the base run; None where the texts need no check or are not available.
-        new_keys: of all rows of the new run, likewise.
+        by: the method.
+        base_keys: keys of all rows of the base run; None if the texts need no check or are not available.
+        new_keys: the same for the new run.
     """
 
     first: Rows
@@ -83,15 +82,13 @@ class Pairs:
 def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     """Pair the rows of two runs.
 
-    Runs over the same data, and runs whose texts are not available, are paired by id. Otherwise rows are
-    paired by id where both runs have ids of their own, and each pair must have the same question. Where the
-    ids of a run are only row numbers, rows are paired by content: by question; where a question repeats, by
-    question and contexts, in the order of occurrence. Rows without a question are paired by their contexts,
-    and without these by their reference.
+    Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
+    if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
+    numbers, rows are paired by content: by question; a question that repeats, by question and contexts in the
+    order of occurrence. Rows without a question are paired by their contexts, else by their reference.
 
     Raises:
-        UsageError: no row of one run has a partner in the other, or rows with the same id have different
-            questions.
+        UsageError: no row has a partner, or rows with the same id have different questions.
     """
     if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
         return _by_id(base, new)
@@ -100,45 +97,39 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
         return _by_id(base, new)
     if base.numbered or new.numbered:
         return _by_content(base, new, keys, others)
-    pairs = _by_id(base, new, keys, others)
+    pairs = replace(_by_id(base, new), base_keys=keys, new_keys=others)
     _require_same_questions(base, new, pairs, keys, others)
     return pairs
 
 
 def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str]:
-    """What to say of rows that were paired by content, or whose questions could not be compared."""
+    """Notes on rows that were paired by content, or whose questions could not be compared."""
     if pairs.by == "content":
         numbered = " and ".join(run.name for run in (base, new) if run.numbered)
         yield f"The rows of {numbered} have no ids: rows were paired by their questions and contexts."
     elif pairs.base_keys is not None and pairs.new_keys is not None:
-        known = (pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second])
-        unknown = int(((known[0] == _ABSENT) | (known[1] == _ABSENT)).sum())
+        before, after = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
+        unknown = int(((before == _ABSENT) | (after == _ABSENT)).sum())
         if unknown:
             yield f"{unknown:,} pairs lack a question in a run: they are paired by their ids unchecked."
 
 
-def _keys(sample: Sample) -> tuple[int, int, int]:
-    return _key(sample.question), _key(*sample.contexts), _key(sample.reference or "")
-
-
 def _key(*texts: str) -> int:
-    """A hash of texts, in which the amount of white space does not count; the same for their placeholders."""
+    """Hash of texts without regard to the amount of white space; the same for their placeholders."""
     if not any(text.strip() for text in texts):
         return _ABSENT
     parts = (placeholder(text).strip().encode() for text in texts)
     return int.from_bytes(digest(*parts, size=8), "big") or 1
 
 
-def _by_id(
-    base: ScoredRun, new: ScoredRun, keys: RowKeys | None = None, others: RowKeys | None = None
-) -> Pairs:
-    places = {sample_id: row for row, sample_id in enumerate(new.ids)}
-    pairs = [(row, places[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in places]
+def _by_id(base: ScoredRun, new: ScoredRun) -> Pairs:
+    rows = {sample_id: row for row, sample_id in enumerate(new.ids)}
+    pairs = [(row, rows[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in rows]
     if not pairs:
         hint = "Runs are compared row by row: score the same questions twice, or give equal rows equal ids."
         raise UsageError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
     first, second = np.array(pairs, dtype=np.int64).T
-    return Pairs(first, second, "id", keys, others)
+    return Pairs(first, second, "id")
 
 
 def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys) -> Pairs:
@@ -158,23 +149,23 @@ def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys)
 
 
 def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
-    """The rows of each identity; rows without one are left out."""
-    found = defaultdict(list)
+    """Rows of each identity; rows without one are left out."""
+    rows = defaultdict(list)
     for row, identity in enumerate(identities):
         if identity[1] != _ABSENT:
-            found[identity].append(row)
-    return found
+            rows[identity].append(row)
+    return rows
 
 
 def _by_contexts(
     rows: Sequence[int], partners: Sequence[int], keys: RowKeys, others: RowKeys
 ) -> Iterable[tuple[int, int]]:
-    """Rows that repeat a question: the first with the first of equal contexts, the second with the second."""
-    waiting = defaultdict(list)
+    """Pair rows that repeat a question by equal contexts, in the order of occurrence."""
+    unpaired = defaultdict(list)
     for partner in reversed(partners):
-        waiting[others.contexts[partner]].append(partner)
+        unpaired[others.contexts[partner]].append(partner)
     for row in rows:
-        same = waiting[keys.contexts[row]]
+        same = unpaired[keys.contexts[row]]
         if same:
             yield row, same.pop()
 
@@ -182,17 +173,16 @@ def _by_contexts(
 def _require_same_questions(
     base: ScoredRun, new: ScoredRun, pairs: Pairs, keys: RowKeys, others: RowKeys
 ) -> None:
-    """Raise a UsageError if pairs have different questions; names some of them with both questions."""
-    asked, asked_now = keys.question[pairs.first], others.question[pairs.second]
-    wrong = np.flatnonzero((asked != asked_now) & (asked != _ABSENT) & (asked_now != _ABSENT))
+    """Raise a UsageError if pairs have different questions; it quotes some of them."""
+    before, after = keys.question[pairs.first], others.question[pairs.second]
+    wrong = np.flatnonzero((before != after) & (before != _ABSENT) & (after != _ABSENT))
     if not len(wrong):
         return
     some = wrong[:_SHOWN]
+    samples = zip(read_samples(base, pairs.first[some]), read_samples(new, pairs.second[some]), strict=True)
     shown = "; ".join(
-        starmap(
-            _both_questions,
-            zip(read_samples(base, pairs.first[some]), read_samples(new, pairs.second[some]), strict=True),
-        )
+        f"{shorten(old.id)} is {shorten(old.question)!r} and {shorten(other.question)!r}"
+        for old, other in samples
     )
     more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
     raise UsageError(
@@ -202,17 +192,13 @@ def _require_same_questions(
     )
 
 
-def _both_questions(before: Sample, after: Sample) -> str:
-    return f"{shorten(before.id)} is {shorten(before.question)!r} and {shorten(after.question)!r}"
-
-
 def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
-    """The samples of these rows; none where the run's texts are not available."""
+    """Samples of these rows; none if the run's texts are not available."""
     return [] if run.samples is None else list(run.samples(rows.tolist()))
 
 
 def shorten(text: str, longest: int = _LONGEST) -> str:
-    r"""A text in one line of at most so many characters.
+    r"""Shorten a text to one line of at most ``longest`` characters.
 
     >>> shorten("one\n two three", 8)
     'one two…'

@@ -1,4 +1,4 @@
-"""Finds what differs between two runs beside the responses: models, judge, prompts, metrics, data."""
+"""Finds differences of two runs other than the responses: models, judge, prompts, metrics, data."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from sgi.kernel.scored import MetricColumn, ScoredRun
 
 MAX_UNPAIRED = 0.05
-"""The share of the smaller run's rows that may lack a partner before the runs count as different data."""
+"""Largest share of the smaller run's rows without a partner at which the data counts as the same."""
 MAX_MISSING = 0.02
-"""By how much the shares of rows without a value may differ, in [0, 1]."""
+"""Largest accepted difference of the shares of rows without a value."""
 _SIGNIFICANT = 0.05
 _LONGEST = 200
 _WAY_OUT = (
-    "Score both runs alike, name the metrics that are alike, or accept the differences: --allow-different"
-    " (in Python allow_different=True)."
+    "Score both runs alike, select the metrics that are alike, or accept the differences with"
+    " `allow_different`."
 )
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something beside the responses in which two runs differ.
+    """A difference of two runs other than the responses.
 
     Attributes:
-        what: in a few words, such as ``embedder``.
-        base: its value in the base run.
-        new: its value in the new run.
-        metrics: those it can change; all metrics if empty.
+        what: a name such as ``embedder``.
+        base: value in the base run.
+        new: value in the new run.
+        metrics: the metrics it can change; all if empty.
     """
 
     what: str
@@ -58,13 +58,7 @@ class Difference:
 
 
 class RunsDifferError(UsageError):
-    """Two runs differ in more than their responses; carries every difference.
-
-    Args:
-        base: the name of the base run.
-        new: the name of the new run.
-        differences: at least one.
-    """
+    """Two runs differ in more than their responses; ``differences`` lists how."""
 
     def __init__(self, base: str, new: str, differences: Sequence[Difference]) -> None:
         listed = "; ".join(map(str, differences))
@@ -73,30 +67,25 @@ class RunsDifferError(UsageError):
 
 
 def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Difference, ...]:
-    """Every difference of two runs, beside their responses, contexts and targets.
+    """Differences of two runs other than their responses, contexts and targets.
 
     These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
     references of pairs; metrics that the runs have with different parameters only; and for each metric of
     both runs its models, judge, prompts and version, and its share of rows without a value.
-
-    Args:
-        base: the run before.
-        new: the run after.
-        pairs: their rows.
     """
-    shared = [name for name in base.metrics if name in new.metrics]
+    shared = [(base.metrics[name], new.metrics[name]) for name in base.metrics if name in new.metrics]
     return (
         *_clustering_difference(base, new),
         *_unpaired_rows(base, new, pairs),
         *_references(base, new, pairs),
         *_parameters(base, new),
-        *_merge(found for name in shared for found in _of_metric(base.metrics[name], new.metrics[name])),
-        *(found for name in shared for found in _missing(base.metrics[name], new.metrics[name], pairs)),
+        *_merge(one for before, after in shared for one in _origin_differences(before, after)),
+        *(one for before, after in shared for one in _missing_values(before, after, pairs)),
     )
 
 
 def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
-    """What to say of metrics of which a run does not tell the version, or the models and the judge."""
+    """Notes on metrics whose version, or models and judge, are not recorded in both runs."""
     both = [name for name in base.metrics if name in new.metrics]
     unknown = [name for name in both if not (base.metrics[name].version and new.metrics[name].version)]
     if unknown:
@@ -104,26 +93,26 @@ def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
             f"The version of {', '.join(unknown)} is not recorded in both runs and is assumed to be the same."
             " To be sure, score both runs again."
         )
-    untold = [
+    no_origin = [
         name
         for name in both
         if None in (base.metrics[name].provenance, new.metrics[name].provenance) and _uses_models(name)
     ]
-    if untold:
+    if no_origin:
         yield (
-            f"The models of {', '.join(untold)} are not recorded in both runs and are assumed to be the same."
-            " To be sure, score both runs again."
+            f"The models of {', '.join(no_origin)} are not recorded in both runs and are assumed to be the"
+            " same. To be sure, score both runs again."
         )
 
 
 def _uses_models(name: str) -> bool:
-    """Whether a metric can depend on a model or a judge; one that is not installed here can."""
+    """Whether a metric can depend on a model or a judge; True if it is not installed."""
     try:
-        found = named_metric(name)
+        metric = named_metric(name)
     except UsageError:
         return True
-    needs = (found.vector_needs, found.token_needs, found.entailment_needs)
-    return isinstance(found, JudgedMetric) or any(needs)
+    needs = (metric.vector_needs, metric.token_needs, metric.entailment_needs)
+    return isinstance(metric, JudgedMetric) or any(needs)
 
 
 def _clustering_difference(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
@@ -132,7 +121,7 @@ def _clustering_difference(base: ScoredRun, new: ScoredRun) -> Iterator[Differen
 
 
 def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
-    """Rows without a partner; not those of the same data, where a run is only not finished."""
+    """Rows without a partner, unless the data is the same and a run is unfinished."""
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
     if pairs.base_keys is not None and smaller - paired > MAX_UNPAIRED * smaller:
@@ -145,20 +134,19 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
     if pairs.base_keys is None or pairs.new_keys is None:
         return
     before, after = pairs.base_keys.reference[pairs.first], pairs.new_keys.reference[pairs.second]
-    other = np.flatnonzero((before != after) & (before != 0) & (after != 0))
-    if len(other):
-        one, two = (
-            read_samples(run, rows[other[:1]])[0] for run, rows in ((base, pairs.first), (new, pairs.second))
-        )
+    different = np.flatnonzero((before != after) & (before != 0) & (after != 0))
+    if len(different):
+        first = different[:1]
+        (old,), (other,) = read_samples(base, pairs.first[first]), read_samples(new, pairs.second[first])
         yield Difference(
-            f"reference of {len(other):,} of {len(pairs.first):,} pairs, such as {shorten(one.id)}",
-            repr(shorten(one.reference or "")),
-            repr(shorten(two.reference or "")),
+            f"reference of {len(different):,} of {len(pairs.first):,} pairs, such as {shorten(old.id)}",
+            repr(shorten(old.reference or "")),
+            repr(shorten(other.reference or "")),
         )
 
 
 def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
-    """Metrics of one name that no run has with the parameters of the other."""
+    """Metrics with the same name and only different parameters."""
     before, after = _by_name(base), _by_name(new)
     for name in before:
         if name in after and set(before[name]).isdisjoint(after[name]):
@@ -167,15 +155,15 @@ def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
 
 
 def _by_name(run: ScoredRun) -> dict[str, list[str]]:
-    """The canonical strings of a run's metrics by their bare names."""
-    found: dict[str, list[str]] = {}
+    """Canonical strings of a run's metrics by bare name."""
+    names: dict[str, list[str]] = {}
     for canonical, column in run.metrics.items():
-        found.setdefault(column.name, []).append(canonical)
-    return found
+        names.setdefault(column.name, []).append(canonical)
+    return names
 
 
-def _of_metric(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
-    """What computed a metric in one run and not in the other, as far as both tell."""
+def _origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
+    """Differences in what computed a metric, if both runs record it."""
     base, new = before.provenance, after.provenance
     if base is None or new is None:
         base = new = MetricProvenance()
@@ -184,22 +172,21 @@ def _of_metric(before: MetricColumn, after: MetricColumn) -> Iterator[Difference
         yield Difference(what, shorten(one, _LONGEST), shorten(two, _LONGEST), (before.metric,))
 
 
-def _merge(found: Iterable[Difference]) -> Iterator[Difference]:
-    """Equal differences of several metrics as one."""
+def _merge(differences: Iterable[Difference]) -> Iterator[Difference]:
+    """Merge equal differences of several metrics."""
     metrics: dict[tuple[str, str, str], list[str]] = {}
-    for one in found:
+    for one in differences:
         metrics.setdefault((one.what, one.base, one.new), []).extend(one.metrics)
     return (Difference(*facts, tuple(names)) for facts, names in metrics.items())
 
 
-def _missing(before: MetricColumn, after: MetricColumn, pairs: Pairs) -> Iterator[Difference]:
-    """Shares of rows without a value that differ: the pairs that are left are then a selection.
+def _missing_values(before: MetricColumn, after: MetricColumn, pairs: Pairs) -> Iterator[Difference]:
+    """Different shares of rows without a value, which make the remaining pairs a selection.
 
-    They differ if they lie more than 2 percentage points apart, or if McNemar's test finds a difference.
+    They differ by more than 2 percentage points, or by McNemar's test.
     """
-    lacking, lacking_now = ~before.ok[pairs.first], ~after.ok[pairs.second]
-    one, two, n = int(lacking.sum()), int(lacking_now.sum()), len(pairs.first)
-    apart = abs(one - two) > MAX_MISSING * n
-    if apart or mcnemar(lacking, lacking_now).p < _SIGNIFICANT:
-        base, new = (f"{count:,} of {n:,} ({count / n:.1%})" for count in (one, two))
+    first, second = ~before.ok[pairs.first], ~after.ok[pairs.second]
+    counts, n = (int(first.sum()), int(second.sum())), len(pairs.first)
+    if abs(counts[0] - counts[1]) > MAX_MISSING * n or mcnemar(first, second).p < _SIGNIFICANT:
+        base, new = (f"{count:,} of {n:,} ({count / n:.1%})" for count in counts)
         yield Difference("rows without a value", base, new, (before.metric,))

@@ -1,4 +1,4 @@
-"""What made the scores that a calibration is fitted on; a run that does not record it is refused."""
+"""Provenance of the scores that a calibration is fitted on; a run must record all of it."""
 
 from __future__ import annotations
 
@@ -19,26 +19,20 @@ _HINT = "Score the data again: sgi run."
 
 
 def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
-    """What made a run's scores of a metric.
-
-    Scores of another model, another judge or another definition look the same, so all of it must be known.
-
-    Args:
-        record: the run.
-        column: the metric's scores in it.
+    """Provenance of a run's scores of a metric, which must be complete.
 
     Raises:
         UsageError: the run was scored with another version of the metric than the installed one, or with an
             unknown version; a model or the judge is not recorded; or the prompts have changed.
         UnknownNameError: the metric is not installed.
     """
-    inner = named_metric(column.metric)
-    if inner.spec.version != column.version:
-        then = f"version {column.version}" if column.version else "an unknown version"
-        message = f"{record.label} was scored with {then} of {column.metric}; the installed one is version"
-        raise UsageError(f"{message} {inner.spec.version}.", hint=_HINT)
-    judged = isinstance(inner, JudgedMetric)
-    uses_models = inner.vector_needs or inner.token_needs or inner.entailment_needs
+    metric = named_metric(column.metric)
+    if metric.spec.version != column.version:
+        version = f"version {column.version}" if column.version else "an unknown version"
+        message = f"{record.label} was scored with {version} of {column.metric}; the installed one is version"
+        raise UsageError(f"{message} {metric.spec.version}.", hint=_HINT)
+    judged = isinstance(metric, JudgedMetric)
+    uses_models = metric.vector_needs or metric.token_needs or metric.entailment_needs
     origin = column.provenance or derived_provenance(record, column.metric)
     if (
         origin is None
@@ -48,8 +42,8 @@ def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
     ):
         message = f"The run {record.label} does not record what made its scores of {column.metric}"
         raise UsageError(f"{message} ({record.signature or 'no signature'}).", hint=_HINT)
-    prompts = prompts_digest([inner])
+    prompts = prompts_digest([metric])
     if origin.prompts != prompts and "rescored_from" not in record.spec:
         message = f"The prompts of {column.metric} have changed since {record.label} was scored"
         raise UsageError(f"{message} (then {origin.prompts}, now {prompts}).", hint=_HINT)
-    return replace(origin, prompts=prompts)  # a rescored run asked nothing itself
+    return replace(origin, prompts=prompts)  # a rescored run has sent no prompts

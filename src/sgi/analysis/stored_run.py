@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Sample
     from sgi.kernel.scored import ScoredRun
-    from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRun(ScoreTable):
-    """A run of a database, read into memory; it has the methods of `Result`.
+    """A stored run in memory, with the methods of `Result`.
 
     Attributes:
         record: name, id, data, settings, versions, tags and state of the run.
-        db: the database, as it was given to `open_run`.
-        samples: the rows that are scored so far.
+        db: the argument of `open_run`.
+        samples: the scored rows.
     """
 
     record: RunRecord
@@ -51,14 +50,14 @@ class StoredRun(ScoreTable):
 
     @property
     def signature(self) -> str:
-        """Everything that can change a number."""
+        """Provenance of the scores, for printing."""
         return self.record.signature
 
     def __str__(self) -> str:
         return str(self._summary)
 
     def summary(self) -> Summary:
-        """Means with intervals and coverage; computed now for a run that is not finished."""
+        """Means with intervals and coverage."""
         return self._summary
 
     def scored(self) -> ScoredRun:
@@ -82,23 +81,16 @@ def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | 
         record = find_run(database, run).with_clusters(cluster)
         batches = list(stored_batches(database, record))
         columns = scored_run(database, record)
-        summary = _summary(database, record, recompute=cluster is not None)
+        if record.summary is None or cluster is not None:
+            summary = growing_summary(database, record)
+        else:
+            summary = Summary.from_dict(record.summary)
     samples = tuple(sample for stored in batches for sample in stored.batch.samples)
     return StoredRun(
         record,
         db,
         samples,
-        {
-            name: join_scores([stored.scores[name] for stored in batches])
-            for name in columns.metrics
-            if batches
-        },
+        {name: join_scores([one.scores[name] for one in batches]) for name in columns.metrics if batches},
         replace(columns, samples=lambda rows: (samples[row] for row in rows)),
         summary,
     )
-
-
-def _summary(database: Database, record: RunRecord, *, recompute: bool) -> Summary:
-    if record.summary is None or recompute:
-        return growing_summary(database, record)
-    return Summary.from_dict(record.summary)

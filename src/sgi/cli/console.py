@@ -41,6 +41,7 @@ _OPTIONS = {"columns": "--map"} | {
     for name in (
         *("cascade", "cluster", "inputs", "judge", "max_failures", "name", "no_texts"),
         *("resume", "retry_failed", "take_over", "target"),
+        *("against", "allow_different", "bins", "label", "looks", "max_drop", "on", "scale", "threshold"),
     )
 }
 """The options of the arguments that messages of lower layers name."""

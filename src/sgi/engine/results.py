@@ -203,7 +203,7 @@ class Result(ScoreTable):
         return self._summary
 
     def scored(self, name: str = "result") -> ScoredRun:
-        """The scores as columns for `compare`, `gate` and `grouped`; messages use ``name``."""
+        """The scores as columns for `compare`, `gate` and `group_by`; messages use ``name``."""
         columns = {
             metric.canonical: replace(
                 self._accumulator.column(metric),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.analysis.groups import class_tables, grouped
+from sgi.analysis.groups import class_tables, group_by
 from sgi.engine.summarise import class_keys, column_summary, metric_summary, with_range
 from sgi.kernel.errors import UsageError
 from support.scored_runs import column, run
@@ -16,13 +16,13 @@ GROUPS = ["b", None, "b", "b", "b", None, "b", "a", "b"]
 
 
 def test_groups_stand_in_the_order_in_which_they_appear():
-    found = grouped(run(column("m", VALUES)), GROUPS)
+    found = group_by(run(column("m", VALUES)), GROUPS)
     assert [(group.name, group.rows) for group in found] == [("b", 6), ("(none)", 2), ("a", 1)]
 
 
 def test_a_group_has_the_numbers_of_its_rows_alone():
     made = run(column("m", VALUES), column("k", np.arange(9)), clusters=[0, 0, 1, 1, 2, 2, 3, 3, 4])
-    first = grouped(made, GROUPS)[0]
+    first = group_by(made, GROUPS)[0]
     rows = np.array([0, 2, 3, 4, 6, 8])
     summary = first.metrics[0]
     assert summary == metric_summary(made.take(rows).metrics["m"], made.clusters[rows])
@@ -34,21 +34,21 @@ def test_a_group_has_the_numbers_of_its_rows_alone():
 
 
 def test_one_row_has_a_mean_and_no_interval():
-    alone = grouped(run(column("m", VALUES)), GROUPS)[2].metrics[0]
+    alone = group_by(run(column("m", VALUES)), GROUPS)[2].metrics[0]
     assert (alone.mean, alone.interval, alone.deviation) == (0.5, None, None)
 
 
 def test_repeated_questions_count_within_a_group_too():
     values = np.repeat(np.random.default_rng(0).random(size=10), 10)
-    together = grouped(run(column("m", values), clusters=np.arange(100) // 10), ["g"] * 100)[0]
-    apart = grouped(run(column("m", values)), ["g"] * 100)[0]
+    together = group_by(run(column("m", values), clusters=np.arange(100) // 10), ["g"] * 100)[0]
+    apart = group_by(run(column("m", values)), ["g"] * 100)[0]
     wide, narrow = (group.metrics[0].interval for group in (together, apart))
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
 
 def test_grades_are_in_grade_order_with_their_shares():
     grades = ["E", "C", "E", "E", None, "A", "B", "B", "E"]
-    found = grouped(run(column("factual_accuracy", VALUES)), GROUPS, classes={"factual_accuracy": grades})
+    found = group_by(run(column("factual_accuracy", VALUES)), GROUPS, classes={"factual_accuracy": grades})
     first, second, _ = (group.metrics[0] for group in found)
     assert list(first.classes.items()) == [("B", 1), ("E", 4)]
     assert first.class_shares == {"B": 0.2, "E": 0.8}  # of the rows that have a grade
@@ -59,34 +59,34 @@ def test_grades_are_in_grade_order_with_their_shares():
 
 
 def test_classes_of_a_metric_that_is_not_installed_are_the_most_frequent_first():
-    made = grouped(run(column("theirs", VALUES)), ["g"] * 9, classes={"theirs": ["x", "y", "y"] * 3})
+    made = group_by(run(column("theirs", VALUES)), ["g"] * 9, classes={"theirs": ["x", "y", "y"] * 3})
     assert class_tables(made)[0].classes == ("y", "x")
-    assert class_tables(grouped(run(column("m", VALUES)), GROUPS)) == ()
+    assert class_tables(group_by(run(column("m", VALUES)), GROUPS)) == ()
 
 
 def test_the_best_and_the_worst_value_follow_the_direction():
-    up = grouped(run(column("m", VALUES)), GROUPS)[0].metrics[0]
+    up = group_by(run(column("m", VALUES)), GROUPS)[0].metrics[0]
     assert (up.best, up.worst) == (0.6, 0.1)
-    down = grouped(run(replace(column("m", VALUES), higher_is_better=False)), GROUPS)[0].metrics[0]
+    down = group_by(run(replace(column("m", VALUES), higher_is_better=False)), GROUPS)[0].metrics[0]
     assert (down.best, down.worst) == (0.1, 0.6)
 
 
 def test_a_group_is_json():
-    plain = json.loads(json.dumps([group.to_dict() for group in grouped(run(column("m", VALUES)), GROUPS)]))
+    plain = json.loads(json.dumps([group.to_dict() for group in group_by(run(column("m", VALUES)), GROUPS)]))
     assert plain[0]["metrics"][0]["coverage"] == 5 / 6
     assert plain[0]["metrics"][0]["counts"]["failed"] == 1
 
 
 def test_no_rows_have_no_groups():
-    assert grouped(run(column("m", [])), []) == ()
+    assert group_by(run(column("m", [])), []) == ()
 
 
 def test_groups_and_classes_are_one_for_each_row():
     made = run(column("m", VALUES))
-    with pytest.raises(UsageError, match=r"last has 9 rows, but groups has 2"):
-        grouped(made, ["a", "b"])
-    with pytest.raises(UsageError, match=r"last has 9 rows, but m has 1"):
-        grouped(made, GROUPS, classes={"m": ["A"]})
+    with pytest.raises(UsageError, match=r"last has 9 rows, but `groups` has 2"):
+        group_by(made, ["a", "b"])
+    with pytest.raises(UsageError, match=r"last has 9 rows, but `m` has 1"):
+        group_by(made, GROUPS, classes={"m": ["A"]})
 
 
 def test_the_range_of_a_known_name_is_known():
@@ -97,7 +97,7 @@ def test_the_range_of_a_known_name_is_known():
     assert with_range(column("theirs", [1.0], **unknown)).low is None
     for version in (0, 99):  # 0: of which version is not known
         assert with_range(replace(column("rouge_l", [1.0], **unknown), version=version)).low is None
-    (group,) = grouped(run(column("squad_em", [1.0] * 6, **unknown)), ["g"] * 6)
+    (group,) = group_by(run(column("squad_em", [1.0] * 6, **unknown)), ["g"] * 6)
     assert (group.metrics[0].interval.high, group.metrics[0].is_share) == (1.0, True)
 
 

@@ -24,7 +24,7 @@ def made(name, provenance=PLAIN, version=1, values=VALUES, metric="sgi"):
 def differences(base, new):
     with pytest.raises(RunsDifferError) as caught:
         compare(base, new)
-    assert str(caught.value).endswith("--allow-different (in Python allow_different=True).")
+    assert str(caught.value).endswith("accept the differences with `allow_different`.")
     allowed = compare(base, new, allow_different=True)
     assert allowed.differences == caught.value.differences
     return [str(found) for found in allowed.differences]

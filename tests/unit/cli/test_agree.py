@@ -182,7 +182,7 @@ def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
         (("--scale", "3"), "low end first"),
         (("--scale", "a:b"), "Cannot read --scale"),
         (("--scale", "3:1"), "lower one first"),
-        (("--threshold", "nan"), "`threshold` is nan"),
+        (("--threshold", "nan"), "--threshold is nan"),
         (("-m", "bleu"), "bleu"),
     ],
 )

@@ -9,7 +9,7 @@ import sgi
 from sgi.analysis.agreement.agree import agree
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
-from sgi.analysis.groups import grouped
+from sgi.analysis.groups import group_by
 from sgi.kernel.short_repr import MAX_REPR, short
 from sgi.kernel.vectors import VectorTable
 
@@ -34,7 +34,7 @@ def result():
 
 def test_every_object_of_a_result_of_500_rows_has_a_short_repr(result):
     scored = result.scored()
-    groups = grouped(scored, [row["metadata"]["shelf"] for row in ROWS])
+    groups = group_by(scored, [row["metadata"]["shelf"] for row in ROWS])
     vectors = VectorTable.of("demo", [row["question"] for row in ROWS], np.ones((500, 8), dtype=np.float32))
     shown = [
         result,

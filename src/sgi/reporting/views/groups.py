@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgi.analysis.groups import grouped
+from sgi.analysis.groups import group_by
 from sgi.engine.summarise import class_keys
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
@@ -38,7 +38,7 @@ class GroupTable:
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
     """Groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
     return tuple(
-        GroupTable(by, grouped(columns.run, values, classes=columns.classes))
+        GroupTable(by, group_by(columns.run, values, classes=columns.classes))
         for by, values in _group_columns(columns)
     )
 
@@ -51,7 +51,7 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, values_of_rows)) for metric, values_of_rows in classes.items()}
-    return GroupTable(by, grouped(run, list(map(group_name, values)), classes=named))
+    return GroupTable(by, group_by(run, list(map(group_name, values)), classes=named))
 
 
 def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.analysis.groups import grouped
+from sgi.analysis.groups import group_by
 from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the fields of the type
 from sgi.engine.summarise import metric_summary
 from sgi.engine.summary import Summary
@@ -77,7 +77,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
     columns = views.columns
     if not columns.run.ids:  # the run was deleted meanwhile
         return _compute_summary((), record)
-    (whole,) = grouped(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
+    (whole,) = group_by(columns.run, [None] * len(columns.run.ids), classes=columns.classes)
     result = _compute_summary(whole.metrics, record)
     return replace(result, rows=len(columns.run.ids), clustering=columns.run.clustering)
 
