@@ -30,7 +30,7 @@ class Score(Protocol):
 
     def __call__(
         self,
-        rows: DataLike,
+        data: DataLike,
         metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
         **options: Unpack[Options],
@@ -56,15 +56,7 @@ def sgi_score() -> Score:
     """Score rows like `sgi.evaluate`."""
     from sgi.engine.evaluate import evaluate
 
-    def score(
-        rows: DataLike,
-        metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
-        embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
-        **options: Unpack[Options],
-    ) -> Result:
-        return evaluate(rows, metrics, embedder, **options)
-
-    return score
+    return evaluate
 
 
 @pytest.fixture(scope="session")

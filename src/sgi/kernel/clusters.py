@@ -139,7 +139,7 @@ def _dominant_note(question: DominantQuestion, rows: int) -> str:
     return (
         f"{question.rows:,} of {rows:,} rows have the question {text!r}, with {question.contexts:,} different"
         " contexts. Rows with the same question count as one cluster, which leaves little or nothing for"
-        " intervals and verdicts. If these rows are independent, use --cluster contexts."
+        " intervals and verdicts. If these rows are independent, cluster them by contexts."
     )
 
 

@@ -178,8 +178,7 @@ def _render(sections: Mapping[str, Section]) -> str:
     [2 #] B.
     </claims #>
     """
-    texts = [text for section in sections.values() for text in _texts_of(section)]
-    tag = _tag(texts)
+    tag = _tag([text for part in sections.values() for text in ((part,) if isinstance(part, str) else part)])
     lines: list[str] = []
     for name, section in sections.items():
         lines.append(f"<{name} {tag}>")
@@ -189,10 +188,6 @@ def _render(sections: Mapping[str, Section]) -> str:
             lines += [f"[{index} {tag}] {text}" for index, text in enumerate(section, 1)]
         lines.append(f"</{name} {tag}>")
     return "\n".join(lines)
-
-
-def _texts_of(section: Section) -> tuple[str, ...]:
-    return (section,) if isinstance(section, str) else section
 
 
 def _tag(texts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from io import FileIO
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import (
@@ -28,7 +28,6 @@ from sgi.llm.group_commit import GroupCommit
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from pydantic import JsonValue
 
@@ -104,14 +103,6 @@ class CassetteRecorder:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _write(self) -> None:
         """Append the unwritten lines, all or none."""

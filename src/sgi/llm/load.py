@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,7 @@ async def open_judge(
         if record is None:
             yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter)
             return
-        with CassetteRecorder(wrapped, record, spec.identity()) as recorder:
+        with closing(CassetteRecorder(wrapped, record, spec.identity())) as recorder:
             yield ChatJudge(recorder, budget=spec.budget, again=again, counter=counter)
 
 

@@ -50,21 +50,14 @@ HUB_TOKENIZER = "tokenizer.json"
 """The path of the tokenizer in a repository on the hub."""
 
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+_MPNET = "sentence-transformers/all-mpnet-base-v2"
 
 MODELS: dict[str, ModelRecord] = {
     record.name: record
     for record in (
         ModelRecord("minilm", _MINILM, 384, 256, "mean", "Apache-2.0", embedded=True),
         ModelRecord("all-MiniLM-L6-v2", _MINILM, 384, 256, "mean", "Apache-2.0"),
-        ModelRecord(
-            "all-mpnet-base-v2",
-            "sentence-transformers/all-mpnet-base-v2",
-            768,
-            384,
-            "mean",
-            "Apache-2.0",
-            alias="mpnet",
-        ),
+        ModelRecord("all-mpnet-base-v2", _MPNET, 768, 384, "mean", "Apache-2.0", alias="mpnet"),
         ModelRecord("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", 768, 512, "cls", "MIT", alias="bge"),
         ModelRecord("e5-base-v2", "intfloat/e5-base-v2", 768, 512, "mean", "MIT", "query: ", alias="e5"),
         ModelRecord("gte-base", "thenlper/gte-base", 768, 512, "mean", "MIT", alias="gte"),

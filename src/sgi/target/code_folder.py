@@ -11,12 +11,9 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sgi.kernel.errors import UsageError
-
-if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
 
 
 def require_module_in(folder: Path, where: str) -> None:
@@ -30,8 +27,9 @@ def require_module_in(folder: Path, where: str) -> None:
     if file is None:
         raise _refusal(where, folder, f"there is no module {name!r} in the folder")
     top = name.partition(".")[0]
-    places = _places(sys.modules[top] if top in sys.modules else _unload(folder, top))
-    if not places or not all(_is_inside(place, folder.resolve()) for place in places):
+    module = sys.modules[top] if top in sys.modules else PathFinder.find_spec(top, [str(folder), *sys.path])
+    locations = _locations(module)
+    if not locations or not all(_is_inside(location, folder.resolve()) for location in locations):
         raise _refusal(where, folder, f"{top!r} is also a module elsewhere")
 
 
@@ -72,38 +70,31 @@ def _is_inside(path: Path, root: Path) -> bool:
     return path.resolve().is_relative_to(root)
 
 
-def _unload(folder: Path, name: str) -> ModuleSpec | None:
-    return PathFinder.find_spec(name, [str(folder), *sys.path])
-
-
-def _places(found: Any) -> list[Path]:
+def _locations(module: Any) -> list[Path]:
     """The file of a module or its spec; the folders of a package without a file; none for a builtin."""
-    file = getattr(found, "origin", None) or getattr(found, "__file__", None)
-    folders = getattr(found, "submodule_search_locations", None) or getattr(found, "__path__", None)
+    file = getattr(module, "origin", None) or getattr(module, "__file__", None)
+    folders = getattr(module, "submodule_search_locations", None) or getattr(module, "__path__", None)
     return [Path(place) for place in ([file] if file else folders or [])]
 
 
-def _python_function(found: Any) -> FunctionType | None:
+def _python_function(value: Any) -> FunctionType | None:
     """The Python function that a call of ``value`` runs; None if there is none."""
     for _ in range(sys.getrecursionlimit()):
-        if isinstance(found, functools.partial):
-            found = found.func
-        elif isinstance(found, MethodType):
-            found = found.__func__
-        elif hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        elif isinstance(found, FunctionType):
-            return found
-        elif isinstance(call := getattr(type(found), "__call__", None), FunctionType):  # noqa: B004
-            found = call
+        if isinstance(value, functools.partial):
+            value = value.func
+        elif isinstance(value, MethodType):
+            value = value.__func__
+        elif hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        elif isinstance(value, FunctionType):
+            return value
+        elif isinstance(call := getattr(type(value), "__call__", None), FunctionType):  # noqa: B004
+            value = call
         else:
             return None
     return None
 
 
 def _refusal(where: str, folder: Path, reason: str) -> UsageError:
-    return UsageError(
-        f"The target {where} is named in a file, so it must be defined in the working folder {folder}; "
-        f"{reason}.",
-        hint=f"If you trust it, name it yourself: --target {where}.",
-    )
+    message = f"The target {where} comes from a file, so its code must be in the working folder {folder};"
+    return UsageError(f"{message} {reason}.", hint=f"If you trust it, name the target yourself: {where}.")

@@ -33,11 +33,11 @@ def raised_error(who: str, error: BaseException) -> TargetError:
 
 
 def _is_disconnection(error: BaseException) -> bool:
-    seen: list[BaseException] = []
+    ids: set[int] = set()
     cause: BaseException | None = error
-    while cause is not None and all(cause is not known for known in seen):
+    while cause is not None and id(cause) not in ids:
         if isinstance(cause, _DISCONNECTED):
             return True
-        seen.append(cause)
+        ids.add(id(cause))
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
     return False

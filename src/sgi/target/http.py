@@ -31,15 +31,16 @@ if TYPE_CHECKING:
 
     from sgi.target.spec import TargetSpec
 
-MOST_BYTES = 10_000_000
-"""A longer reply is refused."""
-_MOST_BYTES_OF_AN_ERROR = 65_536
+MAX_REPLY = 10_000_000
+"""Bytes of a reply."""
+_MAX_ERROR_BODY = 65_536
+"""Bytes that are read of the body of an error."""
 _ENCODINGS = ("identity", "gzip", "deflate")
 _TRANSIENT = {408, 425, 429}
 _HINTS = {
     400: "Check question_field and body.",
-    401: "Check the header that lets you in.",
-    403: "Check the header that lets you in.",
+    401: "Check the header with the credentials.",
+    403: "Check the header with the credentials.",
     404: "Check the URL.",
     405: "Check the URL: questions are sent by POST.",
     422: "Check question_field and body.",
@@ -87,54 +88,53 @@ class HttpTarget:
 
         content = json.dumps(set_path(self._body, self._spec.question_field, question)).encode()
         broken = (httpx2.NetworkError, httpx2.TimeoutException, httpx2.RemoteProtocolError, httpx2.ProxyError)
-        # The client's own words are not repeated: they may hold an address or a header.
+        body = bytearray()
+        # Messages do not quote the client's errors, which may contain an address or a header.
         try:
             async with self._client.stream("POST", self._url, content=content) as response:
                 if not response.is_success:
-                    raise await self._refused(response)
-                raw = await self._read(response)
+                    raise await self._status_error(response)
+                await self._read(response, body, MAX_REPLY)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             message = f"{self._place} cannot be reached."
             raise TransientError(message, hint="Check the URL, the network and whether it runs.") from None
         except broken as error:
-            raise TransientError(f"{self._place} broke off ({type(error).__name__}).") from None
+            message = f"{self._place} closed the connection ({type(error).__name__})."
+            raise TransientError(message) from None
         except httpx2.HTTPError as error:
             raise TargetError(f"{self._place}: the request failed ({type(error).__name__}).") from None
-        return self._reply(raw)
+        if len(body) > MAX_REPLY:
+            raise TargetError(f"{self._place} sent more than {MAX_REPLY:,} bytes.")
+        return self._reply(bytes(body))
 
-    async def _read(self, response: Response) -> bytes:
-        self._check_encoding(response)
-        raw = bytearray()
-        async for chunk in response.aiter_bytes():
-            raw += chunk
-            if len(raw) > MOST_BYTES:
-                raise TargetError(f"{self._place} sent more than {MOST_BYTES:,} bytes.")
-        return bytes(raw)
+    async def _read(self, response: Response, body: bytearray, most: int) -> None:
+        """Append the body up to a little more than ``most`` bytes.
 
-    def _check_encoding(self, response: Response) -> None:
-        """Refuse encodings with unlimited compression; 64 KB of gzip are at most 64 MB."""
+        Encodings with unlimited compression are refused; 64 KB of gzip are at most 64 MB.
+        """
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in _ENCODINGS:
             message = f"{self._place} sent a body with the encoding {quote(encoding)}."
             raise TargetError(message, hint=f"Supported are {', '.join(_ENCODINGS)}.")
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > most:
+                break
 
-    async def _refused(self, response: Response) -> TargetError:
+    async def _status_error(self, response: Response) -> TargetError:
         import httpx2
 
         status = response.status_code
-        message = f"{self._place} answered {status}{_phrase(status)}"
+        phrase = httpx2.codes.get_reason_phrase(status)
+        message = f"{self._place} answered {status}{f' ({phrase})' if phrase else ''}"
         if response.has_redirect_location:
-            elsewhere = self._shown(_elsewhere(self._url, response.headers["location"]))
+            location = self._quote(_redirect_target(self._url, response.headers["location"]))
             hint = "Redirects are not followed; give the URL they lead to."
-            return TargetError(f"{message}: it redirects to {elsewhere}.", hint=hint)
-        raw = bytearray()
-        with suppress(httpx2.HTTPError, TargetError):  # a body that breaks off does not hide the status
-            self._check_encoding(response)
-            async for chunk in response.aiter_bytes():
-                raw += chunk
-                if len(raw) > _MOST_BYTES_OF_AN_ERROR:
-                    break
-        words = self._shown(raw.decode(errors="replace"))
+            return TargetError(f"{message}: it redirects to {location}.", hint=hint)
+        body = bytearray()
+        with suppress(httpx2.HTTPError, TargetError):  # an incomplete body does not hide the status
+            await self._read(response, body, _MAX_ERROR_BODY)
+        words = self._quote(body.decode(errors="replace"))
         message += f": {words}" if words else "."
         if status in _TRANSIENT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return TransientError(message, retry_after=_seconds(response.headers.get("retry-after")))
@@ -142,49 +142,49 @@ class HttpTarget:
 
     def _reply(self, raw: bytes) -> Reply:
         if not raw.strip():
-            raise TargetError(f"{self._place} sent an empty body.", hint="Expected is JSON.")
+            raise TargetError(f"{self._place} sent an empty body.", hint="The reply must be JSON.")
         try:
             document = json.loads(raw)
         except (ValueError, RecursionError):
-            words = self._shown(raw[:_MOST_BYTES_OF_AN_ERROR].decode(errors="replace"))
-            raise TargetError(f"{self._place} sent no JSON: {words}", hint="Expected is JSON.") from None
+            words = self._quote(raw[:_MAX_ERROR_BODY].decode(errors="replace"))
+            raise TargetError(f"{self._place} sent invalid JSON: {words}") from None
         try:
             answer = get_path(document, self._spec.answer_field)
             if not isinstance(answer, str):
-                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - told below
+                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - handled like a missing one
             reply = Reply(answer, _passages(document, self._spec.contexts_field))
         except LookupError as error:
-            problem = self._shown(str(error.args[0]))
-            hint = "Set answer_field and contexts_field to where they stand."
+            problem = self._quote(str(error.args[0]))
+            hint = "Set answer_field and contexts_field to the paths of answer and passages."
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
         return encodable(self._place, reply)
 
-    def _shown(self, words: str) -> str:
-        """The start of the service's text; cleaning can complete a secret, so they are removed twice."""
-        return self._redacted(quote(self._redacted(words)))
+    def _quote(self, text: str) -> str:
+        """The start of the service's text; cleaning can complete a secret, so secrets are removed twice."""
+        return self._redact(quote(self._redact(text)))
 
-    def _redacted(self, words: str) -> str:
+    def _redact(self, text: str) -> str:
         for secret in self._secrets:
-            words = words.replace(secret, "***")
-        return words
+            text = text.replace(secret, "***")
+        return text
 
 
 def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
     """The passages of a reply; LookupError if they are not texts."""
     if path is None:
         return None
-    wanted = path.removesuffix("?")
-    first = wanted.partition(".")[0]
-    if path != wanted and isinstance(document, dict) and document.get(first) is None:
+    required = path.removesuffix("?")
+    first = required.partition(".")[0]
+    if path != required and isinstance(document, dict) and document.get(first) is None:
         return None
-    value: Any = get_path(document, wanted)
+    value: Any = get_path(document, required)
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        raise LookupError(f"{wanted} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - told like a missing one
-    strangers = [index for index, passage in enumerate(value) if not isinstance(passage, str)]
-    if strangers:
-        raise LookupError(f"{wanted}: item {strangers[0]} is {kind_of(value[strangers[0]])}, not a text")
+        raise LookupError(f"{required} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - handled like a missing one
+    for index, passage in enumerate(value):
+        if not isinstance(passage, str):
+            raise LookupError(f"{required}: item {index} is {kind_of(passage)}, not a text")  # noqa: TRY004 - the same
     return tuple(value)
 
 
@@ -194,23 +194,16 @@ def _place(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _elsewhere(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     try:
         return _place(urljoin(url, location))
     except ValueError:
-        return "what is no URL"
+        return "an invalid URL"
 
 
 def _forms(secret: str) -> tuple[str, ...]:
     """A secret as a service may repeat it: plain, in a URL, in JSON."""
     return secret, percent_encode(secret, safe=""), percent_encode(secret), json.dumps(secret)[1:-1]
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return ""
 
 
 def _seconds(retry_after: str | None) -> float | None:
@@ -274,17 +267,14 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
             limits=httpx2.Limits(max_connections=None),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
-        message = f"No HTTP client can be made ({type(error).__name__})."
-        raise UsageError(
-            message, hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
-        ) from None
+        message = f"The HTTP client cannot be opened ({type(error).__name__})."
+        hint = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+        raise UsageError(message, hint=hint) from None
 
 
 def _header(name: str, value: str) -> str:
     """Check the value of a header; the client's own error would show it."""
     if not (value.isascii() and value.isprintable()):
-        raise UsageError(
-            f"The variable in the header {name} holds characters no header has.",
-            hint="Set it again, without line breaks.",
-        )
+        message = f"The variable in the header {name} has characters that a header cannot have."
+        raise UsageError(message, hint="Set it again, without line breaks.")
     return value

@@ -55,7 +55,7 @@ class PythonTarget:
             return reply_of(self._where, await result if inspect.isawaitable(result) else result)
         except (KeyboardInterrupt, GeneratorExit, TargetError):
             raise
-        except BaseException as error:  # SystemExit, too, is a failure of this question alone
+        except BaseException as error:  # even SystemExit is a failure of only this question
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             raise raised_error(self._where, error) from error
@@ -129,21 +129,18 @@ def open_python(where: str, *, code_folder: Path | None = None) -> Iterator[Pyth
 
 def _function_at(where: str) -> Callable[[str], Any]:
     name, _, path = where.partition(":")
-    found: Any = _module(name)
+    value: Any = _module(name)
     for attribute in path.split("."):
-        if not hasattr(found, attribute):
-            known = [
-                key for key in dir(found) if not key.startswith("_") and callable(getattr(found, key, None))
+        if not hasattr(value, attribute):
+            names = [
+                key for key in dir(value) if not key.startswith("_") and callable(getattr(value, key, None))
             ]
-            near = tuple(difflib.get_close_matches(attribute, known, n=2))
-            raise UnknownNameError(f"attribute of {name}", attribute, near, hint=_functions(known))
-        found = getattr(found, attribute)
-    _check_callable(where, found)
-    return found  # type: ignore[no-any-return]  # what the user's module holds
-
-
-def _functions(known: list[str]) -> str:
-    return f"It has: {', '.join(known[:10])}." if known else "It has no functions."
+            near = tuple(difflib.get_close_matches(attribute, names, n=2))
+            hint = f"It has: {', '.join(names[:10])}." if names else "It has no functions."
+            raise UnknownNameError(f"attribute of {name}", attribute, near, hint=hint)
+        value = getattr(value, attribute)
+    _check_callable(where, value)
+    return value  # type: ignore[no-any-return]  # the type of the user's function is unknown
 
 
 def _module(name: str) -> Any:
@@ -153,25 +150,22 @@ def _module(name: str) -> Any:
         raise
     except BaseException as error:  # a module may do anything when it is imported
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
-            raise UsageError(
-                f"There is no module {error.name!r}.",
-                hint="Start sgi in the folder that holds it, or install it in this environment.",
-            ) from error
+            hint = "Start sgi in the folder of the module, or install it in this environment."
+            raise UsageError(f"There is no module {error.name!r}.", hint=hint) from error
         message = f"The module {name!r} cannot be imported: {type(error).__name__}: {quote(str(error))}."
         raise UsageError(message, hint=f"Try: python -c 'import {name}'") from error
 
 
-def _check_callable(where: str, found: Any) -> None:
-    if isinstance(found, type):
-        raise UsageError(
-            f"{where} is a class.", hint="Make an instance in the module, and name it or one of its methods."
-        )
-    if not callable(found):
-        raise UsageError(f"{where} is no function, but a value of type {type(found).__name__}.")
+def _check_callable(where: str, value: Any) -> None:
+    if isinstance(value, type):
+        hint = "Create an instance in the module, and name it or one of its methods."
+        raise UsageError(f"{where} is a class.", hint=hint)
+    if not callable(value):
+        raise UsageError(f"{where} is not a function, but a value of type {type(value).__name__}.")
     try:
-        signature = inspect.signature(found)
+        signature = inspect.signature(value)
     except (TypeError, ValueError):
-        return  # some builtins tell no signature
+        return  # some builtins have no signature
     try:
         signature.bind("")
     except TypeError as error:

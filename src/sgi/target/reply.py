@@ -8,8 +8,7 @@ from typing import Any
 from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
 
-_EXPECTED = "Expected is a text, (answer, contexts), or answer and contexts as keys or attributes."
-_HALF = "It is half a character: see where texts are cut or decoded."
+_EXPECTED = "Return a text, (answer, contexts), or answer and contexts as keys or attributes."
 _ABSENT = object()
 
 
@@ -28,8 +27,8 @@ def reply_of(who: str, result: Any) -> Reply:
         answer = _part(result, name)
         if answer is not _ABSENT:
             contexts = _part(result, "contexts")
-            told = passages(who, None if contexts is _ABSENT else contexts)
-            return encodable(who, Reply(_text(who, name, answer), told))
+            texts = passages(who, None if contexts is _ABSENT else contexts)
+            return encodable(who, Reply(_text(who, name, answer), texts))
     if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
         return encodable(who, Reply(_text(who, "the first item", result[0]), passages(who, result[1])))
     what = "a mapping without 'answer'" if isinstance(result, Mapping) else _describe(result)
@@ -44,7 +43,7 @@ def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
         return (_plain(contexts),)
     if not isinstance(contexts, (list, tuple)):
         raise TargetError(
-            f"{who} returned {_describe(contexts)} as contexts.", hint="Expected is a list of texts."
+            f"{who} returned {_describe(contexts)} as contexts.", hint="Return a list of texts."
         )
     return tuple(_text(who, f"contexts {index}", passage) for index, passage in enumerate(contexts))
 
@@ -54,14 +53,15 @@ def encodable(who: str, reply: Reply) -> Reply:
 
     No embedder accepts other texts, and one such text would cost the vectors of a whole batch.
     """
-    named = {"the answer": reply.response}
-    named |= {f"context {index}": passage for index, passage in enumerate(reply.contexts or ())}
-    for name, text in named.items():
+    texts = {"the answer": reply.response}
+    texts |= {f"context {index}": passage for index, passage in enumerate(reply.contexts or ())}
+    for name, text in texts.items():
         try:
             text.encode()
         except UnicodeEncodeError:
-            message = f"{who}: {name} holds a lone surrogate, which UTF-8 has not."
-            raise TargetError(message, hint=_HALF) from None
+            message = f"{who}: {name} has a lone surrogate, which UTF-8 cannot encode."
+            hint = "It is half a character: check where texts are truncated or decoded."
+            raise TargetError(message, hint=hint) from None
     return reply
 
 
@@ -73,7 +73,7 @@ def _part(result: Any, name: str) -> Any:
 
 def _text(who: str, what: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise TargetError(f"{who} returned {_describe(value)} as {what}.", hint="Expected is a text.")
+        raise TargetError(f"{who} returned {_describe(value)} as {what}.", hint="Return a text.")
     return _plain(value)
 
 

@@ -118,7 +118,7 @@ class TargetSpec(Settings):
             if not _HEADER_NAME.fullmatch(name) or name.lower() in _OF_THE_CLIENT:
                 raise ValueError(f"{name!r} cannot be set as a header")
             if not (value.isascii() and value.isprintable()):
-                raise ValueError(f"the value of {name} holds characters no header has")
+                raise ValueError(f"the value of {name} has characters that a header cannot have")
             _check_not_secret(name, value)
         return headers
 
@@ -137,7 +137,7 @@ class TargetSpec(Settings):
 def _check_name(where: str) -> None:
     module, colon, attribute = where.partition(":")
     if not colon:
-        raise ValueError(f"{where!r} names no target: {_HOW_TO_NAME}".rstrip("."))
+        raise ValueError(f"{where!r} is not the name of a target: {_HOW_TO_NAME}".rstrip("."))
     parts = [*module.split("."), *attribute.split(".")]
     if not all(part.isidentifier() for part in parts) or module.endswith(".py"):
         raise ValueError(
@@ -154,13 +154,13 @@ def _check_url(url: str) -> None:
     except ValueError:
         sound = False
     if not sound or not (url.isascii() and url.isprintable()) or " " in url or "#" in url or "\\" in url:
-        raise ValueError("this is no http(s) URL; one looks like http://127.0.0.1:8000/answer")
+        raise ValueError("it is not an http(s) URL such as http://127.0.0.1:8000/answer")
     if "@" in parts.netloc:
         raise ValueError(
-            'the URL holds a password; write headers = {Authorization = "Basic ${NAME}"} instead'
+            'the URL contains a password; write headers = {Authorization = "Basic ${NAME}"} instead'
         )
     if has_variable(url.partition("?")[0]):
-        raise ValueError("${NAME} can stand in the query of the URL, not in its host or path")
+        raise ValueError("${NAME} is possible in the query of the URL, not in its host or path")
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         _check_not_secret(name, value)
 
@@ -172,8 +172,8 @@ def _check_not_secret(name: str, value: JsonValue) -> None:
         return
     if not isinstance(value, str) or not is_variable(value):
         raise ValueError(
-            f"{name!r} looks like a secret, and runs keep their settings; write ${{NAME}} for its whole value"
-            ", or Bearer ${NAME}"
+            f"{name!r} looks like a secret, and runs store their settings; write ${{NAME}} for its whole "
+            "value, or Bearer ${NAME}"
         )
 
 

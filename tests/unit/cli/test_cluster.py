@@ -38,7 +38,7 @@ def run(sgi, *words, name="run"):
 def test_one_question_over_thirty_documents_has_no_interval_and_says_why(sgi, data):
     made = run(sgi)
     assert NOTE in made.err
-    assert "use --cluster contexts" in made.err
+    assert "cluster them by contexts" in made.err
     assert NOTE in sgi("show", "run").out
     kept = sgi("show", "run", "--json").json["summary"]
     assert (kept["questions"], kept["metrics"][0]["interval"]) == (1, None)

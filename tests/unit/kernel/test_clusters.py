@@ -61,5 +61,5 @@ def test_the_note_names_the_text_its_rows_and_the_option():
     assert "30 of 31 rows" in note
     assert "Summarize xxx" in note
     assert "29 different contexts" in note
-    assert "--cluster contexts" in note
+    assert "cluster them by contexts" in note
     assert len(note) < 400

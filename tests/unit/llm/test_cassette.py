@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from dataclasses import replace
 from errno import ENOSPC
 
@@ -32,8 +33,8 @@ KNOWN = replace(ANSWER, cached=True)
 
 
 def record(path, *calls, chat=None):
-    with CassetteRecorder(chat or ScriptedChat(ANSWER), path, {"model": "openai:m"}) as recorded:
-        return [asyncio.run(recorded.complete(one)) for one in calls]
+    with closing(CassetteRecorder(chat or ScriptedChat(ANSWER), path, {"model": "openai:m"})) as recorder:
+        return [asyncio.run(recorder.complete(one)) for one in calls]
 
 
 def replay(path, one):

@@ -39,7 +39,7 @@ LEAVES_A_TRACE = "open('imported', 'w').close()\n"
 )
 def test_functions_of_installed_modules_are_refused(folder, where):
     with (
-        pytest.raises(UsageError, match=f"If you trust it, name it yourself: --target {where}"),
+        pytest.raises(UsageError, match=f"If you trust it, name the target yourself: {where}"),
         open_python(where, code_folder=folder),
     ):
         pass

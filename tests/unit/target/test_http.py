@@ -12,7 +12,7 @@ from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec
 from sgi.target.errors import TransientError
-from sgi.target.http import MOST_BYTES, open_http
+from sgi.target.http import MAX_REPLY, open_http
 from support.target_server import Sent, TargetServer
 
 PRIVATE = 's3cr3t/va lue+"x"'
@@ -146,13 +146,13 @@ def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, p
     [
         (b"", "sent an empty body"),
         (b" \n", "sent an empty body"),
-        (b"<html>\x1b[2J busy</html>", "sent no JSON: <html> [2J busy</html>"),
-        (b'{"answer": "a"', "sent no JSON"),
-        (b'{"answer": "\xe4"}', "sent no JSON"),
-        (b"\xff\xfe\x00", "sent no JSON"),
-        (b"[" * 100_000, "sent no JSON: [[["),
+        (b"<html>\x1b[2J busy</html>", "sent invalid JSON: <html> [2J busy</html>"),
+        (b'{"answer": "a"', "sent invalid JSON"),
+        (b'{"answer": "\xe4"}', "sent invalid JSON"),
+        (b"\xff\xfe\x00", "sent invalid JSON"),
+        (b"[" * 100_000, "sent invalid JSON: [[["),
         (b"NaN", "the reply is a number"),
-        (b"9" * 10_000, "sent no JSON: 999"),
+        (b"9" * 10_000, "sent invalid JSON: 999"),
     ],
 )
 def test_what_is_no_json_is_told_by_its_first_part(body, problem):
@@ -185,8 +185,8 @@ def test_what_may_be_gone_next_time_is_transient(status):
     ("status", "words"),
     [
         (400, r"\(Bad Request\).*Check question_field"),
-        (401, r"\(Unauthorized\).*lets you in"),
-        (403, r"\(Forbidden\).*lets you in"),
+        (401, r"\(Unauthorized\).*Check the header with the credentials"),
+        (403, r"\(Forbidden\).*Check the header with the credentials"),
         (404, r"\(Not Found\).*Check the URL"),
         (405, "sent by POST"),
         (422, "Check question_field and body"),
@@ -216,7 +216,7 @@ def test_a_redirect_is_not_followed_and_says_where_it_leads(status):
     [
         ("/other?t=abc", "redirects to http://127.0.0.1:"),
         ("http://me:s3cr3t@host/x", "redirects to http://host/x"),
-        ("http://[::1", "redirects to what is no URL"),
+        ("http://[::1", "redirects to an invalid URL"),
         ("", "redirects to http://127.0.0.1:"),
     ],
 )
@@ -260,7 +260,7 @@ def test_a_target_may_ask_for_time_by_date():
 
 
 def test_a_connection_that_breaks_off_is_transient():
-    assert "broke off" in str(failure(Sent(drop=True)))
+    assert "closed the connection" in str(failure(Sent(drop=True)))
     assert isinstance(failure(Sent(hang_up=True)), TransientError)
 
 
@@ -284,9 +284,9 @@ def test_one_that_is_not_there_is_transient():
 
 
 def test_a_reply_that_is_too_long_is_refused():
-    longest = b'{"answer": "' + b"a" * (MOST_BYTES - 14) + b'"}'
+    longest = b'{"answer": "' + b"a" * (MAX_REPLY - 14) + b'"}'
     with TargetServer([Sent(body=longest)]) as server:
-        assert len(ask(server.url)[0].response) == MOST_BYTES - 14
+        assert len(ask(server.url)[0].response) == MAX_REPLY - 14
     assert "sent more than 10,000,000 bytes" in str(failure(Sent(body=longest + b" ")))
     packed = gzip.compress(b" " * 200_000_000)
     assert "sent more than 10,000,000 bytes" in str(failure(Sent(200, packed, {"Content-Encoding": "gzip"})))
@@ -332,7 +332,9 @@ def test_a_variable_that_is_not_set_is_named_before_anything_is_sent(monkeypatch
 @pytest.mark.parametrize("value", ["s3cr3t\nX-Other: 1", "s3cr3tä", "s3cr3t\x00".replace("\x00", "\x7f")])
 def test_a_variable_that_is_no_header_is_told_without_its_value(monkeypatch, value):
     monkeypatch.setenv("RAG_TEST_KEY", value)
-    with pytest.raises(UsageError, match="header Authorization holds characters no header has") as caught:
+    with pytest.raises(
+        UsageError, match="header Authorization has characters that a header cannot have"
+    ) as caught:
         ask("http://127.0.0.1:1/", headers=HEADERS)
     assert "s3cr3t" not in str(caught.value)
 

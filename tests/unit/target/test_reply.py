@@ -83,7 +83,7 @@ def test_texts_of_other_types_become_plain():
     ],
 )
 def test_anything_else_is_no_answer(result, problem):
-    with pytest.raises(TargetError, match=f"^rag:answer .*{problem}.*Expected is a text, "):
+    with pytest.raises(TargetError, match=f"^rag:answer .*{problem}.*Return a text, "):
         reply_of("rag:answer", result)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sgi.kernel.errors import ModelCorruptError, UsageError
+from sgi.kernel.errors import ModelCorruptError
 from sgi.kernel.protocols import Embedded
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, run_batches
@@ -170,15 +170,6 @@ class LocalEmbedder(ABC):
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return open_tokenizer(self.files.tokenizer, self.files.limit)
-
-
-def output_index(files: ModelFiles, outputs: Sequence[str], name: str) -> int:
-    """The index of a graph's output, the first without a name; UsageError if there is no such output."""
-    if not name:
-        return 0
-    if name not in outputs:
-        raise UsageError(f"{files.graph} has no output {name}.", hint=f"Its outputs: {', '.join(outputs)}.")
-    return list(outputs).index(name)
 
 
 def vector_length(files: ModelFiles, inputs: Iterable[str], shape: Sequence[object]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError
 from sgi.models.batching import TOKENS_PER_BATCH
-from sgi.models.embedder.local import LocalEmbedder, output_index, vector_length
+from sgi.models.embedder.local import LocalEmbedder, vector_length
 from sgi.models.onnx_session import graph_inputs, open_session
 
 if TYPE_CHECKING:
@@ -37,28 +37,25 @@ class OnnxEmbedder(LocalEmbedder):
 
 
 class OnnxNetwork:
-    """A model opened by ONNX Runtime; threads may share it.
+    """A model opened by ONNX Runtime; its first output are the token vectors. Threads may share it.
 
     Args:
         files: the model.
         threads: for each batch.
-        output: the graph's output with the token vectors; the first if empty.
 
     Raises:
         ModelCorruptError: the graph cannot be loaded, or is not a text encoder.
-        UsageError: the graph has no such output.
     """
 
     tokens_per_batch = TOKENS_PER_BATCH
 
-    def __init__(self, files: ModelFiles, *, threads: int = 1, output: str = "") -> None:
+    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
         self.files = files
         self._session = open_session(files, threads)
         self._names = [node.name for node in self._session.get_inputs()]
-        outputs = self._session.get_outputs()
-        node = outputs[output_index(files, [node.name for node in outputs], output)]
-        self._output = node.name
-        self.dimension = vector_length(files, self._names, node.shape)
+        output = self._session.get_outputs()[0]
+        self._output = output.name
+        self.dimension = vector_length(files, self._names, output.shape)
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
 from sgi.models.batching import TOKENS_PER_BATCH
-from sgi.models.embedder.local import LocalEmbedder, output_index, vector_length
+from sgi.models.embedder.local import LocalEmbedder, vector_length
 from sgi.models.onnx_session import graph_inputs
 
 if TYPE_CHECKING:
@@ -91,30 +91,22 @@ class OpenvinoEmbedder(LocalEmbedder):
 
 
 class OpenvinoNetwork:
-    """A model opened by OpenVINO; threads may share it.
+    """A model opened by OpenVINO; its first output are the token vectors. Threads may share it.
 
     Args:
         files: the model.
         precision: of matrix products.
         threads: in total.
         streams: batches computed in parallel, which share the threads.
-        output: the graph's output with the token vectors; the first if empty.
     """
 
     def __init__(
-        self,
-        files: ModelFiles,
-        *,
-        precision: Precision,
-        threads: int = 1,
-        streams: int = 1,
-        output: str = "",
+        self, files: ModelFiles, *, precision: Precision, threads: int = 1, streams: int = 1
     ) -> None:
         self.files = files
         compiled = _compile_model(files, _settings(precision, threads, streams))
         self._names = [port.any_name for port in compiled.inputs]
-        self._output = output_index(files, [port.any_name for port in compiled.outputs], output)
-        shape = compiled.outputs[self._output].partial_shape
+        shape = compiled.outputs[0].partial_shape
         dimensions = [extent.get_length() if extent.is_static else "?" for extent in shape]
         self.dimension = vector_length(files, self._names, dimensions)
         if precision == "int8" and not _has_small_weights(compiled):
@@ -128,15 +120,12 @@ class OpenvinoNetwork:
         """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
         request = self._requests.get()
         try:
-            vectors = request.infer(graph_inputs(self._names, ids))[self._output]
+            vectors = request.infer(graph_inputs(self._names, ids))[0]
         except Exception as error:  # the runtime's errors share no other class
             raise EmbedderError(f"The model {self.files.name} failed: {error}.") from error
         finally:
             self._requests.put(request)
-        if vectors.shape != (
-            *ids.shape,
-            self.dimension,
-        ):  # after a failure it returns an empty array
+        if vectors.shape != (*ids.shape, self.dimension):  # an empty array, after a failure
             message = f"The model {self.files.name} failed: {ids.shape} tokens gave {vectors.shape}."
             raise EmbedderError(message)
         return np.asarray(vectors, dtype=np.float32)

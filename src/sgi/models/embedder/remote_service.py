@@ -70,7 +70,7 @@ def deployment_name(deployment: str = "") -> str:
 
 
 def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
-    """The embedding model of a command without ``--embedder``.
+    """The embedding model if the user names none.
 
     Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in ``.env``
     in the working folder; otherwise, or with a backend or a precision, the embedded model.
@@ -88,6 +88,6 @@ def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
     if missing:
         verbs = ["is" if len(names) == 1 else "are" for names in (present, missing)]
         message = f"{' and '.join(present)} {verbs[0]} set, but {' and '.join(missing)} {verbs[1]} not."
-        hint = f"Set {' and '.join(missing)} to embed with Azure OpenAI, or use --embedder {DEFAULT_MODEL}."
+        hint = f"Set {' and '.join(missing)} to embed with Azure OpenAI, or name {DEFAULT_MODEL}."
         raise UsageError(message, hint=hint)
     return f"azure:{deployment_name()}"

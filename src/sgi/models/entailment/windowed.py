@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,36 +16,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.entailment.labels import LabelMap
-    from sgi.models.entailment.pairs import PairTokenizer, Window
+    from sgi.models.entailment.onnx import OnnxPairNetwork
+    from sgi.models.entailment.pairs import Window
+    from sgi.models.entailment.torch import TorchPairNetwork
 
 Pair = tuple[str, str]
-
-
-class PairNetwork(Protocol):
-    """An open classifier of pairs; threads may share it."""
-
-    threads: int
-    """Batches computed in parallel."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Everything that can change a probability."""
-
-    @property
-    def labels(self) -> LabelMap:
-        """The meanings of the outputs."""
-
-    @property
-    def tokenizer(self) -> PairTokenizer:
-        """The tokenizer of pairs."""
-
-    def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The outputs, shape (n, outputs), for tokens and their types of shape (n, length)."""
 
 
 class WindowedEntailment:
@@ -69,7 +44,7 @@ class WindowedEntailment:
     contradiction is our own.
     """
 
-    def __init__(self, network: PairNetwork) -> None:
+    def __init__(self, network: OnnxPairNetwork | TorchPairNetwork) -> None:
         self.network = network
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,46 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.windows import SpecialTokens
+    from sgi.models.token_encoder.local import LocalTokenNetwork
+    from sgi.models.token_encoder.torch import TorchTokenNetwork
 
 _MIN_NORM = 1e-12
-
-
-class TokenNetwork(Protocol):
-    """An open model that gives token vectors; threads may share it."""
-
-    threads: int
-    """Batches computed in parallel."""
-
-    @property
-    def tokens_per_batch(self) -> int:
-        """The most tokens in a batch."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Everything that can change a vector."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-
-    @property
-    def limit(self) -> int:
-        """The most tokens that the model reads at once, special tokens included."""
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-
-    @property
-    def special_tokens(self) -> SpecialTokens:
-        """The tokens around a text."""
-
-    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every whole text, special tokens included."""
-
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The layer's output, shape (n, length, d), for ids of shape (n, length)."""
 
 
 class WindowedTokenEncoder:
@@ -73,7 +37,7 @@ class WindowedTokenEncoder:
     ([101, 1037, 4937, 1012, 102], (5, 384))
     """
 
-    def __init__(self, network: TokenNetwork) -> None:
+    def __init__(self, network: LocalTokenNetwork | TorchTokenNetwork) -> None:
         self.network = network
 
     @property

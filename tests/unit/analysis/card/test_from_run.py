@@ -225,6 +225,6 @@ def test_rows_are_clustered_by_the_rule_of_the_run_or_another(database):
         return anyio.run(card_of_run, database, record, "support", CardOptions(draws=50))
 
     assert groups(record).clusters == 1
-    assert "--cluster contexts" in " ".join(groups(record).notes)
+    assert "cluster them by contexts" in " ".join(groups(record).notes)
     assert groups(record.with_clusters("contexts")).clusters == 12
     assert groups(record.with_clusters("row")).clusters == 24

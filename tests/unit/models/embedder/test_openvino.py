@@ -273,11 +273,6 @@ def test_a_missing_file(minilm_files, tmp_path):
         embedder.embed(["text"])
 
 
-def test_an_output_that_is_not_there(minilm_files):
-    with pytest.raises(UsageError, match=r"has no output layer\.3.*Its outputs: last_hidden_state"):
-        OpenvinoNetwork(minilm_files, precision="f32", output="layer.3")
-
-
 def test_a_model_that_fails_while_running_fails_again_and_then_works(folder, exact):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
     embedder = OpenvinoEmbedder(embedder_files(find_model(folder)), precision="f32", threads=1)
