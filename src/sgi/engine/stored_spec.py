@@ -15,7 +15,7 @@ from sgi.engine.plan import resolve
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.models.known_models import known_model
-from sgi.target.environment import variables
+from sgi.target.variables import variables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

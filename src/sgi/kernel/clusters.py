@@ -79,11 +79,7 @@ def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[s
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
-    """The error for a column that does not exist, with the existing ones.
-
-    >>> str(unknown_column("rows.csv", "docs", ["doc", "kind"])).partition("?")[0]
-    "Unknown column of rows.csv 'docs'. Did you mean 'doc'"
-    """
+    """The error for a column that does not exist, with the existing ones."""
     there = sorted(columns)
     more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     hint = f"It has: {', '.join(there[:_SHOWN])}{more}." if there else "It has none."

@@ -93,11 +93,7 @@ def azure_url(url: str = "") -> str:
 
 
 def address_label(url: str) -> str:
-    """Host, port, and a digest of an unusual path; empty for OpenAI itself or no address.
-
-    >>> address_label("http://LocalHost:8080/v1"), address_label(OPENAI_URL)
-    ('localhost:8080', '')
-    """
+    """Host, port, and a digest of an unusual path; empty for OpenAI itself or no address."""
     if url in ("", OPENAI_URL):
         return ""
     parts = urlsplit(url)

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, PlainValidator, Strict, TypeAdapter,
 MAX_INT = 2**63 - 1
 MAX_ROWS = 2**31 - 1
 MAX_DEPTH = 100
-"""Lists and objects inside each other; what is deeper could not be written again."""
+"""Levels of lists and objects; deeper values cannot be written again."""
 
 
 def _text(value: object) -> str:
@@ -32,15 +32,15 @@ def _finite(value: object) -> float:
     return float(value)
 
 
-def check_depth(value: Any, deepest: int = MAX_DEPTH) -> Any:
-    """Return a JSON value; ValueError if it is nested deeper than ``deepest`` levels."""
+def check_depth(value: Any) -> Any:
+    """Return a JSON value; ValueError if it is nested deeper than `MAX_DEPTH` levels."""
     level: list[Any] = [value]
-    for _ in range(deepest + 1):
+    for _ in range(MAX_DEPTH + 1):
         items = [item for item in level if isinstance(item, (dict, list))]
         if not items:
             return value
         level = [part for item in items for part in (item.values() if isinstance(item, dict) else item)]
-    raise ValueError("lists or objects lie too deep in each other")
+    raise ValueError("it is nested too deeply")
 
 
 MAX_FLOAT = math.nextafter(math.inf, 0)

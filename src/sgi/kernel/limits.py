@@ -68,11 +68,7 @@ def size_text(size: int) -> str:
 
 
 def size_in_bytes(text: str) -> int:
-    """Parse a size.
-
-    >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
-    (100000000, 1500, 512)
-    """
+    """Parse a size."""
     upper = text.strip().upper()
     digits = upper.rstrip("BKMG ")
     try:

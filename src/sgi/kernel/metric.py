@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
@@ -226,7 +227,8 @@ class AnyMetric(ABC):
     @property
     def canonical(self) -> str:
         """The name and changed parameters; `sgi.kernel.registry.metric` parses it."""
-        changed = ", ".join(f"{name}={_literal(value)}" for name, value in self.parameters.items())
+        values = {name: json.dumps(value, ensure_ascii=False) for name, value in self.parameters.items()}
+        changed = ", ".join(f"{name}={value}" for name, value in values.items())
         return f"{self.spec.name}({changed})" if changed else self.spec.name
 
     @property
@@ -284,10 +286,3 @@ class Metric(AnyMetric, Generic[P]):
 
 def _default(field: DataclassField[Any]) -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
-
-
-def _literal(value: Any) -> str:
-    """Write a parameter's value as JSON."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False)

@@ -121,11 +121,7 @@ class Sample(BaseModel):
         return () if self.reference is None else (self.reference, *self.alternatives)
 
     def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
-        """Replace the response (None removes it), and the passages if there are any.
-
-        >>> Sample(id="1", response="old", contexts=("kept",)).with_response("new")
-        Sample(id='1', contexts=('kept',), response='new')
-        """
+        """Replace the response (None removes it), and the passages if there are any."""
         values = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
         if response is not None:
             values["response"] = response

@@ -23,11 +23,7 @@ def package_version() -> str:
 
 
 def canonical_json(value: Any) -> bytes:
-    """JSON with sorted keys and no spaces: equal values give equal bytes.
-
-    >>> canonical_json({"b": 1, "a": [True, None]})
-    b'{"a":[true,null],"b":1}'
-    """
+    """JSON with sorted keys and no spaces: equal values give equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()

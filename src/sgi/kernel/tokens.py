@@ -10,6 +10,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.short_text import shorten
+from sgi.kernel.vectors import are_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 TOKENS = "tokens:"
 """Prefix of the fingerprint of a token encoder."""
-
-_UNIT_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, order=True)
@@ -116,13 +115,6 @@ class TokenTable:
         special: True for tokens such as [CLS] and [SEP]; shape (t,).
         windows: number of windows of each text, int64, shape (n,).
         frequencies: in the references of the whole data, if a metric needs them.
-
-    >>> tokens = [np.array([101, 7, 102]), np.array([101, 102])]
-    >>> rows = np.eye(5, dtype=np.float32)
-    >>> table = TokenTable.build("demo", ["seven", ""], tokens, rows, special=(101, 102))
-    >>> found = table.of("seven")
-    >>> found.ids.tolist(), found.rows.shape, found.special.tolist()
-    ([101, 7, 102], (3, 5), [True, False, True])
     """
 
     model: str
@@ -181,9 +173,7 @@ class TokenTable:
 def _check_unit(
     model: str, texts: Sequence[str], offsets: NDArray[np.int64], rows: NDArray[np.float32]
 ) -> None:
-    with np.errstate(invalid="ignore", over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-    bad = np.flatnonzero(~(np.abs(squares - 1) < _UNIT_TOLERANCE))
+    bad = np.flatnonzero(~are_unit(rows))
     if bad.size:
         places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
         bad_texts = tuple(texts[place] for place in places.tolist())

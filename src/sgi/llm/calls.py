@@ -38,12 +38,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Call:
-    """A request to a model; equal calls have equal replies. Another ``take`` of a request is sent again.
-
-    >>> call = Call((Message("user", "How many?"),), Shape("Count", "{}"))
-    >>> call.key("openai:m") == call.key("openai:m"), call.key("openai:m") == call.key("openai:n")
-    (True, False)
-    """
+    """A request to a model; equal calls have equal replies. Another ``take`` of a request is sent again."""
 
     messages: tuple[Message, ...]
     shape: Shape

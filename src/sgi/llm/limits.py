@@ -106,7 +106,9 @@ class Limiter:
         while (queue := self._retries or self._waiting) and self._running < int(self.allowed):
             start = max(self._paused_until, self._next_call, self._next_token)
             if start > now:
-                self._wake_at(loop, start)
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = loop.call_at(start, self._admit)
                 return
             future, tokens = queue.popleft()
             if not future.done():
@@ -114,11 +116,6 @@ class Limiter:
                 self._next_call = now + self._per_call
                 self._next_token = max(now, self._next_token) + tokens * self._per_token
                 future.set_result(None)
-
-    def _wake_at(self, loop: asyncio.AbstractEventLoop, time: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = loop.call_at(time, self._admit)
 
     def _slow_down(self, began: float, retry_after: float | None) -> None:
         """Halve the slots, once for all requests that were in flight together."""

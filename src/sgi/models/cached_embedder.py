@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.kernel.protocols import Embedded, embedder_name, encode
 from sgi.kernel.signature import digest
-from sgi.kernel.vectors import unit_rows, unusable_rows
+from sgi.kernel.vectors import are_unit, unit_rows, unusable_rows
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _TEXTS_PER_WRITE = 4096
 """Texts computed between writes of the cache, unless the embedder has its own number."""
-_UNIT_TOLERANCE = 1e-3
 _ROW = np.dtype("<f4")
 
 
@@ -111,11 +110,7 @@ def _valid_values(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
         return {}
     length = max(lengths, key=lambda length: (lengths[length], length))
     fitting = {key: value for key, value in values.items() if len(value) == length and value[0] <= 1}
-    with np.errstate(invalid="ignore", over="ignore"):
-        rows = _decode(list(fitting.values())).rows
-        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        is_unit = np.abs(squares - 1) < _UNIT_TOLERANCE
-    return {key: value for (key, value), valid in zip(fitting.items(), is_unit, strict=True) if valid}
+    return dict(compress(fitting.items(), are_unit(_decode(list(fitting.values())).rows)))
 
 
 def _decode(values: list[bytes]) -> Embedded:

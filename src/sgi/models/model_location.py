@@ -29,27 +29,24 @@ class ModelKind(NamedTuple):
 
     Attributes:
         noun: the kind, for messages.
-        known: whether a name of `sgi.models.known_models` is a model of this kind.
-        hub: whether ``owner/model`` names a model on the hub.
+        hub: whether a name is a repository on the hub, ``owner/model``; otherwise it is one of
+            `sgi.models.known_models`.
         hint: the possible forms of a name.
     """
 
     noun: str
-    known: bool
     hub: bool
     hint: str
 
 
 EMBEDDING = ModelKind(
     "model",
-    known=True,
     hub=False,
     hint="Name a known model (`sgi models`), a folder, torch:NAME, openai:MODEL, openai:MODEL@URL "
     "or azure:DEPLOYMENT.",
 )
 ENTAILMENT = ModelKind(
     "entailment model",
-    known=False,
     hub=True,
     hint="Name a folder, torch:FOLDER, or a model of the hub, owner/model.",
 )
@@ -137,7 +134,7 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     sgi.kernel.errors.ModelMissingError: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
     model of the hub, owner/model.
     """
-    record = known_model(name) if kind.known and isinstance(name, str) else None
+    record = known_model(name) if isinstance(name, str) and not kind.hub else None
     if record is not None:
         folder = None if record.embedded else _user_folder(record.name)
         return ModelLocation(record.name, folder, "" if folder else record.hub, record)
@@ -147,7 +144,7 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     if isinstance(name, Path) or name.startswith(("/", "~", ".")) or (os.sep in name and not kind.hub):
         raise ModelMissingError(f"There is no folder {Path(name)}.", hint=kind.hint)
     if not (kind.hub and _REPOSITORY.fullmatch(name)):
-        near = difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5) if kind.known else ()
+        near = () if kind.hub else difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5)
         raise UnknownNameError(kind.noun, name, tuple(near), hint=kind.hint)
     folder = _user_folder(name)
     return ModelLocation(name, folder) if folder else ModelLocation(name, _hub_settings(name), name)

@@ -102,15 +102,12 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
         for position, text in enumerate(texts):
             if len(text) > _FIRST_CHARACTERS:
                 text.encode()  # the rest of the text must be valid too
-                if _overflow(encodings[position]) < _SAFE_OVERFLOW:
+                overflow = sum(len(part.ids) for part in encodings[position].overflowing)
+                if overflow < _SAFE_OVERFLOW:
                     encodings[position] = tokenizer.encode(text)
     except (TypeError, UnicodeEncodeError) as error:
         raise EmbedderError(_invalid_text(texts), hint="Text must be valid Unicode.") from error
     return encodings
-
-
-def _overflow(encoding: Encoding) -> int:
-    return sum(len(part.ids) for part in encoding.overflowing)
 
 
 def _invalid_text(texts: Sequence[object]) -> str:

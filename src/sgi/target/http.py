@@ -19,9 +19,9 @@ from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
 from sgi.kernel.short_text import quote
-from sgi.target.environment import Environment
 from sgi.target.errors import TransientError
 from sgi.target.reply import encodable
+from sgi.target.variables import Environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable

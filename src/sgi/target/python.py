@@ -81,7 +81,11 @@ async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
             done.set_result(outcome)
 
     def run() -> None:
-        outcome = _outcome(function, question)
+        outcome: tuple[Any, BaseException | None]
+        try:
+            outcome = function(question), None
+        except BaseException as error:  # noqa: BLE001 - raised again by the coroutine
+            outcome = None, error
         with suppress(RuntimeError):  # the loop is closed: nobody waits
             loop.call_soon_threadsafe(deliver, outcome)
 
@@ -91,13 +95,6 @@ async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
     if error is not None:
         raise error
     return result
-
-
-def _outcome(function: Callable[[str], Any], question: str) -> tuple[Any, BaseException | None]:
-    try:
-        return function(question), None
-    except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
-        return None, error
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, field_validator
 from sgi.kernel.errors import UsageError
 from sgi.kernel.json_path import check_path, set_path
 from sgi.kernel.settings import Settings
-from sgi.target.environment import has_variable, is_variable, names_a_count, names_a_secret
+from sgi.target.variables import has_variable, is_variable, names_a_count, names_a_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

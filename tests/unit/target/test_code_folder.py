@@ -64,7 +64,7 @@ def test_a_module_of_the_folder_lends_its_name_to_nothing_else(folder, code):
     write(folder / "rag.py", code)
     try:
         with (
-            pytest.raises(UsageError, match="defined in the working folder"),
+            pytest.raises(UsageError, match="so its code must be in the working folder"),
             open_python("rag:answer", code_folder=folder),
         ):
             pass

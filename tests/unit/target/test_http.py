@@ -101,8 +101,8 @@ def test_texts_go_and_come_as_they_are(text):
 )
 def test_half_a_character_is_no_answer(document, what):
     error = failure(Sent.of(document))
-    assert f"{what} holds a lone surrogate" in str(error)
-    assert "cut or decoded" in error.hint
+    assert f"{what} has a lone surrogate" in str(error)
+    assert "truncated or decoded" in error.hint
     assert not isinstance(error, TransientError)
 
 

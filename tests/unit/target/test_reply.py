@@ -58,7 +58,7 @@ def test_texts_stay_as_they_are(text):
     ],
 )
 def test_half_a_character_is_no_answer(result, what, broken):
-    with pytest.raises(TargetError, match=f"^rag:answer: {what} holds a lone surrogate.*cut or decoded"):
+    with pytest.raises(TargetError, match=f"^rag:answer: {what} has a lone surrogate.*truncated or decoded"):
         reply_of("rag:answer", result(broken))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.models.embedder.settings import embedder_files, require_prefix
+from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.known_models import DEFAULT_MODEL
 from sgi.models.model_location import find_model, require_choice, require_threads
 
@@ -92,13 +93,9 @@ def _open(name: str | Path, backend: str, precision: str, threads: int | None) -
 
         return open_remote(str(name))
     if prefix == "torch":
-        from sgi.models.embedder.torch import TorchEmbedder
-
         return TorchEmbedder(str(name).removeprefix("torch:"))
     location = find_model(name)
     if location.needs_torch(backend):
-        from sgi.models.embedder.torch import TorchEmbedder
-
         require_prefix(location)
         return TorchEmbedder(location.torch_source, precision=precision)
     files = embedder_files(location)

@@ -66,6 +66,7 @@ class LocalEmbedder(ABC):
 
     def __init__(self, files: ModelFiles, *, threads: int | None = None) -> None:
         self.files = files
+        self.limit = files.limit
         self.threads = threads or usable_cores()
         self._lock = Lock()
         self._networks: dict[bool, Network] = {}
@@ -122,11 +123,6 @@ class LocalEmbedder(ABC):
         else:
             run_batches(batches, compute, self.threads)
         return Embedded(rows[positions], truncated[positions])
-
-    @property
-    def limit(self) -> int:
-        """The most tokens of a text that the model reads, special tokens and prefix included."""
-        return self.files.limit
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """The number of tokens of each whole text, special tokens and prefix included."""

@@ -27,10 +27,7 @@ class OnnxEmbedder(LocalEmbedder):
     ((3, 384), True)
     """
 
-    @property
-    def arithmetic(self) -> str:
-        """Always float32."""
-        return "fp32"
+    arithmetic = "fp32"
 
     def _open(self, *, alone: bool) -> OnnxNetwork:
         return OnnxNetwork(self.files, threads=self.threads if alone else 1)

@@ -242,11 +242,7 @@ def _check_texts(texts: Sequence[str]) -> None:
 
 
 def _requests(texts: list[str]) -> Iterator[list[str]]:
-    """The texts in order, split into requests; a text that is too long is alone.
-
-    >>> [len(part) for part in _requests(["a" * 200_000, "b" * 50_000, "c"])]
-    [2, 1]
-    """
+    """The texts in order, split into requests; a text that is too long is alone."""
     part: list[str] = []
     left = _MAX_BYTES
     for text in texts:

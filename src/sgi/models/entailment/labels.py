@@ -74,13 +74,16 @@ class LabelMap:
         if labels is not None and count is not None and count != len(names):
             message = f"{name} has {count} outputs, but labels names {len(names)}: {', '.join(names)}."
             raise UsageError(message, hint="Name each output once, in their order.")
-        sigmoid = len(names) == 1 or _is_multi_label(configuration)
+        problem, activation = configuration.get("problem_type"), _activation(configuration)
+        several = problem == "multi_label_classification" or activation == "Sigmoid"
         unclear = labels is not None and any(_is_nameless(label) for label in names)
+        sigmoid = several or len(names) == 1
         label_map = None if unclear or _is_unrelated(names) else cls._of(meanings, sigmoid=sigmoid)
         if label_map is None:
             message = _unclear_names(configuration, name, names, labels)
             raise UsageError(message, hint=_how_to_name_outputs(name, len(names)))
-        if labels is None and label_map.outputs == 1 and _is_score(configuration):
+        is_score = problem == "regression" or activation == "Identity"
+        if labels is None and label_map.outputs == 1 and is_score:
             message = f"The single output of {name} is a score (regression), not a probability."
             hint = f"If it is a logit, pass labels=('entailment',), or name it {name}(labels=entailment)."
             raise UsageError(message, hint=hint)
@@ -128,16 +131,13 @@ class LabelMap:
             powers = np.exp(values - values.max(axis=1, keepdims=True, initial=-np.inf))
             probabilities = powers / powers.sum(axis=1, keepdims=True)
         follows = probabilities[:, self.entailment]
-        against = (
-            np.full(len(values), np.nan)
-            if self.contradiction is None
-            else probabilities[:, self.contradiction]
-        )
+        no_value = np.full(len(values), np.nan)
+        against = no_value if self.contradiction is None else probabilities[:, self.contradiction]
         return (1.0 - follows if self.inverted else follows), against
 
 
 def _meaning(label: str) -> Meaning | None:
-    return _MEANINGS.get(_letters(label))
+    return _MEANINGS.get(re.sub(r"[\W\d_]", "", label.casefold()))  # the letters of any script
 
 
 def _is_unrelated(names: Sequence[str]) -> bool:
@@ -149,10 +149,6 @@ def _is_nameless(label: str) -> bool:
     return re.sub(r"[\s\d_-]", "", label.casefold()) in _NAMELESS
 
 
-def _letters(label: str) -> str:
-    return re.sub(r"[\W\d_]", "", label.casefold())
-
-
 def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """The names of the outputs, by ``id2label`` or ``label2id``, whichever has more information."""
     by_index = _order(configuration.get("id2label"))
@@ -161,12 +157,9 @@ def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if by_index is None or by_name is None or len(by_index) != len(by_name):
         return by_index or by_name or ("",) * (_count(configuration) or _DEFAULT_OUTPUTS)
     for first, second in zip(by_index, by_name, strict=True):
-        here, there = _meaning(first), _meaning(second)
-        if here is not None and there is not None and here != there:
-            message = (
-                f"The config.json of {name} contradicts itself: id2label has {first!r} where label2id has "
-            )
-            raise UsageError(f"{message}{second!r}.", hint=_how_to_name_outputs(name, len(by_index)))
+        if len({_meaning(first), _meaning(second)} - {None}) > 1:
+            message = f"The config.json of {name} contradicts itself: id2label has {first!r} where label2id"
+            raise UsageError(f"{message} has {second!r}.", hint=_how_to_name_outputs(name, len(by_index)))
     return by_name if all(_is_nameless(word) for word in by_index) else by_index
 
 
@@ -196,15 +189,6 @@ def _activation(configuration: Mapping[str, Any]) -> str:
     current = inner.get("activation_fn") if isinstance(inner, dict) else None
     older = configuration.get("sbert_ce_default_activation_function")
     return str(current or configuration.get("activation_fn") or older or "").rpartition(".")[2]
-
-
-def _is_multi_label(configuration: Mapping[str, Any]) -> bool:
-    several = configuration.get("problem_type") == "multi_label_classification"
-    return several or _activation(configuration) == "Sigmoid"
-
-
-def _is_score(configuration: Mapping[str, Any]) -> bool:
-    return configuration.get("problem_type") == "regression" or _activation(configuration) == "Identity"
 
 
 def _unclear_names(

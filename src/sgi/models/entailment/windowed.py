@@ -117,7 +117,11 @@ class WindowedEntailment:
         bad = np.flatnonzero(~np.isfinite(logits).all(axis=1))
         if bad.size:
             affected = [pairs[position] for position in np.unique(owners[bad]).tolist()]
-            raise _not_finite(network.name, affected, len(pairs))
+            message = (
+                f"{network.name} returned a non-finite value for {len(affected)} of {len(pairs)} pairs,"
+                f" the first: premise {shorten(affected[0][0])!r}, hypothesis {shorten(affected[0][1])!r}."
+            )
+            raise NonFiniteVectorError(message, texts=tuple(dict.fromkeys(text for _, text in affected)))
         return labels.probabilities(logits)
 
 
@@ -133,12 +137,3 @@ def _pool_windows(
     maxima = np.flatnonzero(follows == np.repeat(best, counts))
     first_maximum = maxima[np.searchsorted(maxima, starts)]
     return best, np.where(worst >= best, worst, against[first_maximum])
-
-
-def _not_finite(name: str, pairs: Sequence[Pair], total: int) -> NonFiniteVectorError:
-    premise, hypothesis = pairs[0]
-    message = (
-        f"{name} returned a value that is not finite for {len(pairs)} of {total} pairs, the first: premise "
-        f"{shorten(premise)!r}, hypothesis {shorten(hypothesis)!r}."
-    )
-    return NonFiniteVectorError(message, texts=tuple(dict.fromkeys(hypothesis for _, hypothesis in pairs)))

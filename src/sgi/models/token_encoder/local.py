@@ -30,7 +30,7 @@ class LocalTokenNetwork:
     def __init__(self, embedder: LocalEmbedder) -> None:
         self.embedder = embedder
         self.name = embedder.files.name
-        self.limit = embedder.files.limit
+        self.limit = embedder.limit
         self.threads = embedder.threads
         self._lock = Lock()
 

@@ -21,25 +21,11 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_SECRET_WORDS = {
-    "sig",
-    "sign",
-    "sas",
-    "pw",
-    "pass",
-    "pin",
-    "otp",
-    "pat",
-    "jwt",
-    "cred",
-    "creds",
-    "sid",
-    "psk",
-}
-_OF_A_COUNT = {
-    *("max", "min", "num", "number", "n", "count", "total", "top", "per", "limit", "budget", "window"),
-    *("size", "length", "len", "timeout", "ttl", "age", "seconds", "ms", "tokens"),
-}
+_SECRET_WORD = re.compile(r"sig|sign|sas|pw|pass|pin|otp|pat|jwt|creds?|sid|psk")
+_COUNT_WORD = re.compile(
+    r"max|min|num|number|n|count|total|top|per|limit|budget|window|size|length|len|timeout|ttl|age|seconds|ms|"
+    r"tokens"
+)
 
 
 def names_a_secret(name: str) -> bool:
@@ -50,12 +36,12 @@ def names_a_secret(name: str) -> bool:
     """
     if _SECRET.search(name) or name.lower() == "code":  # but not country_code
         return True
-    return not _SECRET_WORDS.isdisjoint(_words(name))
+    return _has_word(name, _SECRET_WORD)
 
 
 def names_a_count(name: str) -> bool:
     """Whether a field of this name contains a count, even if the name also contains a word for secrets."""
-    return not _OF_A_COUNT.isdisjoint(_words(name))
+    return _has_word(name, _COUNT_WORD)
 
 
 def has_variable(text: str) -> bool:
@@ -80,8 +66,8 @@ def is_variable(text: str) -> bool:
     return _ALONE.fullmatch(text) is not None
 
 
-def _words(name: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(name)}
+def _has_word(name: str, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.fullmatch(word.lower()) for word in _WORD.findall(name))
 
 
 class Environment:
