@@ -73,7 +73,7 @@ def sound(asked):
 
 def asked_about(server):
     """The numbers of ships and bridges that any request named, and how many requests there were."""
-    texts = [asked.text for asked in server.asked]
+    texts = [asked.text for asked in server.requests]
     ships = {int(n) for text in texts for n in re.findall(r"ship number (\d+)", text)}
     bridges = {int(n) for text in texts for n in re.findall(r"[Bb]ridge number (\d+)", text)}
     return ships, bridges, len(texts)
@@ -109,9 +109,9 @@ def test_the_judge_gets_no_request_for_a_row_that_is_cleared(folder):
 def test_the_terminal_the_report_and_a_second_telling_agree(folder):
     with JudgeServer(replies=sound) as server:
         done = run(folder, server, "-q")
-        requests = len(server.asked)
+        requests = len(server.requests)
         again = sgi(folder, "run", "--resume", "last", "--trust-target", "-q")
-        assert len(server.asked) == requests
+        assert len(server.requests) == requests
     assert done.code == 0, done.err
     assert "cleared 6 of 11 rows (54.5%)" in done.out
     assert "The means of faithfulness cover only the rows that the judge scored" in done.out
@@ -176,7 +176,7 @@ def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):
     (folder / "broken.jsonl").write_text(json.dumps(unsupported(1, 0)) + "\n{\n")
     with JudgeServer(replies=sound) as server:
         done = run(folder, server, *words, cascade=cascade)
-        assert not server.asked
+        assert not server.requests
     assert done.code == 2
     assert said in done.err
 
@@ -184,7 +184,7 @@ def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):
 def test_a_dry_run_asks_nothing_and_says_that_it_counts_the_most(folder):
     with JudgeServer(replies=sound) as server:
         done = run(folder, server, "--dry-run", "--json")
-        assert not server.asked
+        assert not server.requests
     assert done.code == 0, done.err
     assert done.json["metrics"] == ["faithfulness", "grounding"]
     assert "at most" in done.json["cascade"]

@@ -83,12 +83,12 @@ def test_a_call_that_fails_costs_no_more_than_the_run(tmp_path, call, error):
             if failed.returncode == 0:  # SQLite moves transactions out of their file later
                 assert (folder / "scores.jsonl").read_bytes() == wanted
             assert not list(folder.glob(".sgi-*.part"))
-            known, asked = replies(folder), len(server.asked)
+            known, asked = replies(folder), len(server.requests)
             resume = ("--resume", "last", "--trust-target", "-o", "scores.jsonl")
             resumed = run(folder, *(resume if stored_runs(folder) else words))
             assert resumed.returncode == 0, resumed.stderr
             assert (folder / "scores.jsonl").read_bytes() == wanted
-            assert len(server.asked) - asked <= 2 * ROWS - known
+            assert len(server.requests) - asked <= 2 * ROWS - known
 
 
 def test_a_page_that_cannot_be_read_is_not_reported_as_damage(tmp_path):

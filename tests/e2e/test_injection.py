@@ -90,9 +90,9 @@ def requests_about(row, server):
         for kind in JUDGED.values():
             await kind().ask(row, judge)
 
-    server.asked.clear()
+    server.requests.clear()
     run(server, ask_all)
-    return list(server.asked)
+    return list(server.requests)
 
 
 def test_the_attacks_are_many_and_reach_every_field():
@@ -221,7 +221,7 @@ def test_a_reply_that_obeys_the_text_in_form_fails_and_scores_nothing(reply):
     with JudgeServer(replies=Says(reply)) as server, pytest.raises(JudgeMalformedError) as failed:
         run(server, lambda judge: verify_claims(listed, ROW.contexts, judge))
     assert len(str(failed.value)) > len("The judge")
-    assert {asked.system for asked in server.asked} == {VERIFY.system}
+    assert {asked.system for asked in server.requests} == {VERIFY.system}
 
 
 @pytest.mark.parametrize("rating", ["4", "-1", "100", '"3"', "3.0", "true", "null"])
@@ -238,7 +238,7 @@ def test_what_an_unfit_reply_says_comes_back_as_the_judges_own_turn_and_as_no_or
     with JudgeServer([Says(unfit)], Says(json.dumps(supports(0)))) as server:
         evidence = run(server, lambda judge: verify_claims(["It rains."], ROW.contexts, judge))
     assert [claim.supported for claim in evidence.claims] == [0]
-    first, second = (asked.body["messages"] for asked in server.asked)
+    first, second = (asked.body["messages"] for asked in server.requests)
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert second[:2] == first
     assert second[2]["content"] == unfit

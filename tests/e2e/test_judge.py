@@ -125,13 +125,13 @@ def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_
     with JudgeServer(replies=saying("no")) as server:
         judge = ("--judge", f"openai:m@{server.url}")
         stopped = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q", *judge)
-        calls = len(server.asked)
+        calls = len(server.requests)
         assert stopped.code == 2
         assert "100% of the first 3 rows failed" in stopped.err
         assert "--resume" in stopped.err
         lenient = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--max-failures", "100%")
         assert lenient.code == FINISHED_WITH_FAILURES, lenient.err
-        assert len(server.asked) == calls  # bad replies were paid too, and are known
+        assert len(server.requests) == calls  # bad replies were paid too, and are known
 
 
 def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path):
@@ -146,7 +146,7 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
         lenient = (*words, "--max-failures", "100%")
         first = sgi(tmp_path, *lenient)
         assert (first.code, "cached replies" in first.err) == (FINISHED_WITH_FAILURES, False)
-        calls = len(server.asked)
+        calls = len(server.requests)
         second = sgi(tmp_path, *lenient)
         assert second.code == FINISHED_WITH_FAILURES
         assert "2 rows failed from cached replies of the judge that could not be used" in second.err
@@ -154,7 +154,7 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
         stopped = sgi(tmp_path, *words)
         assert "For 2 of them the judge was not asked: its cached replies are unusable." in stopped.err
         assert "--retry-failed" in stopped.err
-        assert len(server.asked) == calls
+        assert len(server.requests) == calls
         replies["now"] = saying(GOOD)
         third = sgi(tmp_path, *words, "--retry-failed")
         assert (third.code, "2 / 2" in third.out) == (0, True), third.err
@@ -173,12 +173,12 @@ def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(
 
     with JudgeServer(replies=answer) as server:
         assert run(tmp_path, server, rows=3).code == FINISHED_WITH_FAILURES
-        calls = len(server.asked)
+        calls = len(server.requests)
         sound.set()
         done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--retry-failed")
     assert done.code == 0, done.err
     assert "3 / 3" in done.out
-    assert len(server.asked) == calls + 2  # one verdict for each of the two rows; their claims are known
+    assert len(server.requests) == calls + 2  # one verdict for each of the two rows; their claims are known
 
 
 def test_a_wrong_key_ends_quickly_and_is_told_without_the_key(tmp_path):
@@ -191,7 +191,7 @@ def test_a_wrong_key_ends_quickly_and_is_told_without_the_key(tmp_path):
     }
     assert len(reasons) == 1
     assert "key" in reasons.pop()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.slow
@@ -205,18 +205,18 @@ def test_a_run_killed_midway_makes_no_paid_call_twice(tmp_path):
             process = subprocess.Popen(
                 [sys.executable, "-m", "sgi", *words], cwd=tmp_path, env=settings, start_new_session=True
             )
-            wait_for(lambda at=kill_at: len(server.asked) >= at, process)
+            wait_for(lambda at=kill_at: len(server.requests) >= at, process)
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert process.returncode == -signal.SIGKILL
             words = ["run", "-q", "--resume", "last", "--trust-target"]
             known = replies_kept(tmp_path)
-            asked = len(server.asked)
+            asked = len(server.requests)
         done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--json")
         assert done.code == 0, done.err
         assert json.loads(done.out)["metrics"][0]["ok"] == rows
-        assert len(server.asked) - asked == 2 * rows - known  # each of those that are not known, once
-        texts = [asked.text for asked in server.asked]
+        assert len(server.requests) - asked == 2 * rows - known  # each of those that are not known, once
+        texts = [asked.text for asked in server.requests]
     assert len(set(texts)) == 2 * rows
     assert 0 < known < 2 * rows
     # What was on its way when the process died never arrived, and nothing else was asked twice.
@@ -247,7 +247,7 @@ def test_a_recorded_run_is_replayed_to_the_bit_without_key_or_server(tmp_path):
         judge = ("--judge", f"openai:m@{server.url}")
         recorded = sgi(tmp_path, "judge", "record", "calls.jsonl", *run_words, *judge)
         assert recorded.code == 0, recorded.err
-        calls = len(server.asked)
+        calls = len(server.requests)
     replay = ("judge", "replay", "calls.jsonl", *run_words)
     replayed = sgi(tmp_path, *replay, cache="new")
     assert replayed.code == 0, replayed.err
@@ -278,7 +278,7 @@ def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
         stopped = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q", *judge)
         assert stopped.code == 2, stopped.err
         assert "--resume" in stopped.err
-        assert len(server.asked) <= 9
+        assert len(server.requests) <= 9
         shown = json.loads(sgi(tmp_path, "show", "last", "--json").out)
     assert shown["usage"]
 

@@ -223,10 +223,10 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
         with open_database(runs / "resumed.db") as begun:
             stopped_because = find_run(begun, "last").stopped
         mended.append(True)
-        server.asked.clear()
+        server.requests.clear()
         refused = sgi(runs, "run", "rows.jsonl", "--resume", "last", "-m", "sgi", *place)
         done = sgi(runs, "run", "--resume", "last", "--judge", judge, "-o", "resumed.csv", *place)
-        asked = len(server.asked)
+        asked = len(server.requests)
         retried = sgi(runs, "run", "--resume", "last", "--judge", judge, "--retry-failed", *place)
     assert stopped.code == 2
     assert stopped_because == "JudgeError; the reason is not kept, since it can quote texts"

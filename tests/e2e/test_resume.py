@@ -168,14 +168,14 @@ def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
         before = 0
         for kill in range(KILLS):
             process = command(tmp_path, database_url, *words)
-            while len(server.asked) < 150 * (kill + 1):
+            while len(server.requests) < 150 * (kill + 1):
                 assert process.poll() is None, process.stderr.read().decode()
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             process.communicate()
             time.sleep(0.1)  # requests that were under way arrive
             assert not kept.intersection(numbers(server)[before:])
-            kept, before = kept_answers(database_url), len(server.asked)
+            kept, before = kept_answers(database_url), len(server.requests)
             assert len(kept) > 100 * (kill + 1)
             words = ("--resume", "last", "--trust-target")
         out = command(tmp_path, database_url, *words, "--json").communicate(timeout=PATIENCE)[0]
@@ -186,7 +186,7 @@ def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
 
 def numbers(server):
     """What was asked, in order."""
-    return [int(asked.body["question"].split()[1]) for asked in list(server.asked)]
+    return [int(asked.body["question"].split()[1]) for asked in list(server.requests)]
 
 
 def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What came in."""
 
     path: str
@@ -99,7 +99,7 @@ def fails(status: int, message: str = "no", code: str | None = None, **headers: 
 
 
 class JudgeServer(LoopbackServer):
-    """Serves while it is open: ``with JudgeServer([fails(500)]) as server: … server.url … server.asked``.
+    """Serves while it is open: ``with JudgeServer([fails(500)]) as server: … server.url … server.requests``.
 
     Args:
         plan: what the requests to come meet, in order.
@@ -110,30 +110,30 @@ class JudgeServer(LoopbackServer):
     def __init__(
         self,
         plan: Iterable[Says] = (),
-        replies: Callable[[Asked], Says] | Says = _NOTHING,
+        replies: Callable[[Request], Says] | Says = _NOTHING,
         *,
         key: str | None = None,
     ) -> None:
         super().__init__(_Handler, "/v1")
-        self.asked: list[Asked] = []
+        self.requests: list[Request] = []
         self.most_at_once = 0
         self._at_once = 0
         self._key = key
         self._plan = deque(plan)
         self._replies = replies
 
-    def enter(self, asked: Asked) -> Says:
+    def enter(self, request: Request) -> Says:
         """Note a request; what it meets."""
         with self.lock:
-            self.asked.append(asked)
+            self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-            given = asked.headers.get("api-key") or asked.headers.get("authorization", "")
+            given = request.headers.get("api-key") or request.headers.get("authorization", "")
             if self._key is not None and given.removeprefix("Bearer ") != self._key:
                 return fails(401, f"Incorrect API key provided: {given}", "invalid_api_key")
             if self._plan:
                 return self._plan.popleft()
-        return self._replies(asked) if callable(self._replies) else self._replies
+        return self._replies(request) if callable(self._replies) else self._replies
 
     def leave(self) -> None:
         with self.lock:
@@ -144,7 +144,7 @@ class _Handler(Handler):
     def answer(self) -> None:
         owner = self.server.owner
         headers, body = self.received()
-        says = owner.enter(Asked(self.path, headers, body))
+        says = owner.enter(Request(self.path, headers, body))
         owner.closing.wait(says.delay)
         owner.leave()
         if says.hang_up:

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from support.judge_server import Asked, JudgeServer, Says
+from support.judge_server import JudgeServer, Request, Says
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,8 @@ class CountingServer(JudgeServer):
         self._delay = delay
         self._random = random.Random(5)  # noqa: S311 - delays, not secrets
 
-    def _reply(self, asked: Asked) -> Says:
-        about_verdicts = "verdicts" in json.dumps(asked.body)
+    def _reply(self, request: Request) -> Says:
+        about_verdicts = "verdicts" in json.dumps(request.body)
         with self.lock:
             delay = self._random.uniform(0.5, 1.5) * self._delay
         return Says(VERDICTS if about_verdicts else CLAIMS, delay=delay)
@@ -47,7 +47,7 @@ class CountingServer(JudgeServer):
     def received(self) -> int:
         """How many requests came in."""
         with self.lock:
-            return len(self.asked)
+            return len(self.requests)
 
 
 def rows_file(folder: Path, rows: int) -> Path:

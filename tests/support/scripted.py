@@ -36,7 +36,7 @@ def asked(
 ) -> tuple[Any, list[Inquiry]]:
     """The evidence, and every inquiry."""
     judge = ScriptedJudge(script, **settings)
-    return anyio.run(metric.ask, sample, judge), judge.asked
+    return anyio.run(metric.ask, sample, judge), judge.inquiries
 
 
 def scored(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What came in."""
 
     path: str
@@ -48,7 +48,7 @@ class Sent:
 
 
 class TargetServer(LoopbackServer):
-    """Serves while it is open: ``with TargetServer([Sent(500)]) as server: … server.url … server.asked``.
+    """Serves while it is open: ``with TargetServer([Sent(500)]) as server: … server.url … server.requests``.
 
     Args:
         plan: what the requests to come meet, in order; after them all goes well.
@@ -57,7 +57,7 @@ class TargetServer(LoopbackServer):
 
     def __init__(self, plan: Iterable[Sent] = (), *, hold: bool = False) -> None:
         super().__init__(_Handler, "/answer")
-        self.asked: list[Asked] = []
+        self.requests: list[Request] = []
         self.released = Event()
         self.arrivals = Semaphore(0)
         self.most_at_once = 0
@@ -70,10 +70,10 @@ class TargetServer(LoopbackServer):
         self.released.set()
         super().__exit__(*error)
 
-    def enter(self, asked: Asked) -> Sent:
+    def enter(self, request: Request) -> Sent:
         """Note a request; what it meets."""
         with self.lock:
-            self.asked.append(asked)
+            self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             self.arrivals.release()
@@ -88,19 +88,19 @@ class _Handler(Handler):
     def answer(self) -> None:
         owner = self.server.owner
         headers, body = self.received()
-        asked = Asked(self.path, headers, body)
-        sent = owner.enter(asked)
+        request = Request(self.path, headers, body)
+        sent = owner.enter(request)
         owner.released.wait()
         owner.closing.wait(sent.delay)
         owner.leave()
         with suppress(ConnectionError):  # a client that has given up
-            self._answer(sent, asked)
+            self._answer(sent, request)
 
-    def _answer(self, sent: Sent, asked: Asked) -> None:
+    def _answer(self, sent: Sent, request: Request) -> None:
         if sent.hang_up:
             self.close_connection = True
             return
         body = sent.body
         if body is None:
-            body = json.dumps({"answer": asked.body["question"], "contexts": ["a passage"]}).encode()
+            body = json.dumps({"answer": request.body["question"], "contexts": ["a passage"]}).encode()
         self.send(sent.status, body, sent.headers, drop=sent.drop, trickle=sent.trickle)

@@ -193,7 +193,7 @@ class ScriptedJudge:
         reply: a function of inquiry and schema, or a mapping from the prompt's name.
         budget: tokens of passages that one inquiry may hold.
         fingerprint: what signatures call it.
-        asked: every inquiry, in order, repeats included.
+        inquiries: every inquiry, in order, repeats included.
 
     Source: the promises of `sgi.kernel.protocols.Judge`.
 
@@ -208,11 +208,11 @@ class ScriptedJudge:
     reply: Script
     budget: int = 16_000
     fingerprint: str = "scripted"
-    asked: list[Inquiry] = field(default_factory=list)
+    inquiries: list[Inquiry] = field(default_factory=list)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         """The scripted reply, validated against the schema."""
-        self.asked.append(inquiry)
+        self.inquiries.append(inquiry)
         text = _as_text(self._scripted(inquiry, schema))
         try:
             return schema.model_validate_json(text, strict=True, context=inquiry.context)

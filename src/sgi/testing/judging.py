@@ -76,9 +76,9 @@ def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judge
     kinds = {type(judgement).__name__ for judgement in again if not isinstance(judgement, metric.judgement)}
     require(not kinds, f"ask gives {metric.judgement.__name__}, not {', '.join(kinds)}")
     declared = {prompt.digest for prompt in metric.prompts}
-    strange = {inquiry.prompt.name for inquiry in judge.asked if inquiry.prompt.digest not in declared}
+    strange = {inquiry.prompt.name for inquiry in judge.inquiries if inquiry.prompt.digest not in declared}
     require(not strange, f"prompts names all that ask asks, also {', '.join(sorted(strange))}")
-    require(bool(judge.asked), "some sample is asked about; pass samples= where the metric needs its own")
+    require(bool(judge.inquiries), "some sample is asked about; pass samples= where the metric needs its own")
     result = Judgements(judgements)
     require(result.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
     return result

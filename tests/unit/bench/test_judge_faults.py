@@ -102,7 +102,7 @@ def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
             judge={"model": f"openai:m@{server.url}", "retries": 0},
             cache=tmp_path / "vectors.db",
         )
-        asked = len(server.asked)
+        asked = len(server.requests)
     # Claims and ratings of each row as it is and refused, and verdicts on its claims; faults ask no more.
     assert asked == (2 * 2 + 1) * len(ROWS)
     found = {(cell.metric, cell.perturbation): cell for cell in made.cells}

@@ -80,7 +80,7 @@ def test_an_imported_address_gets_no_question_and_no_secret(sgi, unfinished, mon
         assert (refused.code, f"the target {server.url}" in refused.err) == (2, True)
         refused = sgi("run", "--resume", "last", "-q", "--target", server.url)
         assert (refused.code, "the environment variable AWS_SECRET_ACCESS_KEY" in refused.err) == (2, True)
-        assert server.asked == []
+        assert server.requests == []
 
 
 def test_an_imported_judge_gets_no_key(sgi, unfinished, monkeypatch):
@@ -90,7 +90,7 @@ def test_an_imported_judge_gets_no_key(sgi, unfinished, monkeypatch):
         for words in ((), ("--judge-set", "seed=3"), ("--rpm", "5"), ("--dry-run",)):
             refused = sgi("run", "--resume", "last", *words)
             assert (refused.code, "names the judge" in refused.err or "the judge" in refused.err) == (2, True)
-        assert server.asked == []
+        assert server.requests == []
 
 
 @pytest.mark.parametrize("where", ["embedders", "metric", "calibration"])

@@ -78,7 +78,7 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
     asked = spec(data, server)
     whole, broken = (f"sqlite:///{tmp_path / name}.db" for name in ("whole", "broken"))
     report = anyio.run(start_run, asked, around(whole))
-    assert len(server.asked) == DOUBTFUL
+    assert len(server.requests) == DOUBTFUL
     with pytest.raises(ArithmeticError):
         anyio.run(start_run, asked, around(broken, breaking_off()))
     kept = record_of(broken)
@@ -101,14 +101,14 @@ def test_another_rule_is_another_run(data, server, sqlite_url):
 
 def test_rescored_numbers_are_of_the_same_rows_and_say_so(data, server, sqlite_url):
     first = anyio.run(start_run, spec(data, server), around(sqlite_url)).summary
-    asked = len(server.asked)
+    asked = len(server.requests)
     with open_database(sqlite_url) as database:
         made = anyio.run(rescore, database, find_run(database, "last"), ["politeness(weights=[1, 0])"])
     (found,) = made.report.summary.metrics
     assert (found.ok, found.counts["undefined"]) == (DOUBTFUL, ROWS - DOUBTFUL)
     assert made.report.summary.cascade.judged == (found.metric,)
     assert made.report.summary.cascade.cleared == first.cascade.cleared
-    assert len(server.asked) == asked
+    assert len(server.requests) == asked
 
 
 def test_labels_of_other_answers_than_a_targets_teach_nothing(

@@ -68,14 +68,14 @@ def test_replies_are_kept_beside_the_vectors(server, tmp_path, kind):
         assert made[0].questions == ("When?",)
         assert usage.calls == calls
     assert (tmp_path / "mine.replies.db").exists()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_without_a_cache_nothing_lasts_but_the_same_is_asked_once(server):
     for calls in (1, 2):
         _, usage = ask(named(server), samples=(SAMPLE, SAMPLE), cache=False)
         assert (usage.calls, usage.cached) == (1, 1)
-        assert len(server.asked) == calls
+        assert len(server.requests) == calls
 
 
 def test_a_run_that_was_recorded_is_replayed_without_a_server(server, tmp_path):
@@ -84,7 +84,7 @@ def test_a_run_that_was_recorded_is_replayed_without_a_server(server, tmp_path):
     again, usage = ask(named(server), cache=False, cassette=Cassette(file, replaying=True))
     assert again == made
     assert usage.calls == 0
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_no_judge_is_one_error_before_any_work():
@@ -126,7 +126,7 @@ def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):
         for _ in range(2):
             with pytest.raises(JudgeError):
                 ask(named(server), **place)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         made, _ = ask(named(server), retry_failed=True, **place)
     assert made[0].questions == ("When?",)
 

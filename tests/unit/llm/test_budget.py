@@ -24,9 +24,9 @@ PRICE = Price(1.0, 1.0)
 BudgetedChat = partial(metered.BudgetedChat, max_tokens=5000)
 
 
-def ask_all(asked, calls):
+def ask_all(chat, calls):
     async def work():
-        made = [asked.complete(call(str(number))) for number in range(calls)]
+        made = [chat.complete(call(str(number))) for number in range(calls)]
         return await asyncio.gather(*made, return_exceptions=True)
 
     return clocked(work())
@@ -66,8 +66,8 @@ def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
 
 def test_far_from_the_limit_calls_are_made_at_once():
     async def work():
-        asked = [metered.complete(call(str(number))) for number in range(200)]
-        await asyncio.gather(*asked)
+        tasks = [metered.complete(call(str(number))) for number in range(200)]
+        await asyncio.gather(*tasks)
         return asyncio.get_running_loop().time()
 
     metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=5.0)
@@ -97,13 +97,13 @@ def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
 def test_one_cheap_call_does_not_let_dear_ones_pass(price):
     long = "word " * 20_000
 
-    def reply(asked, before):
+    def reply(request, before):
         del before
-        return Completion("x", input_tokens=asked.tokens, output_tokens=4000 if asked.tokens > 100 else 1)
+        return Completion("x", input_tokens=request.tokens, output_tokens=4000 if request.tokens > 100 else 1)
 
     async def work():
-        asked = [metered.complete(call(f"{number} {long if number else ''}")) for number in range(500)]
-        return await asyncio.gather(*asked, return_exceptions=True)
+        tasks = [metered.complete(call(f"{number} {long if number else ''}")) for number in range(500)]
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
     chat, counter = ScriptedChat(reply, pause=1), UsageCounter()
     metered = BudgetedChat(chat, counter, price=price, max_cost=0.2)
@@ -128,11 +128,11 @@ def test_who_is_stopped_while_waiting_lets_the_next_one_in():
 
 def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
     async def work():
-        asked = [asyncio.create_task(metered.complete(call(str(number)))) for number in range(4)]
+        tasks = [asyncio.create_task(metered.complete(call(str(number)))) for number in range(4)]
         await asyncio.sleep(1.5)
-        for task in asked[1:3]:
+        for task in tasks[1:3]:
             task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         return await metered.complete(call("last"))
 
     metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=0.0401)
@@ -145,8 +145,8 @@ def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
         chat = ScriptedChat(lambda *_: JudgeUnavailableError("gone", retry_after=1), pause=1)
         tried = RetryingChat(chat, Limiter(concurrency=16), counter, retries=4, timeout=100)
         metered = BudgetedChat(tried, counter, price=PRICE, max_cost=limit)
-        asked = [metered.complete(call(str(number))) for number in range(256)]
-        ends = await asyncio.gather(*asked, return_exceptions=True)
+        tasks = [metered.complete(call(str(number))) for number in range(256)]
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(end, JudgeUnavailableError) for end in ends)
         return asyncio.get_running_loop().time()
 

@@ -54,9 +54,9 @@ def complete(
         async with served(wire, context) as port:
             spec = JudgeSpec(model=f"{kind}:m@{url.format(port=port)}", **{"timeout": 20, **settings})
             async with open_chat(spec) as chat:
-                for number, asked in enumerate(calls or (call(),)):
+                for number, one_call in enumerate(calls or (call(),)):
                     await asyncio.sleep(pause if number else 0)
-                    completion = await chat.complete(asked)
+                    completion = await chat.complete(one_call)
             return completion
 
     return asyncio.run(work())
@@ -95,7 +95,7 @@ def test_a_long_request_goes_whole_and_without_a_warning():
                 await chat.complete(Call((Message("user", text),), Shape("Reply", '{"type": "object"}'), 1))
 
         asyncio.run(work())
-    assert server.asked[0].body["messages"][-1]["content"].endswith(text)
+    assert server.requests[0].body["messages"][-1]["content"].endswith(text)
 
 
 @pytest.mark.parametrize("name", ["org/my gpt?x#y", "ein-größeres", "a%2Fb"])
@@ -109,7 +109,7 @@ def test_a_deployment_stays_one_part_of_the_path(monkeypatch, name):
                 await chat.complete(call())
 
         asyncio.run(work())
-    path, _, query = server.asked[0].path.partition("?")
+    path, _, query = server.requests[0].path.partition("?")
     assert path.startswith("/openai/deployments/")
     assert path.count("/") == 5
     assert query == "api-version=2024-10-21"
@@ -409,4 +409,4 @@ def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
                 await chat.complete(call())
 
         asyncio.run(work())
-    assert "authorization" not in server.asked[0].headers
+    assert "authorization" not in server.requests[0].headers

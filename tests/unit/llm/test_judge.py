@@ -47,17 +47,17 @@ def test_a_passage_that_was_not_shown_is_repaired(passage):
     def reply(named):
         return json.dumps({"verdicts": [{"index": 1, "reason": "r", "supported": 1, "passage": named}]})
 
-    def asked(*replies):
+    def ask_judge(*replies):
         chat = ScriptedChat(lambda _, before: replies[before])
         inquiry = VERIFY.about(passages=("p", "q"), claims=("a",))
         return chat, asyncio.run(ChatJudge(chat).ask(inquiry, Verdicts[Support]))
 
-    chat, found = asked(reply(passage), reply(2))
+    chat, found = ask_judge(reply(passage), reply(2))
     assert found.verdicts[0].passage == 2
     told = f"verdicts[0]: there is no passage {passage}: they are numbered from 1 to 2"
     assert told in chat.calls[1].messages[-1].text
     with pytest.raises(JudgeMalformedError, match=rf"there is no passage {passage}:"):
-        asked(reply(passage), reply(passage))
+        ask_judge(reply(passage), reply(passage))
 
 
 def test_the_number_of_verdicts_stands_in_the_schema_and_fields_in_their_order():
@@ -100,15 +100,15 @@ def test_what_failed_from_the_cache_is_asked_anew_if_wished(reply, error):
     bad = ScriptedChat(reply)
     with pytest.raises(error):
         ask(judge(bad, again=True))
-    asked = len(bad.calls)
+    count = len(bad.calls)
     assert {call.take for call in bad.calls} == {1}
     with pytest.raises(error):
         ask(judge(bad, again=False))
-    assert len(bad.calls) == asked
+    assert len(bad.calls) == count
 
     with pytest.raises(error):
         ask(judge(bad, again=True))
-    assert [call.take for call in bad.calls[asked:]] == [2] * asked
+    assert [call.take for call in bad.calls[count:]] == [2] * count
 
     good = ScriptedChat(verdicts("y"))
     assert ask(judge(good, again=True)).verdicts

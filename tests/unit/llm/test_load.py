@@ -44,17 +44,17 @@ def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
         found, usage = ask(server)
     assert found == [True, False]
     assert usage == Usage(calls=1, input_tokens=100, output_tokens=10, cost=None)
-    (asked,) = server.asked
-    assert asked.path == "/v1/chat/completions"
-    wanted = asked.body["response_format"]["json_schema"]
+    (request,) = server.requests
+    assert request.path == "/v1/chat/completions"
+    wanted = request.body["response_format"]["json_schema"]
     assert wanted["strict"] is True
     listed = wanted["schema"]["properties"]["verdicts"]
     assert (listed["minItems"], listed["maxItems"]) == (2, 2)
     assert list(wanted["schema"]["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
-    facts = {name: asked.body[name] for name in ("model", "temperature", "seed", "max_tokens")}
+    facts = {name: request.body[name] for name in ("model", "temperature", "seed", "max_tokens")}
     assert facts == {"model": "m", "temperature": 0.0, "seed": 0, "max_tokens": 4096}
-    assert asked.system == PROMPT.system
-    assert "[2 " in asked.text
+    assert request.system == PROMPT.system
+    assert "[2 " in request.text
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
 def test_json_within_a_fence_or_prose_is_read(reply):
     with JudgeServer(replies=Says(reply)) as server:
         assert ask(server)[0] == [True, False]
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_verdicts_stand_in_the_order_of_the_items():
@@ -85,7 +85,7 @@ def test_a_second_run_makes_no_call():
         found, usage = ask(server, cache=cache)
     assert found == first[0]
     assert usage == Usage(cached=1)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_service_without_a_count_of_tokens_has_them_estimated():
@@ -143,7 +143,7 @@ def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
         found, usage = ask(server)
     assert found == [True, False]
     assert usage.calls == 2
-    last = server.asked[1].body["messages"]
+    last = server.requests[1].body["messages"]
     assert problem in last[-1]["content"]
     said = [message["content"] for message in last if message["role"] == "assistant"]
     assert said == ([reply] if reply and reply.strip() else [])
@@ -157,7 +157,7 @@ def test_what_stays_unfit_has_no_value_but_a_reason(name):
     assert isinstance(error, JudgeMalformedError)
     assert problem in str(error)
     assert error.text == (reply or "")
-    assert usage.calls == len(server.asked) == 2
+    assert usage.calls == len(server.requests) == 2
 
 
 # What is told apart, and not repaired
@@ -168,7 +168,7 @@ def test_a_reply_cut_at_the_limit_names_the_setting():
         error, _ = ask(server)
     assert isinstance(error, JudgeMalformedError)
     assert str(error) == "The judge's reply was truncated after 77 tokens. Raise the judge's max_tokens."
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_refusals_and_filters_are_no_malformed_replies(says, reason):
         error, _ = ask(server)
     assert isinstance(error, JudgeRefusedError)
     assert reason in str(error)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_json_that_speaks_of_a_refusal_is_no_refusal():
@@ -247,25 +247,25 @@ def test_spending_stops_before_the_limit_loses_nothing_and_goes_on_from_the_cach
 
     with JudgeServer(replies=Says(verdicts("y"), usage=(300, 200), delay=0.005)) as server:
         usage = asyncio.run(work(limit))
-        assert usage.calls == len(server.asked) == len(cache._values)
+        assert usage.calls == len(server.requests) == len(cache._values)
         assert limit - 2 * COST <= usage.cost <= limit
         later = asyncio.run(work(1.0))
         assert (later.calls, later.cached) == (200 - usage.calls, usage.calls)
-        assert len(server.asked) == 200
+        assert len(server.requests) == 200
 
 
 def test_one_short_reply_says_nothing_about_those_to_come():
     async def work():
         spec = JudgeSpec(model=f"openai:m@{server.url}", input_price=1.0, output_price=10.0, max_cost=1.0)
         async with open_judge(spec, MemoryCache()) as judge:
-            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(300)]
-            ends = await asyncio.gather(*asked, return_exceptions=True)
+            tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(300)]
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
             return ends, judge.usage
 
     with JudgeServer([Says(verdicts("y"), usage=(300, 5))], Says(verdicts("y"), usage=(600, 4000))) as server:
         ends, usage = asyncio.run(work())
     dearest = 0.0406
-    assert usage.calls == len(server.asked)
+    assert usage.calls == len(server.requests)
     assert 1.0 - dearest <= usage.cost <= 1.0 + dearest
     assert sum(isinstance(end, BudgetExceededError) for end in ends) == 300 - usage.calls
 
@@ -284,7 +284,7 @@ def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
         cache = MemoryCache()
         ask(server, cache=cache)
         found, _ = ask(server, cache=cache, options={"record": file})  # from the cache, and recorded
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
     replayed, usage = ask(server, options={"replay": file})
     assert replayed == found == [True, False]
     assert usage == Usage(cached=2)
@@ -328,8 +328,8 @@ def test_concurrency_is_bounded():
         async with open_judge(
             JudgeSpec(model=f"openai:m@{server.url}", concurrency=3), MemoryCache()
         ) as judge:
-            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
-            await asyncio.gather(*asked)
+            tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
+            await asyncio.gather(*tasks)
 
     with JudgeServer(replies=Says(verdicts("y"), delay=0.05)) as server:
         asyncio.run(work())

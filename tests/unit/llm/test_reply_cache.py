@@ -34,15 +34,15 @@ def test_what_was_answered_is_kept_whole():
 def test_a_key_is_of_model_messages_schema_and_take():
     cache = MemoryCache()
 
-    def asked(one, model="scripted"):
+    def is_sent(one, model="scripted"):
         chat = ScriptedChat()
         chat.fingerprint = model
         asyncio.run(CachedChat(chat, cache, UsageCounter()).complete(one))
         return bool(chat.calls)
 
-    assert asked(call("a"))
-    assert not asked(call("a"))
-    assert all([asked(call("b")), asked(call("a", take=2)), asked(call("a"), model="other")])
+    assert is_sent(call("a"))
+    assert not is_sent(call("a"))
+    assert all([is_sent(call("b")), is_sent(call("a", take=2)), is_sent(call("a"), model="other")])
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_a_bug_in_the_cache_leaves_nobody_waiting():
 
     async def work():
         cached = CachedChat(ScriptedChat("x"), Broken(), UsageCounter())
-        asked = asyncio.gather(*[cached.complete(call(n)) for n in "aba"], return_exceptions=True)
-        return await asyncio.wait_for(asked, 5)
+        tasks = asyncio.gather(*[cached.complete(call(n)) for n in "aba"], return_exceptions=True)
+        return await asyncio.wait_for(tasks, 5)
 
     assert [str(error) for error in asyncio.run(work())] == ["a bug"] * 3
 
@@ -204,14 +204,14 @@ def test_a_killed_process_pays_for_no_finished_answer_again(tmp_path):
         assert process.returncode == -signal.SIGKILL
         assert len(told) == 11
         time.sleep(0.2)
-        before = {asked.text for asked in server.asked}
+        before = {request.text for request in server.requests}
         with SqliteCache(place) as cache:
             kept = cache.stats().entries
-        assert 11 <= kept <= len(server.asked) < 40
-        server.asked.clear()
+        assert 11 <= kept <= len(server.requests) < 40
+        server.requests.clear()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    asked = [request.text for request in server.asked]
+    texts = [request.text for request in server.requests]
     assert done.stdout.splitlines()[-1] == f"usage {40 - kept} {kept}"
-    assert len(asked) == len(set(asked)) == 40 - kept
+    assert len(texts) == len(set(texts)) == 40 - kept
     # Asked twice are only those whose answers were on their way when the process was killed.
-    assert len(before & set(asked)) <= 4
+    assert len(before & set(texts)) <= 4

@@ -102,8 +102,8 @@ def test_the_deadline_holds_for_all_tries_together():
 
 def test_waiting_for_a_turn_is_not_counted():
     async def work():
-        asked = [wrapped.complete(call(str(n))) for n in range(8)]
-        return await asyncio.gather(*asked), asyncio.get_running_loop().time()
+        tasks = [wrapped.complete(call(str(n))) for n in range(8)]
+        return await asyncio.gather(*tasks), asyncio.get_running_loop().time()
 
     wrapped, _ = retrying(ScriptedChat("x", pause=1), timeout=3, concurrency=1)
     replies, seconds = clocked(work())
@@ -137,8 +137,8 @@ REJECTED = partial(JudgeRejectedError, "It refused the key.", hint="Check it.")
 
 def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
     async def work():
-        asked = [wrapped.complete(call(str(n))) for n in range(256)]
-        errors = await asyncio.gather(*asked, return_exceptions=True)
+        tasks = [wrapped.complete(call(str(n))) for n in range(256)]
+        errors = await asyncio.gather(*tasks, return_exceptions=True)
         with pytest.raises(JudgeRejectedError):
             await wrapped.complete(call("later"))
         return errors, asyncio.get_running_loop().time()
@@ -152,8 +152,8 @@ def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
 
 def test_a_final_no_is_tried_again_after_a_while_by_one():
     async def together():
-        asked = [wrapped.complete(call(str(n))) for n in range(5)]
-        return [isinstance(end, Exception) for end in await asyncio.gather(*asked, return_exceptions=True)]
+        tasks = [wrapped.complete(call(str(n))) for n in range(5)]
+        return [isinstance(end, Exception) for end in await asyncio.gather(*tasks, return_exceptions=True)]
 
     async def work():
         ends, sent = [], []
@@ -175,7 +175,7 @@ def test_a_service_that_has_answered_may_turn_down_single_requests():
     chat = ScriptedChat(lambda _, before: JudgeRejectedError("flagged") if before in {1, 3} else "x")
     wrapped, _ = retrying(chat)
 
-    async def asked():
+    async def ask():
         ends = []
         for number in range(6):
             try:
@@ -184,7 +184,7 @@ def test_a_service_that_has_answered_may_turn_down_single_requests():
                 ends.append("no")
         return ends
 
-    assert clocked(asked()) == ["x", "no", "x", "no", "x", "x"]
+    assert clocked(ask()) == ["x", "no", "x", "no", "x", "x"]
     assert len(chat.calls) == 6
 
 
@@ -192,13 +192,13 @@ def test_a_service_that_has_answered_is_believed_when_it_says_no_three_times_in_
     chat = ScriptedChat(lambda _, before: JudgeRejectedError("no more") if before else "x")
     wrapped, _ = retrying(chat)
 
-    async def asked():
+    async def ask():
         await wrapped.complete(call("first"))
         for number in range(10):
             with pytest.raises(JudgeRejectedError, match="no more"):
                 await wrapped.complete(call(str(number)))
 
-    clocked(asked())
+    clocked(ask())
     assert len(chat.calls) == 4
 
 
@@ -206,13 +206,13 @@ def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up(
     chat = ScriptedChat(lambda *_: busy(86400))
     wrapped, _ = retrying(chat, timeout=5.0, concurrency=2)
 
-    async def asked():
+    async def ask():
         ends = await asyncio.gather(
             *(wrapped.complete(call(str(number))) for number in range(50)), return_exceptions=True
         )
         return ends, asyncio.get_running_loop().time()
 
-    ends, seconds = clocked(asked())
+    ends, seconds = clocked(ask())
     assert {type(end) for end in ends} == {JudgeRejectedError}
     assert "requests a wait of 86400 s, longer than the timeout of 5 s" in str(ends[-1])
     assert seconds < 1

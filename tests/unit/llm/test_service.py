@@ -75,15 +75,15 @@ def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch
         _, fingerprint = complete("azure:my-gpt")
         monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2025-01-01-preview")
         complete("azure:my-gpt")
-    paths = [asked.path for asked in server.asked]
+    paths = [request.path for request in server.requests]
     assert paths == [
         f"/openai/deployments/my-gpt/chat/completions?api-version={version}"
         for version in ("2024-10-21", "2025-01-01-preview")
     ]
     assert fingerprint.startswith("azure:my-gpt@127.0.0.1:")
-    assert server.asked[0].headers["api-key"] == "azure-key-1"
-    assert "authorization" not in server.asked[0].headers
-    assert server.asked[0].body["response_format"]["type"] == "json_schema"
+    assert server.requests[0].headers["api-key"] == "azure-key-1"
+    assert "authorization" not in server.requests[0].headers
+    assert server.requests[0].body["response_format"]["type"] == "json_schema"
 
 
 def test_a_content_filter_of_azure_is_told_as_one(monkeypatch):
@@ -109,7 +109,7 @@ def test_ollama_is_found_by_its_variable(monkeypatch):
         completion, fingerprint = complete("ollama:llama3.2")
     assert completion.text == "{}"
     assert fingerprint.startswith("ollama:llama3.2@127.0.0.1:")
-    assert server.asked[0].body["max_tokens"] == 4096
+    assert server.requests[0].body["max_tokens"] == 4096
 
 
 def test_a_model_without_schemas_is_asked_by_a_tool_call(monkeypatch):
@@ -124,15 +124,15 @@ def test_a_model_without_schemas_is_asked_by_a_tool_call(monkeypatch):
     with JudgeServer(replies=Says(body=json.dumps(answer).encode())) as server:
         completion, _ = complete(f"ollama:qwen3-cloud@{server.url}")
     assert completion.text == '{"a": 1}'
-    (asked,) = server.asked
-    assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["Reply"]
-    assert "response_format" not in asked.body
+    (request,) = server.requests
+    assert [tool["function"]["name"] for tool in request.body["tools"]] == ["Reply"]
+    assert "response_format" not in request.body
 
 
 def test_sampling_is_left_to_the_model_if_wished():
     with JudgeServer() as server:
         _, fingerprint = complete(f"openai:m@{server.url}", temperature=None, seed=None)
-    assert not {"temperature", "seed"} & set(server.asked[0].body)
+    assert not {"temperature", "seed"} & set(server.requests[0].body)
     assert "temperature=None,seed=None" in fingerprint
 
 
@@ -158,7 +158,7 @@ def test_half_a_pair_in_what_is_judged_is_sent_as_a_mark():
 
     with JudgeServer(replies=Says('{"marks": [0.5]}')) as server:
         assert asyncio.run(work()) == (2, 1)
-    assert "a\ufffd\U0001f98ab" in server.asked[0].text
+    assert "a\ufffd\U0001f98ab" in server.requests[0].text
 
 
 def test_a_redirect_does_not_take_the_key_along(monkeypatch):
@@ -168,7 +168,7 @@ def test_a_redirect_does_not_take_the_key_along(monkeypatch):
         told = pytest.raises(JudgeRejectedError, match=r"answered with a redirect \(307\)")
         with JudgeServer(replies=away) as server, told:
             complete(f"openai:m@{server.url}")
-    assert not other.asked
+    assert not other.requests
 
 
 def test_a_key_that_is_refused_names_its_variable(monkeypatch):
@@ -237,7 +237,7 @@ def asks(schema, answer):
 
     with JudgeServer(replies=Says(answer)) as server:
         reply = asyncio.run(work(server.url))
-    return reply, server.asked[0].body["response_format"]["json_schema"]
+    return reply, server.requests[0].body["response_format"]["json_schema"]
 
 
 class Pair(ReplyModel):

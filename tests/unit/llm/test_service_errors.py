@@ -39,13 +39,13 @@ def test_a_fault_that_passes_costs_a_retry(fault):
     with JudgeServer([fault], Says(TWO)) as server:
         found, usage = ask(server)
     assert found == [True, False]
-    assert (usage.calls, usage.retries, len(server.asked)) == (1, 1, 2)
+    assert (usage.calls, usage.retries, len(server.requests)) == (1, 1, 2)
 
 
 def test_a_busy_service_without_a_time_to_wait_is_asked_again():
     with JudgeServer([fails(429)], Says(TWO)) as server:
         assert ask(server)[0] == [True, False]
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
         error, usage = ask(server, retries=2)
     assert isinstance(error, JudgeUnavailableError)
     assert reason in str(error)
-    assert (usage.calls, usage.retries, len(server.asked)) == (0, 2, 3)
+    assert (usage.calls, usage.retries, len(server.requests)) == (0, 2, 3)
 
 
 @pytest.mark.parametrize("slow", [Says(TWO, delay=30), Says(TWO, trickle=0.05)])
@@ -77,7 +77,7 @@ def test_a_wait_beyond_the_deadline_is_not_begun():
         error, _ = ask(server, timeout=5.0)
     assert isinstance(error, JudgeRejectedError)
     assert "requests a wait of 60 s, longer than the timeout of 5 s" in str(error)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_nobody_listens():
@@ -108,15 +108,15 @@ def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, 
         async with open_judge(
             JudgeSpec(model=f"openai:m@{server.url}", concurrency=1), MemoryCache()
         ) as judge:
-            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(5)]
-            return await asyncio.gather(*asked, return_exceptions=True)
+            tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(5)]
+            return await asyncio.gather(*tasks, return_exceptions=True)
 
     with JudgeServer(replies=fault) as server:
         errors = asyncio.run(work())
     assert all(isinstance(error, JudgeRejectedError) for error in errors)
     assert {str(error) for error in errors} == {str(errors[0])}
     assert reason in str(errors[0])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,12 @@ def test_a_request_that_is_not_taken_fails_alone(fault, reason):
     assert reason in str(error)
     assert len(str(error)) < 600
     assert usage.calls == 0
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
-    def replies(asked):
-        if asked.body.get("response_format", {}).get("type") == "json_schema":
+    def replies(request):
+        if request.body.get("response_format", {}).get("type") == "json_schema":
             return fails(400, "response_format of type json_schema is not supported")
         return Says(verdicts("y"))
 
@@ -160,6 +160,6 @@ def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
 
     with JudgeServer(replies=replies) as server:
         asyncio.run(work())
-    formats = [asked.body.get("response_format", {}).get("type") for asked in server.asked]
+    formats = [request.body.get("response_format", {}).get("type") for request in server.requests]
     assert formats == ["json_schema", "json_object", "json_object", "json_object"]
-    assert '"supported"' in json.dumps(server.asked[1].body["messages"]).replace("\\", "")
+    assert '"supported"' in json.dumps(server.requests[1].body["messages"]).replace("\\", "")

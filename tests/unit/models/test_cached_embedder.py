@@ -18,13 +18,13 @@ class Recording:
     def __init__(self, fingerprint="recording@1", dimension=4):
         self.fingerprint = fingerprint
         self.dimension = dimension
-        self.asked = []
+        self.calls = []
 
     def embed(self, texts):
         return self.encode(texts).rows
 
     def encode(self, texts):
-        self.asked.append(list(texts))
+        self.calls.append(list(texts))
         rows = np.array([[len(text) + 1, *map(ord, text.ljust(9)[:9])] for text in texts], dtype=np.float32)
         rows = rows.reshape(len(texts), 10)[:, : self.dimension]
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -35,11 +35,11 @@ def test_each_distinct_text_is_computed_once():
     inner = Recording()
     embedder = CachedEmbedder(inner, MemoryCache())
     first = embedder.embed(["b", "a", "b", "a", "c"])
-    assert inner.asked == [["b", "a", "c"]]
+    assert inner.calls == [["b", "a", "c"]]
     assert (embedder.hits, embedder.misses) == (0, 3)
     assert first.tobytes() == Recording().embed(["b", "a", "b", "a", "c"]).tobytes()
     embedder.embed(["c", "d"])
-    assert inner.asked[1:] == [["d"]]
+    assert inner.calls[1:] == [["d"]]
     assert (embedder.hits, embedder.misses) == (1, 4)
 
 
@@ -68,13 +68,13 @@ def test_another_fingerprint_is_another_vector():
     CachedEmbedder(Recording("one@1"), cache).embed(["a"])
     other = Recording("two@1")
     CachedEmbedder(other, cache).embed(["a"])
-    assert other.asked == [["a"]]
+    assert other.calls == [["a"]]
 
 
 def test_no_texts():
     inner = Recording()
     rows, truncated = CachedEmbedder(inner, MemoryCache()).encode([])
-    assert (len(rows), len(truncated), inner.asked) == (0, 0, [])
+    assert (len(rows), len(truncated), inner.calls) == (0, 0, [])
 
 
 def test_the_real_model_through_a_file_bit_for_bit(minilm, tmp_path):
@@ -107,7 +107,7 @@ def test_any_bytes_in_the_cache_leave_the_answer_right(junk):
     inner = Recording()
     rows = CachedEmbedder(inner, cache).embed(["a", "b", "c"])
     assert rows.tobytes() == Recording().embed(["a", "b", "c"]).tobytes()
-    assert inner.asked[-1] in (["a", "b", "c"], ["c"])
+    assert inner.calls[-1] in (["a", "b", "c"], ["c"])
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_a_spoilt_value_is_computed_anew_and_replaced(spoil):
     CachedEmbedder(Recording(), cache).embed(["a", "b"])
     key = next(iter(cache._values))
     cache._values[key] = spoil(cache._values[key])
-    for asked in ([["a"]], []):
+    for expected in ([["a"]], []):
         inner = Recording()
         assert (
             CachedEmbedder(inner, cache).embed(["a", "b"]).tobytes()
             == Recording().embed(["a", "b"]).tobytes()
         )
-        assert inner.asked == asked
+        assert inner.calls == expected
 
 
 def test_rows_of_another_length_are_all_computed_anew():
@@ -152,7 +152,7 @@ def test_what_is_finished_is_kept_when_the_embedder_fails(monkeypatch):
 
     class Failing(Recording):
         def encode(self, texts):
-            if len(self.asked) == 2:
+            if len(self.calls) == 2:
                 raise EmbedderError("enough")
             return super().encode(texts)
 
@@ -161,7 +161,7 @@ def test_what_is_finished_is_kept_when_the_embedder_fails(monkeypatch):
         CachedEmbedder(Failing(), cache).embed(list("abcdef"))
     inner = Recording()
     CachedEmbedder(inner, cache).embed(list("abcdef"))
-    assert inner.asked == [["e", "f"]]
+    assert inner.calls == [["e", "f"]]
 
 
 def test_a_zero_row_is_an_error_and_not_kept():

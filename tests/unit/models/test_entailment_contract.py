@@ -105,12 +105,12 @@ class Lossy(Lengths):
 
 
 class Fickle(Lengths):
-    asked = 0
+    calls = 0
 
     def entail(self, pairs, /):
-        self.asked += 1
+        self.calls += 1
         scores = super().entail(pairs)
-        return scores._replace(entailment=scores.entailment / self.asked)
+        return scores._replace(entailment=scores.entailment / self.calls)
 
 
 class Sorting(Lengths):

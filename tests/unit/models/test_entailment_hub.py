@@ -26,7 +26,7 @@ class _Files(Handler):
     def do_GET(self):  # noqa: N802 - http.server calls it so
         hub = self.server.owner
         name = self.path.partition("/main/")[2] or self.path.partition(f"/{COMMIT}/")[2]
-        hub.asked.append(name)
+        hub.requests.append(name)
         if name in hub.silent:
             self.close_connection = True
             return
@@ -50,7 +50,7 @@ class Hub(LoopbackServer):
         super().__init__(_Files)
         self.folder = folder
         self.silent = set()
-        self.asked = []
+        self.requests = []
 
 
 @pytest.fixture
@@ -68,11 +68,11 @@ def hub(monkeypatch, tmp_path):
 def test_what_a_model_does_without_is_remembered_where_there_is_no_network(hub, monkeypatch):
     first = load_entailment_model("owner/model")
     assert first.entail(PAIR).entailment[0] > 0.9
-    assert "tokenizer_config.json" in hub.asked
-    hub.asked.clear()
+    assert "tokenizer_config.json" in hub.requests
+    hub.requests.clear()
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert load_entailment_model("owner/model").fingerprint == first.fingerprint
-    assert hub.asked == []
+    assert hub.requests == []
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_connection_that_drops_is_no_model_without_that_file(hub, silent):
     hub.silent.add(silent)
     with pytest.raises(ModelMissingError, match=f"not known whether the model owner/model has {silent}"):
         load_entailment_model("owner/model")
-    assert silent in hub.asked
+    assert silent in hub.requests
     hub.silent.clear()
     assert load_entailment_model("owner/model").entail(PAIR).entailment[0] > 0.9
 

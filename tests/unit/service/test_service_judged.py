@@ -49,7 +49,7 @@ def test_a_judge_brings_its_ratings_in_one_request():
     assert record["llm_judged_overall"] == pytest.approx(2 / 3)
     assert record["groundedness_reasoning"] == "Half of it."
     assert record["squad_token_f1"] > 0
-    assert {inquiry.prompt.name for inquiry in judge.asked} == {"ratings.all"}
+    assert {inquiry.prompt.name for inquiry in judge.inquiries} == {"ratings.all"}
 
 
 def test_what_the_judge_said_is_kept_and_stands_in_the_view(tmp_path):

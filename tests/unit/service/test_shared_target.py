@@ -50,7 +50,7 @@ def test_a_url_is_asked(monkeypatch):
             Reply("a", ("a passage",)),
             Reply("b", ("a passage",)),
         ]
-    assert [asked.body["question"] for asked in server.asked] == ["a", "b"]
+    assert [asked.body["question"] for asked in server.requests] == ["a", "b"]
 
 
 def test_tasks_share_what_the_first_of_them_opened():

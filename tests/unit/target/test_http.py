@@ -38,25 +38,25 @@ def failure(sent, **settings):
     """The error that a reply leads to."""
     with TargetServer([sent]) as server, pytest.raises(TargetError) as caught:
         ask(server.url, **settings)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     return caught.value
 
 
 def test_a_question_is_posted_and_its_answer_read():
     with TargetServer() as server:
         assert ask(server.url, "Who?") == [Reply("Who?", ("a passage",))]
-    assert server.asked[0].body == {"question": "Who?"}
-    assert server.asked[0].headers["content-type"] == "application/json"
+    assert server.requests[0].body == {"question": "Who?"}
+    assert server.requests[0].headers["content-type"] == "application/json"
 
 
 def test_body_headers_and_query_are_sent_with_their_secrets():
     settings = {"headers": HEADERS, "body": {"top_k": 3, "auth": {"token": "${RAG_TEST_KEY}"}}}
     with TargetServer([Sent.of({"answer": "a"})]) as server:
         ask(f"{server.url}?v=2&key=${{RAG_TEST_KEY}}", question_field="input.query", **settings)
-    asked = server.asked[0]
-    assert asked.headers["authorization"] == f"Bearer {PRIVATE}"
-    assert asked.body == {"top_k": 3, "auth": {"token": PRIVATE}, "input": {"query": "Who?"}}
-    assert asked.path == "/answer?v=2&key=s3cr3t%2Fva%20lue%2B%22x%22"
+    request = server.requests[0]
+    assert request.headers["authorization"] == f"Bearer {PRIVATE}"
+    assert request.body == {"top_k": 3, "auth": {"token": PRIVATE}, "input": {"query": "Who?"}}
+    assert request.path == "/answer?v=2&key=s3cr3t%2Fva%20lue%2B%22x%22"
 
 
 def test_the_fingerprint_names_secrets_and_holds_none():
@@ -206,7 +206,7 @@ def test_other_statuses_are_final(status, words):
 def test_a_redirect_is_not_followed_and_says_where_it_leads(status):
     with TargetServer() as other:
         error = failure(Sent(status, b"", {"Location": f"{other.url}?t=abc"}), headers=HEADERS)
-    assert other.asked == []
+    assert other.requests == []
     assert f"it redirects to {other.url}. Redirects are not followed" in str(error)
     assert "abc" not in str(error)
 
@@ -307,7 +307,7 @@ def test_broken_compression_is_told():
 def test_questions_stand_alone():
     with TargetServer([Sent.of({"answer": "a"}, Set_Cookie="session=1; Path=/")]) as server:
         ask(server.url, "one", "two")
-    assert all("cookie" not in asked.headers for asked in server.asked)
+    assert all("cookie" not in request.headers for request in server.requests)
 
 
 @pytest.mark.parametrize("status", [200, 401, 500])
@@ -326,7 +326,7 @@ def test_a_variable_that_is_not_set_is_named_before_anything_is_sent(monkeypatch
     monkeypatch.delenv("RAG_TEST_KEY")
     with TargetServer() as server, pytest.raises(UsageError, match="RAG_TEST_KEY is not set"):
         ask(server.url, headers=HEADERS)
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize("value", ["s3cr3t\nX-Other: 1", "s3cr3tä", "s3cr3t\x00".replace("\x00", "\x7f")])

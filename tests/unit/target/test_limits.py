@@ -115,7 +115,7 @@ def test_a_service_sees_no_more_at_once_than_allowed():
 
     with TargetServer(hold=True) as server:
         anyio.run(run, server)
-        assert (server.most_at_once, len(server.asked)) == (4, 12)
+        assert (server.most_at_once, len(server.requests)) == (4, 12)
 
 
 def test_what_may_be_gone_is_asked_again_after_growing_pauses():
@@ -148,10 +148,10 @@ def test_a_bug_passes_through_as_it_is():
     assert caught.value is bug
 
 
-@pytest.mark.parametrize(("asked", "least"), [(0.0, 0.0), (7.0, 7.0), (MAX_WAIT, MAX_WAIT), (1e9, MAX_WAIT)])
-def test_the_time_a_target_asks_for_is_kept_within_bounds(asked, least):
+@pytest.mark.parametrize(("wait", "least"), [(0.0, 0.0), (7.0, 7.0), (MAX_WAIT, MAX_WAIT), (1e9, MAX_WAIT)])
+def test_the_time_a_target_asks_for_is_kept_within_bounds(wait, least):
     clock = Clock()
-    anyio.run(LimitedTarget(Planned(busy(asked)), sleep=clock.sleep).answer, "a")
+    anyio.run(LimitedTarget(Planned(busy(wait)), sleep=clock.sleep).answer, "a")
     assert least <= clock.slept[0] <= 1.5 * max(least, 0.5)
 
 
@@ -211,17 +211,17 @@ def test_a_real_clock_is_kept_too():
 
 def test_a_try_that_takes_too_long_is_told_and_asked_again():
     hang = threading.Event()
-    asked = []
+    questions = []
 
     def slow(question):
-        asked.append(question)
-        if len(asked) == 1:
+        questions.append(question)
+        if len(questions) == 1:
             hang.wait(60)
         return question
 
     limited = LimitedTarget(PythonTarget("rag:slow", slow), timeout=0.2, sleep=Clock().sleep)
     assert anyio.run(limited.answer, "a") == Reply("a")
-    assert asked == ["a", "a"]
+    assert questions == ["a", "a"]
     hang.set()
 
 

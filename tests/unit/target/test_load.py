@@ -35,13 +35,13 @@ def test_a_service_is_opened_by_its_url_and_asked_again_where_that_helps():
     with TargetServer(plan) as server:
         fingerprint, reply = ask("Who?", where=server.url, retries=3)
     assert (fingerprint, reply) == (f"http:{server.url}", Reply("Who?", ("a passage",)))
-    assert [asked.body for asked in server.asked] == [{"question": "Who?"}] * 4
+    assert [request.body for request in server.requests] == [{"question": "Who?"}] * 4
 
 
 def test_a_refusal_is_not_repeated():
     with TargetServer([Sent(401, b"no")]) as server, pytest.raises(TargetError, match="answered 401"):
         ask("Who?", where=server.url, retries=3)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_what_cannot_be_opened_is_told_at_once():

@@ -28,7 +28,7 @@ BOTH = {"verdicts": [{"index": 1}, {"index": 2}]}
 def test_a_reply_is_json_a_text_or_a_model(reply):
     found, judge = ask({"test.mark": reply})
     assert [verdict.index for verdict in found.verdicts] == [1, 2]
-    assert [inquiry.prompt.name for inquiry in judge.asked] == ["test.mark"]
+    assert [inquiry.prompt.name for inquiry in judge.inquiries] == ["test.mark"]
 
 
 def test_a_script_may_be_a_function_of_inquiry_and_schema():
@@ -66,7 +66,7 @@ def test_a_failed_attempt_is_counted_and_an_error_of_the_script_raised():
     judge = ScriptedJudge(away)
     with pytest.raises(JudgeUnavailableError):
         anyio.run(judge.ask, PROMPT.about(entries=("a",)), Verdicts[Verdict])
-    assert len(judge.asked) == 1
+    assert len(judge.inquiries) == 1
 
 
 def test_a_prompt_the_script_does_not_know_is_told():

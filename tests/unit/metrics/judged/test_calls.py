@@ -25,7 +25,7 @@ def calls(*metrics, sample=ROW):
     judge = ScriptedJudge(own_claims)
     for one in metrics:
         anyio.run(one.ask, sample, judge)
-    return len({(inquiry.prompt.digest, inquiry.text) for inquiry in judge.asked})
+    return len({(inquiry.prompt.digest, inquiry.text) for inquiry in judge.inquiries})
 
 
 @pytest.mark.parametrize(

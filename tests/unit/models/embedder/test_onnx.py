@@ -107,13 +107,13 @@ def test_one_thread_never_shares_a_batch(minilm_files):
 
 
 def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
-    asked = []
+    sizes = []
     embedder = OnnxEmbedder(minilm_files, threads=1)
     network = embedder.network()
     hidden = network.hidden
-    monkeypatch.setattr(network, "hidden", lambda ids: asked.append(len(ids)) or hidden(ids))
+    monkeypatch.setattr(network, "hidden", lambda ids: sizes.append(len(ids)) or hidden(ids))
     rows, truncated = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
-    assert sum(asked) == 2
+    assert sum(sizes) == 2
     assert rows[0].tobytes() == rows[2].tobytes() == rows[3].tobytes()
     assert truncated.shape == (4,)
 

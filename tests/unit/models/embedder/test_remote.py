@@ -257,9 +257,9 @@ def test_what_was_paid_for_is_kept_when_a_text_is_refused():
         cached = CachedEmbedder(remote(server), MemoryCache())
         with pytest.raises(NonFiniteVectorError):
             cached.embed(["a", TOO_LONG, "b"])
-        asked = len(server.requests)
+        count = len(server.requests)
         assert cached.embed(["b", "a"]).shape == (2, DIMENSION)
-        assert len(server.requests) == asked
+        assert len(server.requests) == count
 
 
 @pytest.mark.parametrize("status", [302, 307, 308])

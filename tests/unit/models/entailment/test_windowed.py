@@ -173,13 +173,13 @@ def test_several_threads_open_and_use_one_model(attending_folder):
 
 def test_each_distinct_pair_is_computed_once(tmp_path, monkeypatch):
     model = load_entailment_model(counting_model(tmp_path / "counted"), threads=1)
-    asked = []
+    sizes = []
     plain = model.network.logits
     monkeypatch.setattr(
-        model.network, "logits", lambda ids, types: asked.append(len(ids)) or plain(ids, types)
+        model.network, "logits", lambda ids, types: sizes.append(len(ids)) or plain(ids, types)
     )
     model.entail(PAIRS * 3)
-    assert sum(asked) == len(set(PAIRS))
+    assert sum(sizes) == len(set(PAIRS))
 
 
 def test_no_pairs(counting):
