@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged, JudgedMetric
+    from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.protocols import Embedder, Judge
     from sgi.kernel.registry import metric
@@ -64,7 +64,7 @@ _MODULES = {
     "GroundingReport": "sgi.engine.results",
     "Judge": "sgi.kernel.protocols",
     "JudgeError": _ERRORS,
-    "Judged": "sgi.kernel.judged_metric",
+    "JudgedRows": "sgi.kernel.judged_metric",
     "JudgedMetric": "sgi.kernel.judged_metric",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
@@ -119,7 +119,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "GroundingReport",
     "Judge",
     "JudgeError",
-    "Judged",
+    "JudgedRows",
     "JudgedMetric",
     "Metric",
     "MetricSpec",

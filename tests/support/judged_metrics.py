@@ -16,7 +16,7 @@ from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import Judged, JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.protocols import Usage
@@ -79,7 +79,7 @@ class Politeness(JudgedMetric[Marks]):
     def _judged(self, sample: Sample) -> str:
         return sample.response
 
-    def score(self, judged: Judged[Marks], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Marks], features: Features, /) -> Scores:
         del features
         values = np.array(
             [np.dot(self.weights, found.marks) / sum(self.weights) for found in judged.judgements]
@@ -117,10 +117,10 @@ class Echo(JudgedMetric[Echoes]):
         echoes: Echoes = await judge.ask(ECHO.about(response=sample.response), Echoes)
         return echoes
 
-    def texts(self, judged: Judged[Echoes], /) -> Iterable[str]:
+    def texts(self, judged: JudgedRows[Echoes], /) -> Iterable[str]:
         return [*judged.batch.question, *(text for found in judged.judgements for text in found.questions)]
 
-    def score(self, judged: Judged[Echoes], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Echoes], features: Features, /) -> Scores:
         vectors = features.vectors
         cosines = [
             vectors.rows(found.questions) @ vectors.rows([question])[0]

@@ -8,7 +8,7 @@ import anyio
 
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.features import Features
-from sgi.kernel.judged_metric import Judged
+from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.testing import HashEmbedder, ScriptedJudge
@@ -41,7 +41,7 @@ def asked(
 
 def scored(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:
     """The row's score of kept evidence, with vectors of just the texts that are wanted."""
-    prepared = metric.prepare(Judged(Batch.of([sample]), [evidence]))
+    prepared = metric.prepare(JudgedRows(Batch.of([sample]), [evidence]))
     needs = metric.vector_needs
     texts = list(dict.fromkeys(needs.texts(prepared))) if needs else []
     vectors = [VectorTable.of("hash", texts, HashEmbedder().embed(texts))] if texts else []

@@ -5,7 +5,7 @@ import pytest
 
 from sgi.core import sgi
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, TruncationWarning, UsageError
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 
 
 class Fixed:
@@ -73,7 +73,7 @@ def test_a_text_that_the_model_reads_in_part_is_a_warning_with_the_counts():
 def test_a_model_that_counts_no_tokens_still_warns():
     class Cutting(Fixed):
         def encode(self, texts, /):
-            return Embedded(self.embed(texts), np.array([len(text) > 3 for text in texts]))
+            return Embeddings(self.embed(texts), np.array([len(text) > 3 for text in texts]))
 
     with pytest.warns(TruncationWarning, match="the response is longer than the model reads"):
         sgi("q", "c", "long", Cutting(q=[1, 0], c=[0, 1], long=[1, 1]))

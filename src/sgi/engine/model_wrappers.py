@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.errors import EmbedderError, JudgeMalformedError
 from sgi.kernel.prompts import ReplyModel
-from sgi.kernel.protocols import Embedded, embedder_name, encode, usage_of
+from sgi.kernel.protocols import Embeddings, embedder_name, encode, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -40,10 +40,12 @@ class EmbedderWrapper:
         """The embedder's rows."""
         return self.encode(texts).rows
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """The embedder's rows, and the truncated texts."""
         rows = self._call_model(list(texts))
-        return rows if isinstance(rows, Embedded) else Embedded(rows, np.zeros(len(texts), dtype=np.bool_))
+        return (
+            rows if isinstance(rows, Embeddings) else Embeddings(rows, np.zeros(len(texts), dtype=np.bool_))
+        )
 
     def _call_model(self, texts: list[str]) -> Any:
         try:

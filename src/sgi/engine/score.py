@@ -15,7 +15,7 @@ from sgi.engine.features import BatchFeatures, FeatureRequest, compute_features
 from sgi.engine.judge_batch import BatchJudgements, Judgements, ask_batch
 from sgi.engine.resources import require_resources
 from sgi.engine.token_features import token_parts
-from sgi.kernel.judged_metric import Judged
+from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.short_text import shorten
@@ -63,7 +63,7 @@ class _Task:
     """The rows of a batch that one metric scores, with their positions in the batch, ascending."""
 
     metric: AnyMetric
-    rows: Batch | Judged[Any]
+    rows: Batch | JudgedRows[Any]
     positions: NDArray[np.int64]
     failed: Mapping[int, str]
     prepared: Any
@@ -77,14 +77,14 @@ class _Task:
         usable[list(failed)] = False
         positions = np.flatnonzero(usable)
         judgements = batch_judgements.evidence.get(metric.canonical)
-        rows: Batch | Judged[Any] = batch if judgements is None else Judged(batch, judgements)
+        rows: Batch | JudgedRows[Any] = batch if judgements is None else JudgedRows(batch, judgements)
         rows = rows if len(positions) == len(batch) else rows.take(positions)
         return cls(metric, rows, positions, failed, metric.prepare(rows))
 
     @property
     def batch(self) -> Batch:
         """The rows, without judgements."""
-        return self.rows.batch if isinstance(self.rows, Judged) else self.rows
+        return self.rows.batch if isinstance(self.rows, JudgedRows) else self.rows
 
     def take(self, rows: Sequence[int]) -> _Task:
         """Select some of the task's rows."""

@@ -28,8 +28,8 @@ WORDS = (BY_QUESTION, BY_CONTEXTS, BY_ROW)
 """The rules with a name of their own. Any other rule is the name of a metadata column."""
 
 _NO_COLUMNS: Mapping[str, Any] = {}
-_LONGEST = 80
-_SHOWN = 20
+_MAX_TEXT = 80
+_MAX_NAMES = 20
 
 
 def is_column(by: str) -> bool:
@@ -54,8 +54,8 @@ def cluster_number(
     >>> cluster_number("doc", 0, metadata={"doc": 7}) == cluster_number("doc", 1, metadata={"doc": 7})
     True
     """
-    shared = _shared(by, question, contexts, metadata) or (f"\0{position}",)
-    parts = (text.encode("utf-8", "surrogatepass") for text in shared)
+    texts = _cluster_texts(by, question, contexts, metadata) or (f"\0{position}",)
+    parts = (text.encode("utf-8", "surrogatepass") for text in texts)
     return int.from_bytes(digest(*parts, size=8), "big", signed=True)
 
 
@@ -65,8 +65,10 @@ def has_value(metadata: Mapping[str, Any], column: str) -> bool:
     return value is not None and (not isinstance(value, str) or bool(value.strip()))
 
 
-def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a row shares with its cluster, texts as placeholders; empty for a row of its own."""
+def _cluster_texts(
+    by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The values that the rows of a cluster have in common, as placeholders; empty for a row of its own."""
     if by == BY_ROW:
         return ()
     if by == BY_QUESTION and question.strip():
@@ -80,10 +82,10 @@ def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[s
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
     """The error for a column that does not exist, with the existing ones."""
-    there = sorted(columns)
-    more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
-    hint = f"It has: {', '.join(there[:_SHOWN])}{more}." if there else "It has none."
-    near = tuple(difflib.get_close_matches(column, there, n=2))
+    names = sorted(columns)
+    more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    hint = f"It has: {', '.join(names[:_MAX_NAMES])}{more}." if names else "It has none."
+    near = tuple(difflib.get_close_matches(column, names, n=2))
     return UnknownNameError(f"column of {data}", column, near, hint=hint)
 
 
@@ -131,7 +133,7 @@ DEFAULT_CLUSTERING = Clustering()
 
 
 def _dominant_note(question: DominantQuestion, rows: int) -> str:
-    text = shorten(" ".join(display_text(question.text)[: 4 * _LONGEST].split()), _LONGEST)
+    text = shorten(" ".join(display_text(question.text)[: 4 * _MAX_TEXT].split()), _MAX_TEXT)
     return (
         f"{question.rows:,} of {rows:,} rows have the question {text!r}, with {question.contexts:,} different"
         " contexts. Rows with the same question count as one cluster, which leaves little or nothing for"

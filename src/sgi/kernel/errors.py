@@ -25,10 +25,10 @@ class SgiError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy by state: constructors differ from class to class, and errors cross between processes."""
-        return _restored, (type(self), self.args, self.__dict__)
+        return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _restored(kind: type[SgiError], args: tuple[Any, ...], state: dict[str, Any]) -> SgiError:
+def _rebuild(kind: type[SgiError], args: tuple[Any, ...], state: dict[str, Any]) -> SgiError:
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error

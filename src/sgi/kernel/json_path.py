@@ -29,13 +29,13 @@ def check_path(path: str, *, every: bool) -> str:
     """Return the path; ValueError if its syntax is invalid. ``every`` says whether ``*`` is allowed."""
     steps = path.split(".")
     if not path.isprintable():
-        raise ValueError("a path holds no control characters")
+        raise ValueError("a path has no control characters")
     if "[" in path or "]" in path:
-        raise ValueError("lists are written with dots, as in choices.0.text or sources.*.text")
+        raise ValueError("items of lists need dots, as in choices.0.text or sources.*.text")
     if not all(step and step == step.strip() for step in steps):
-        raise ValueError("a path is names with single dots between them, as in output.text")
+        raise ValueError("a path consists of names with single dots between them, as in output.text")
     if EVERY in steps and not every:
-        raise ValueError("one text is required here, so `*` is not allowed")
+        raise ValueError("the path must name one text, so `*` is not allowed")
     return path
 
 

@@ -54,7 +54,7 @@ class UnusableReply(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
-class Judged(Generic[E]):
+class JudgedRows(Generic[E]):
     """Rows of a batch with their judgements."""
 
     batch: Batch
@@ -84,7 +84,7 @@ class JudgedMetric(AnyMetric, Generic[E]):
         """
 
     @abstractmethod
-    def score(self, judged: Judged[E], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[E], features: Features, /) -> Scores:
         """Return one score for each row."""
 
 

@@ -15,7 +15,7 @@ _PREFIX: Final = "SGI_MAX_"
 
 @dataclass(frozen=True)
 class InputLimits:
-    """Maximum sizes. ``row`` is set by ``SGI_MAX_ROW`` or ``sgi --max-row``, and so on.
+    """Maximum sizes. The variable ``SGI_MAX_ROW`` or ``sgi --max-row`` sets ``row``, and so on.
 
     Attributes:
         cell: bytes of one value of a row, which may be a list of texts.

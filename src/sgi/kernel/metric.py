@@ -116,9 +116,9 @@ class Scores:
         if not n == len(self.status) == len(self.reasons) == len(self.details):
             raise ValueError("values, status, reasons and details differ in length")
         if not np.array_equal(np.isfinite(self.values), self.ok):
-            raise ValueError("a value is finite exactly where its status is ok")
+            raise ValueError("a value is finite exactly if its status is ok")
         if any(map(bool.__eq__, map(bool, self.reasons), self.ok.tolist())):
-            raise ValueError("a reason stands exactly where the status is not ok")
+            raise ValueError("a row has a reason exactly if its status is not ok")
 
     @classmethod
     def of(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 100
 """Levels of lists and objects in a file of settings."""
 _INT64: Final = 2**63
-_SHOWN: Final = 200
+_MAX_REASON: Final = 200
 
 PARSER_ERRORS: Final = (
     ValueError,  # also: wrong JSON or TOML, wrong UTF-8, too many digits, an Arrow or pydantic error
@@ -60,11 +60,11 @@ def parsing(
     """
     try:
         yield
-    except PARSER_ERRORS as raised:
-        problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(raised)}"
-        if isinstance(raised, OSError) and raised.strerror:
-            problem = f"cannot be read: {raised.strerror}"
-        raise placed_error(error, problem, str(file), line, hint) from raised
+    except PARSER_ERRORS as cause:
+        problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(cause)}"
+        if isinstance(cause, OSError) and cause.strerror:
+            problem = f"cannot be read: {cause.strerror}"
+        raise placed_error(error, problem, str(file), line, hint) from cause
 
 
 def placed_error(
@@ -86,7 +86,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8"
     text = str(error).strip().partition("\n")[0].encode("utf-8", "backslashreplace").decode()
-    return text[:_SHOWN].rstrip(".") or type(error).__name__
+    return text[:_MAX_REASON].rstrip(".") or type(error).__name__
 
 
 def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "") -> bytes:

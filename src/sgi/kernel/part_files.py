@@ -53,7 +53,7 @@ def replacing_file(
                 file.flush()
                 sync_file(file.fileno())
         finally:
-            with suppress(OSError):  # what is thrown away need not be flushed
+            with suppress(OSError):  # an incomplete file need not be flushed
                 file.close()
         with errors():
             part.replace(target)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="ReplyModel")
 
 
-class Embedded(NamedTuple):
+class Embeddings(NamedTuple):
     """Vectors of texts, and which of the texts were longer than the model reads."""
 
     rows: NDArray[np.float32]
@@ -44,7 +44,7 @@ class Embedder(Protocol):
 class TruncatingEmbedder(Embedder, Protocol):
     """An embedder with a token limit that reports which texts it truncated."""
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows, and which texts were truncated."""
 
 
@@ -223,11 +223,11 @@ def usage_of(judge: Judge | None) -> Usage:
     return judge.usage if isinstance(judge, CountingJudge) else Usage()
 
 
-def encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
     """Embed texts; an embedder without a token limit truncates nothing."""
     if isinstance(embedder, TruncatingEmbedder):
         return embedder.encode(texts)
-    return Embedded(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
+    return Embeddings(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
 
 
 def embedder_name(embedder: Embedder) -> str:

@@ -88,16 +88,16 @@ def metric_class(name: str) -> type[AnyMetric]:
     names = metric_names()
     if name not in names:
         near = tuple(difflib.get_close_matches(name, names, n=2, cutoff=0.5))
-        raise UnknownNameError("metric", name, near, hint="`sgi metrics` lists them all.")
+        raise UnknownNameError("metric", name, near, hint="`sgi metrics` lists all metrics.")
     module, _, attribute = names[name].partition(":")
     try:
         kind = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The metric {name!r} cannot be loaded from {names[name]!r}: {error}.") from error
     if not (isinstance(kind, type) and is_dataclass(kind) and issubclass(kind, AnyMetric)):
-        raise UsageError(f"{names[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
+        raise UsageError(f"{names[name]!r}, registered as metric {name!r}, is not a Metric dataclass.")
     if kind.spec.name != name:
-        raise UsageError(f"{names[name]!r}, offered as metric {name!r}, calls itself {kind.spec.name!r}.")
+        raise UsageError(f"{names[name]!r}, registered as metric {name!r}, has the name {kind.spec.name!r}.")
     return kind
 
 
@@ -127,7 +127,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
         return text
     value: object = text
     if not isinstance(value, str):
-        hint = "Give an instance: Name()." if isinstance(value, type) else ""
+        hint = "Pass an instance: Name()." if isinstance(value, type) else ""
         raise UsageError(f"A metric is a name or a Metric, not {value!r}.", hint=hint)
     name, arguments = _parse(text)
     kind = metric_class(name)
@@ -159,7 +159,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
             if all(keys) and len(set(keys)) == len(keys):
                 return call.func.id, {str(word.arg): _value(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        pass  # told below, like every other way of being unreadable
+        pass  # the error below covers all unreadable texts
     raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, or name(key=value, …).")
 
 

@@ -218,15 +218,17 @@ class Batch:
         return tuple(sample.metadata for sample in self.samples)
 
     @cached_property
-    def _shared(self) -> dict[Hashable, Any]:
+    def _results(self) -> dict[Hashable, Any]:
         return {}
 
-    def shared(self, compute: Callable[Concatenate[Batch, A], T], *arguments: A.args, **named: A.kwargs) -> T:
+    def compute_once(
+        self, compute: Callable[Concatenate[Batch, A], T], *arguments: A.args, **keywords: A.kwargs
+    ) -> T:
         """Call ``compute(batch, …)`` once for each set of arguments; metrics of a batch share the result."""
-        key = (compute, arguments, *named.items())
-        if key not in self._shared:
-            self._shared[key] = compute(self, *arguments, **named)
-        result: T = self._shared[key]
+        key = (compute, arguments, *keywords.items())
+        if key not in self._results:
+            self._results[key] = compute(self, *arguments, **keywords)
+        result: T = self._results[key]
         return result
 
     def present(self, fields: Fields) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ class EntailmentTable:
         """
         index = {pair: place for place, pair in enumerate(pairs)}
         if len(index) != len(pairs):
-            raise ValueError(f"{len(pairs) - len(index)} of {len(pairs)} pairs are there before")
+            raise ValueError(f"{len(pairs) - len(index)} of {len(pairs)} pairs are repeated")
         shapes = {np.shape(column) for column in scores}
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."

@@ -128,21 +128,21 @@ class _Budget:
         self._max_ratio = max(self._max_ratio, completion.input_tokens / max(1, call.tokens))
 
     @property
-    def _paid(self) -> float:
+    def _total_cost(self) -> float:
         """US dollars so far, with earlier attempts and, at the mean cost, unanswered requests."""
         earlier = self._counter.earlier
-        paid = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
-        return paid + self._lost * paid / max(1, self._answered + earlier.calls)
+        cost = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
+        return cost + self._unanswered * cost / max(1, self._answered + earlier.calls)
 
     @property
-    def _lost(self) -> int:
+    def _unanswered(self) -> int:
         """Requests that ended without an answer."""
         return (
             max(0, self._counter.usage.unanswered - self._calls_in_flight) + self._counter.earlier.unanswered
         )
 
     def _fits(self, call: Call) -> bool:
-        return self._any_ended and self._paid + self._reserved + self._max_cost(call) <= self._limit
+        return self._any_ended and self._total_cost + self._reserved + self._max_cost(call) <= self._limit
 
     def _max_cost(self, call: Call) -> float:
         return self._price.of(call.tokens * (self._max_ratio or _MAX_TOKENS_PER_ESTIMATE), self._max_tokens)
@@ -154,19 +154,19 @@ class _Budget:
         return self._price.of(sent, self._written / self._answered)
 
     def _check_affordable(self, call: Call) -> None:
-        self._exhausted = self._exhausted or self._paid + self._expected_cost(call) > self._limit
+        self._exhausted = self._exhausted or self._total_cost + self._expected_cost(call) > self._limit
         if self._exhausted:
             hint = "Resume with a higher max_cost; the replies so far are stored."
             raise BudgetExceededError(
-                f"{self._spending()}, and one more call could pass ${self._limit:g}.", hint=hint
+                f"{self._describe_cost()}, and one more call could pass ${self._limit:g}.", hint=hint
             )
 
-    def _spending(self) -> str:
+    def _describe_cost(self) -> str:
         """The cost so far, and which parts are from earlier attempts or estimated."""
         earlier = _cost(self._counter.earlier, self._price)
         parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
-        parts += [f"{self._lost:,} requests without an answer estimated"] if self._lost else []
-        return f"The judge has cost ${self._paid:.4f}" + (f" ({'; '.join(parts)})" if parts else "")
+        parts += [f"{self._unanswered:,} requests without an answer estimated"] if self._unanswered else []
+        return f"The judge has cost ${self._total_cost:.4f}" + (f" ({'; '.join(parts)})" if parts else "")
 
 
 def _cost(usage: Usage, price: Price) -> float:

@@ -60,7 +60,7 @@ class ModelChat:
         self._parameters = lru_cache(maxsize=1024)(partial(_converted_parameters, preparing))
         self._model = model
         self._service = service
-        self._name = f"{service.kind}:{spec.named.name}"
+        self._name = f"{service.kind}:{spec.name_parts.name}"
         self._settings = _settings(spec, service)
         self.fingerprint = spec.fingerprint(service.address)
         self._mode = _mode(model)

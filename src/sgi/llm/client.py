@@ -151,7 +151,7 @@ def _completion(body: Any) -> ChatCompletion:
 @asynccontextmanager
 async def openai_client(service: Service, spec: JudgeSpec) -> AsyncIterator[AsyncOpenAI]:
     """Open a client without retries; the first request opens a connection."""
-    url = URL(_address(service, spec.named.name))
+    url = URL(_address(service, spec.name_parts.name))
     # With trust_env the session would send passwords of ~/.netrc.
     async with (
         ClientSession(

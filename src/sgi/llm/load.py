@@ -97,18 +97,18 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
         MissingExtraError: the extra ``judge`` is not installed.
         UsageError: the client of the service is not installed, or a key or an address is missing.
     """
-    _check_installed(spec.named.kind)
+    _check_installed(spec.name_parts.kind)
     from sgi.llm.chat import ModelChat
 
-    service = Service.of(spec.named)
+    service = Service.of(spec.name_parts)
     if service.kind in _MODULES:
-        model = _other_model(service, spec.named.name)
+        model = _other_model(service, spec.name_parts.name)
         yield ModelChat(model, model, spec, service)
         return
     from sgi.llm.client import openai_client
 
     async with openai_client(service, spec) as client:
-        yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
+        yield ModelChat(*_openai_models(service, spec.name_parts.name, client), spec, service)
 
 
 def _require_same_judge(path: Path, spec: JudgeSpec) -> None:

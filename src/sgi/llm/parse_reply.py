@@ -120,14 +120,14 @@ class _AmbiguousJsonError(ValueError):
 
 
 def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for name, _ in pairs:
-        before = seen.get(_normalized_key(name))
+        before = keys.get(_normalized_key(name))
         if before is not None:
             one, other = quote(before, _MAX_VALUE), quote(name, _MAX_VALUE)
             both = f"the key {one!r} twice" if name == before else f"the keys {one!r} and {other!r}"
             raise _AmbiguousJsonError(f"it has {both} in one object")
-        seen[_normalized_key(name)] = name
+        keys[_normalized_key(name)] = name
     return dict(pairs)
 
 

@@ -38,7 +38,7 @@ def price_of(spec: JudgeSpec) -> Price | None:
     """
     if spec.input_price is not None and spec.output_price is not None:
         return Price(spec.input_price, spec.output_price)
-    kind, name, url = spec.named
+    kind, name, url = spec.name_parts
     if url or kind == "ollama" or (kind == "openai" and setting("OPENAI_BASE_URL")):
         return None
     try:

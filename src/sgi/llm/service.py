@@ -64,7 +64,7 @@ def fingerprint_of(spec: JudgeSpec) -> str:
 
     Raises a UsageError if the address is missing or unusable.
     """
-    url = _url(spec.named)
+    url = _url(spec.name_parts)
     return spec.fingerprint(address_label(checked_url(url, "The judge's address")) if url else "")
 
 

@@ -55,10 +55,10 @@ class ModelName(NamedTuple):
         if match is not None and kind in _WITH_URL and _ADDRESS.search(match[1]):
             raise ValueError("its address has no http:// or https:// before it")
         if kind not in KINDS or match is None or "://" in match[1]:
-            raise ValueError(f"that names no judge: {_HOW_TO_NAME}")
+            raise ValueError(f"that is not the name of a judge: {_HOW_TO_NAME}")
         url = match[2] or ""
         if url and kind not in _WITH_URL:
-            raise ValueError(f"{kind} takes no URL; {_HOW_TO_NAME}")
+            raise ValueError(f"{kind} has a fixed URL; {_HOW_TO_NAME}")
         return cls(kind, match[1], checked_url(url, "The judge's model: its address") if url else "")
 
 
@@ -114,7 +114,7 @@ class JudgeSpec(Settings):
         return cls(**({"model": values} if isinstance(values, str) else values))
 
     @property
-    def named(self) -> ModelName:
+    def name_parts(self) -> ModelName:
         """The parts of the model's name."""
         return ModelName.of(self.model)
 
@@ -126,7 +126,7 @@ class JudgeSpec(Settings):
         >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
         'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
         """
-        name = f"{self.named.kind}:{self.named.name}{f'@{address}' if address else ''}"
+        name = f"{self.name_parts.kind}:{self.name_parts.name}{f'@{address}' if address else ''}"
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
@@ -110,7 +110,7 @@ class _Classification(JudgedMetric[AnswerVerdict]):
         reply = await judge.ask(inquiry, Judgement)
         return AnswerVerdict(reasoning=reply.reasoning, verdict=reply.verdict)
 
-    def score(self, judged: Judged[AnswerVerdict], _features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[AnswerVerdict], _features: Features, /) -> Scores:
         """Return 1 for rows of the class, with the class in the details."""
         pairs = zip(judged.batch.samples, judged.judgements, strict=True)
         rows = [self._of_row(sample, judgement.verdict) for sample, judgement in pairs]
@@ -165,11 +165,11 @@ class AnswerClassification(_Classification):
 
     References: document 002, sections 9 to 11.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> replies = ["Paris.", "Lyon.", "I don't know."]
     >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
     >>> judgements = [AnswerVerdict(verdict="CORRECT"), AnswerVerdict(verdict="WRONG"), AnswerVerdict()]
-    >>> scores = AnswerClassification().score(Judged(rows, judgements), Features())
+    >>> scores = AnswerClassification().score(JudgedRows(rows, judgements), Features())
     >>> scores.values.tolist(), [detail["class"] for detail in scores.details]
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """
@@ -186,9 +186,10 @@ class CorrectAnswers(_Classification):
 
     References: document 002, section 9.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
-    >>> CorrectAnswers().score(Judged(row, [AnswerVerdict(verdict="CORRECT")]), Features()).values.tolist()
+    >>> rows = JudgedRows(row, [AnswerVerdict(verdict="CORRECT")])
+    >>> CorrectAnswers().score(rows, Features()).values.tolist()
     [1.0]
     """
 
@@ -204,9 +205,9 @@ class WrongAnswers(_Classification):
 
     References: document 002, section 10.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
-    >>> WrongAnswers().score(Judged(row, [AnswerVerdict(verdict="WRONG")]), Features()).values.tolist()
+    >>> WrongAnswers().score(JudgedRows(row, [AnswerVerdict(verdict="WRONG")]), Features()).values.tolist()
     [1.0]
     """
 
@@ -223,9 +224,9 @@ class DontKnowAnswers(_Classification):
 
     References: document 002, section 11.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="The answer is unknown.", reference="Paris")])
-    >>> DontKnowAnswers().score(Judged(row, [AnswerVerdict()]), Features()).values.tolist()
+    >>> DontKnowAnswers().score(JudgedRows(row, [AnswerVerdict()]), Features()).values.tolist()
     [1.0]
     """
 

@@ -52,7 +52,7 @@ class CompleteRows:
     @classmethod
     def of(cls, batch: Batch, passages: Passages) -> CompleteRows:
         """Select the rows of a batch; cached."""
-        return batch.shared(cls._of, passages)
+        return batch.compute_once(cls._of, passages)
 
     @classmethod
     def _of(cls, batch: Batch, passages: Passages) -> Self:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import Judged, JudgedMetric, UnusableReply
+from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
@@ -173,13 +173,13 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     References: document 002, section 5.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
     >>> anke = Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),))
     >>> ida = Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),))
     >>> parts = RagasParts(faithfulness=anke, context_recall=ida)
-    >>> round(float(RagasScore().score(Judged(Batch.of([row]), [parts]), Features()).values[0]), 4)
+    >>> round(float(RagasScore().score(JudgedRows(Batch.of([row]), [parts]), Features()).values[0]), 4)
     60.0
     """
 
@@ -214,14 +214,14 @@ class RagasScore(JudgedMetric[RagasParts]):
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
 
-    def texts(self, judged: Judged[RagasParts], /) -> Iterator[str]:
+    def texts(self, judged: JudgedRows[RagasParts], /) -> Iterator[str]:
         """List the texts that the parts compare."""
         for part in self._parts:
             if part.vector_needs is not None:
                 judgements = [getattr(one, part.spec.name) for one in judged.judgements]
                 yield from part.vector_needs.texts(_judged_rows(judged.batch, judgements)[1])
 
-    def score(self, judged: Judged[RagasParts], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[RagasParts], features: Features, /) -> Scores:
         """Return the weighted mean of each row's parts."""
         parts = {}
         for part in self._parts:
@@ -248,10 +248,10 @@ def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
     return all(map(sample.has, part.spec.needs))
 
 
-def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], Judged[Any]]:
+def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], JudgedRows[Any]]:
     """Return the rows that have a judgement, with their positions."""
     rows = [row for row, judgement in enumerate(judgements) if judgement is not None]
-    return rows, Judged(batch, judgements).take(rows)
+    return rows, JudgedRows(batch, judgements).take(rows)
 
 
 def _part_scores(
@@ -311,10 +311,10 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> ratings = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
-    >>> LlmJudgedOverall().score(Judged(row, [ratings]), Features()).values.tolist()
+    >>> LlmJudgedOverall().score(JudgedRows(row, [ratings]), Features()).values.tolist()
     [1.0]
     """
 
@@ -333,7 +333,7 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
         """Ask for every rating that the sample's texts allow."""
         return await ratings_of(sample, judge)
 
-    def score(self, judged: Judged[Ratings], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Ratings], features: Features, /) -> Scores:
         """Return the mean of each row's ratings."""
         parts = {}
         for part, rating in _RATED.items():

@@ -56,7 +56,7 @@ class Pairs:
 
 def pairs_of(batch: Batch, words: Words) -> Pairs:
     """Return the pairs of a batch, cached; ``words`` returns the tokens of a text, separated by spaces."""
-    return batch.shared(_pairs, words)
+    return batch.compute_once(_pairs, words)
 
 
 def _pairs(batch: Batch, words: Words) -> Pairs:

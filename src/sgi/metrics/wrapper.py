@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from sgi.kernel.judged_metric import Judged, JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.metric import AnyMetric
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class MetricWrapper(AnyMetric):
 
     def prepare(self, rows: Any, /) -> _PreparedRows:
         """Prepare the rows for the inner metric."""
-        return _PreparedRows(rows.batch if isinstance(rows, Judged) else rows, self.inner.prepare(rows))
+        return _PreparedRows(rows.batch if isinstance(rows, JudgedRows) else rows, self.inner.prepare(rows))
 
     def texts(self, prepared: _PreparedRows, /) -> Iterable[str]:
         """List the texts of the inner metric."""

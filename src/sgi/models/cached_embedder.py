@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.kernel.protocols import Embedded, embedder_name, encode
+from sgi.kernel.protocols import Embeddings, embedder_name, encode
 from sgi.kernel.signature import digest
 from sgi.kernel.vectors import are_unit, unit_rows, unusable_rows
 from sgi.kernel.work_counter import current_work
@@ -54,7 +54,7 @@ class CachedEmbedder:
         """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows, and which texts were truncated.
 
         Raises:
@@ -77,7 +77,7 @@ class CachedEmbedder:
             self.misses += len(missing)
         values = {**cached, **fresh}
         table = _decode([values[key] for key in keys])
-        return Embedded(table.rows[positions], table.truncated[positions])
+        return Embeddings(table.rows[positions], table.truncated[positions])
 
     def _compute(self, texts: list[str], keys: list[bytes], positions: list[int]) -> dict[bytes, bytes]:
         values: dict[bytes, bytes] = {}
@@ -113,9 +113,9 @@ def _valid_values(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     return dict(compress(fitting.items(), are_unit(_decode(list(fitting.values())).rows)))
 
 
-def _decode(values: list[bytes]) -> Embedded:
+def _decode(values: list[bytes]) -> Embeddings:
     if not values:
-        return Embedded(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.bool_))
+        return Embeddings(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.bool_))
     table = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), -1)
     rows = np.ascontiguousarray(table[:, 1:]).view(_ROW).astype(np.float32, copy=False)
-    return Embedded(rows, table[:, 0].astype(np.bool_))
+    return Embeddings(rows, table[:, 0].astype(np.bool_))

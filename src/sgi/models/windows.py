@@ -26,8 +26,8 @@ class SpecialTokens(NamedTuple):
         ``mask`` is 1 for a special token, else 0.
         """
         own = [position for position, special in enumerate(mask) if not special]
-        known = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
-        return cls(own[0], len(ids) - 1 - own[-1], known)
+        distinct = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
+        return cls(own[0], len(ids) - 1 - own[-1], distinct)
 
 
 def window_starts(length: int, width: int) -> list[int]:

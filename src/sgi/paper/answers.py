@@ -13,7 +13,7 @@ from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.geometry.angles import angle
 from sgi.geometry.sgi import grounding_index
 from sgi.kernel.errors import DataError
-from sgi.kernel.protocols import Embedded, encode
+from sgi.kernel.protocols import Embeddings, encode
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _lengths(texts: Sequence[str]) -> Floats:
 
 def embed_answers(
     model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent
-) -> Embedded:
+) -> Embeddings:
     """Unit rows in the order of the texts, and which texts were truncated.
 
     Each distinct text is embedded once, in batches by length, so that an interrupted run keeps finished
@@ -131,7 +131,7 @@ def embed_answers(
     places = {text: place for place, text in enumerate(unique)}
     order = [places[text] for text in texts]
     rows, truncated = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Embedded(rows[order], truncated[order])
+    return Embeddings(rows[order], truncated[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from sgi.engine.model_wrappers import EmbedderWrapper
 from sgi.engine.open_resources import open_embedder
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.protocols import Embedded, Embedder, embedder_name
+from sgi.kernel.protocols import Embedder, Embeddings, embedder_name
 from sgi.kernel.provenance import UNOPENED
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class OwnModel(EmbedderWrapper):
             hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
             raise UsageError(f"{type(model).__name__} is not an embedding model.", hint=hint)
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows in the order of the texts, float32, and the truncated texts if the model reports them.
 
         Raises:
@@ -66,7 +66,7 @@ class OwnModel(EmbedderWrapper):
             EmbedderError: it raised.
         """
         embedded = super().encode(texts)
-        return Embedded(unit_rows_of(embedder_name(self), embedded.rows, len(texts)), embedded.truncated)
+        return Embeddings(unit_rows_of(embedder_name(self), embedded.rows, len(texts)), embedded.truncated)
 
 
 class UnavailableModel:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.protocols import Embedded, Embedder
+    from sgi.kernel.protocols import Embedder, Embeddings
     from sgi.service.embedding_models import EmbeddingModel
     from sgi.service.shared_resources import TargetLike
     from sgi.store.database import Database
@@ -360,7 +360,7 @@ class RAGEvalService:
             return self._database
 
 
-def _vectors(embedder: Embedder, texts: list[str]) -> Embedded:
+def _vectors(embedder: Embedder, texts: list[str]) -> Embeddings:
     from sgi.service.embedding_models import UnusableVectorsError
 
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import Judged, JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.protocols import Judge
 from sgi.testing.fakes import ScriptedJudge
@@ -53,9 +53,9 @@ class Judgements:
 
     by_sample: dict[int, BaseModel]
 
-    def of(self, batch: Batch) -> Judged[Any]:
+    def of(self, batch: Batch) -> JudgedRows[Any]:
         """Add the judgements to the rows of a batch."""
-        return Judged(batch, [self.by_sample[id(sample)] for sample in batch.samples])
+        return JudgedRows(batch, [self.by_sample[id(sample)] for sample in batch.samples])
 
     def reread(self) -> Judgements:
         """Write the judgements as JSON and read them back."""

@@ -30,7 +30,7 @@ class Counts:
 def counts(monkeypatch):
     """Counts what the tokenizer and the model are given; both do their work."""
     made = Counts()
-    tokenize, hidden = local.tokenize, onnx.OnnxNetwork.hidden
+    tokenize, hidden = local.tokenize, onnx.OnnxNetwork.token_vectors
 
     def counted_tokenize(tokenizer, texts):
         made.tokenized += texts
@@ -43,7 +43,7 @@ def counts(monkeypatch):
         return hidden(self, ids)
 
     monkeypatch.setattr(local, "tokenize", counted_tokenize)
-    monkeypatch.setattr(onnx.OnnxNetwork, "hidden", counted_hidden)
+    monkeypatch.setattr(onnx.OnnxNetwork, "token_vectors", counted_hidden)
     return made
 
 

@@ -12,7 +12,7 @@ from sgi.engine.resources import Resources
 from sgi.engine.routing import Router, route_batch, score_routed
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.testing.fakes import HashEmbedder
@@ -106,7 +106,7 @@ class Cutting(HashEmbedder):
     """Reads eight characters of a text."""
 
     def encode(self, texts, /):
-        return Embedded(self.embed(texts), np.array([len(text) > 8 for text in texts]))
+        return Embeddings(self.embed(texts), np.array([len(text) > 8 for text in texts]))
 
 
 @pytest.mark.parametrize(

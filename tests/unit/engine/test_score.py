@@ -12,7 +12,7 @@ from sgi.engine.resources import Resources
 from sgi.engine.score import _truncated_rows, evaluate_batch
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE, Batch, Sample
 from sgi.testing.fakes import HashEmbedder
@@ -121,7 +121,7 @@ class Cutting(HashEmbedder):
     """Reads two characters of a text."""
 
     def encode(self, texts, /):
-        return Embedded(self.embed(texts), np.array([len(text) > 2 for text in texts]))
+        return Embeddings(self.embed(texts), np.array([len(text) > 2 for text in texts]))
 
 
 def test_rows_with_texts_longer_than_the_model_are_counted():

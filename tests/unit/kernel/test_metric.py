@@ -83,7 +83,7 @@ def test_an_empty_column_of_scores():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_never_ok(bad):
-    with pytest.raises(ValueError, match="finite exactly where"):
+    with pytest.raises(ValueError, match="finite exactly if"):
         Scores.of(np.array([0.0, bad]))
 
 

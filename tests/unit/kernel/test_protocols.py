@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.protocols import Cache, Embedded, Embedder, TruncatingEmbedder, embedder_name
+from sgi.kernel.protocols import Cache, Embedder, Embeddings, TruncatingEmbedder, embedder_name
 
 
 class Plain:
@@ -13,7 +13,7 @@ class Plain:
 
 class Cutting(Plain):
     def encode(self, texts, /):
-        return Embedded(self.embed(texts), np.zeros(len(texts), dtype=bool))
+        return Embeddings(self.embed(texts), np.zeros(len(texts), dtype=bool))
 
 
 class Memory:

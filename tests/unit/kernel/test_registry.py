@@ -165,8 +165,8 @@ def test_a_built_in_name_cannot_be_taken():
     [
         ("no_module", "cannot be loaded from 'sgi_no_such_module:Plugin'"),
         ("no_attribute", "cannot be loaded"),
-        ("no_metric", "is no Metric dataclass"),
-        ("no_class", "is no Metric dataclass"),
+        ("no_metric", "is not a Metric dataclass"),
+        ("no_class", "is not a Metric dataclass"),
     ],
 )
 def test_a_broken_plugin_is_told_and_breaks_no_other(name, words):
@@ -197,7 +197,7 @@ def test_a_bare_word_stands_for_itself():
 
 
 def test_a_metric_is_named_or_given_not_its_class():
-    with pytest.raises(UsageError, match=r"Give an instance: Name\(\)"):
+    with pytest.raises(UsageError, match=r"Pass an instance: Name\(\)"):
         metric(metric_class("sgi"))
     with pytest.raises(UsageError, match="not 3"):
         metric(3)

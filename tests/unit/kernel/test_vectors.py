@@ -105,7 +105,7 @@ def test_probabilities_come_by_pair_in_the_order_asked():
 
 
 def test_a_pair_that_stands_there_twice_is_refused():
-    with pytest.raises(ValueError, match="2 of 3 pairs are there before"):
+    with pytest.raises(ValueError, match="2 of 3 pairs are repeated"):
         EntailmentTable.of("m", [PAIRS[0]] * 3, entailed())
 
 

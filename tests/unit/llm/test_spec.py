@@ -24,7 +24,7 @@ from sgi.llm.spec import JudgeSpec, ModelName
 )
 def test_names(text, parts):
     assert ModelName.of(text) == parts
-    assert JudgeSpec.of(text).named == parts
+    assert JudgeSpec.of(text).name_parts == parts
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_any_text_is_a_name_or_is_refused(text):
         spec = JudgeSpec.of(text)
     except UsageError:
         return
-    assert spec.named.kind in text
-    assert spec.named.name
+    assert spec.name_parts.kind in text
+    assert spec.name_parts.name
 
 
 @pytest.mark.parametrize(

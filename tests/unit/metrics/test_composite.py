@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError
 from sgi.kernel.features import Features
-from sgi.kernel.judged_metric import Judged
+from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -39,7 +39,7 @@ def of_cosine(parts, cosine, **settings):
     batch = Batch.of([ROW])
     rows = np.array([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]])
     vectors = VectorTable.of("demo", [ROW.question, "Q?"], rows.astype(np.float32))
-    made, judged = RagasScore(**settings), Judged(batch, [parts])
+    made, judged = RagasScore(**settings), JudgedRows(batch, [parts])
     assert list(made.texts(judged)) == [ROW.question, "Q?"]
     return made.score(judged, Features.of(vectors))
 

@@ -3,7 +3,7 @@ import pytest
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.features import Features
-from sgi.kernel.judged_metric import Judged
+from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
@@ -88,7 +88,7 @@ def test_answer_relevance_is_the_mean_cosine_that_the_document_prints(name, expe
     rows = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
     texts = [ROW.question, "A?", "B?", "C?"]
     features = Features.of(VectorTable.of("demo", texts, np.vstack([[1.0, 0.0], rows])))
-    judged = Judged(batch, [AnsweredQuestions(questions=("A?", "B?", "C?"))])
+    judged = JudgedRows(batch, [AnsweredQuestions(questions=("A?", "B?", "C?"))])
     chosen = metric(name)
     assert chosen.score(chosen.prepare(judged), features).values.round(2).tolist() == [expected]
 

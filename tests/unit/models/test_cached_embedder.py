@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, StoreError
-from sgi.kernel.protocols import Embedded, TruncatingEmbedder
+from sgi.kernel.protocols import Embeddings, TruncatingEmbedder
 from sgi.models import cached_embedder as module
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import MemoryCache, SqliteCache
@@ -28,7 +28,7 @@ class Recording:
         rows = np.array([[len(text) + 1, *map(ord, text.ljust(9)[:9])] for text in texts], dtype=np.float32)
         rows = rows.reshape(len(texts), 10)[:, : self.dimension]
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return Embedded(rows / norms, np.array([len(text) > 5 for text in texts], dtype=np.bool_))
+        return Embeddings(rows / norms, np.array([len(text) > 5 for text in texts], dtype=np.bool_))
 
 
 def test_each_distinct_text_is_computed_once():
@@ -167,7 +167,9 @@ def test_what_is_finished_is_kept_when_the_embedder_fails(monkeypatch):
 def test_a_zero_row_is_an_error_and_not_kept():
     class Zero(Recording):
         def encode(self, texts):
-            return Embedded(np.zeros((len(texts), 4), dtype=np.float32), np.zeros(len(texts), dtype=np.bool_))
+            return Embeddings(
+                np.zeros((len(texts), 4), dtype=np.float32), np.zeros(len(texts), dtype=np.bool_)
+            )
 
     cache = MemoryCache()
     with pytest.raises(NonFiniteVectorError):

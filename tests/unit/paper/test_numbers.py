@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import DataError, SgiError
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.sample import Sample
 from sgi.paper import NAMES
 from sgi.paper.displacement_scores import ReferenceScores
@@ -336,7 +336,7 @@ def test_answers_without_a_context_are_refused():
 def test_contexts_that_are_cut_are_counted():
     class Short(Placed):
         def encode(self, texts, /):
-            return Embedded(self.embed(texts), np.array([text.startswith("context") for text in texts]))
+            return Embeddings(self.embed(texts), np.array([text.startswith("context") for text in texts]))
 
     remarks = EXPERIMENTS["table1"](bench(spread(3), short=Short())).remarks
     assert "short: the contexts of 6 answers exceed the model's limit" in " ".join(remarks)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.model_wrappers import EmbedderWrapper
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.service.embedding_models import EmbeddingModels, OwnModel, UnusableVectorsError, unit_rows_of
 from sgi.testing import HashEmbedder
@@ -20,7 +20,7 @@ from sgi.testing import HashEmbedder
 
 class Cutting(HashEmbedder):
     def encode(self, texts):
-        return Embedded(self.embed(texts), np.array([len(text) > 3 for text in texts]))
+        return Embeddings(self.embed(texts), np.array([len(text) > 3 for text in texts]))
 
 
 class Later:

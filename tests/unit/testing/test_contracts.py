@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder, check_embedder
 from sgi.testing.contracts import SAMPLES
@@ -16,7 +16,7 @@ def test_the_fake_keeps_every_promise():
 
 class Truncating(HashEmbedder):
     def encode(self, texts, /):
-        return Embedded(self.embed(texts), np.array([len(text) > 50 for text in texts], dtype=bool))
+        return Embeddings(self.embed(texts), np.array([len(text) > 50 for text in texts], dtype=bool))
 
 
 def test_an_embedder_that_says_what_it_cut_passes():
@@ -80,13 +80,13 @@ class NoneForNone(HashEmbedder):
 class Contradicting(Truncating):
     def encode(self, texts, /):
         rows, cut = super().encode(texts)
-        return Embedded(-rows, cut)
+        return Embeddings(-rows, cut)
 
 
 class Miscounting(Truncating):
     def encode(self, texts, /):
         rows, cut = super().encode(texts)
-        return Embedded(rows, cut[1:])
+        return Embeddings(rows, cut[1:])
 
 
 @pytest.mark.parametrize(

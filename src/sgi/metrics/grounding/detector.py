@@ -104,7 +104,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
         """Normalise the texts of each row; cached."""
-        return rows.shared(_prepare_rows)
+        return rows.compute_once(_prepare_rows)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
         """List sentences of responses and passages, and questions, of the rows that have a value."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
     from sgi.kernel.vectors import VectorTable
@@ -168,10 +168,10 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
-    >>> from sgi import Batch, Features, Judged, Sample, VectorTable
+    >>> from sgi import Batch, Features, JudgedRows, Sample, VectorTable
     >>> row = Sample(id="1", question="When?", response="In 1950.")
     >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
-    >>> judged = Judged(Batch.of([row]), [AnsweredQuestions(questions=("Which year?",))])
+    >>> judged = JudgedRows(Batch.of([row]), [AnsweredQuestions(questions=("Which year?",))])
     >>> round(float(AnswerRelevance(questions=1).score(judged, Features.of(vectors)).values[0]), 4)
     0.96
     """
@@ -212,14 +212,14 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
         rating = await judge.ask(RATE.about(question=sample.question, response=sample.response), DirectRating)
         return answers.model_copy(update={"rating": rating})
 
-    def texts(self, judged: Judged[AnsweredQuestions], /) -> Iterator[str]:
+    def texts(self, judged: JudgedRows[AnsweredQuestions], /) -> Iterator[str]:
         """List the questions to compare."""
         for sample, answers in zip(judged.batch.samples, judged.judgements, strict=True):
             if self._compares(sample, answers):
                 yield sample.question
                 yield from answers.questions
 
-    def score(self, judged: Judged[AnsweredQuestions], features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[AnsweredQuestions], features: Features, /) -> Scores:
         """Return the relevance of each row."""
         rows = [
             self._of_row(*row, features.vectors)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
@@ -237,7 +237,7 @@ class ClaimSupport(JudgedMetric[Claims]):
         """Extract the claims of the text and verify each."""
         return await verify_claims(await claims_of(self._text(sample), sample, judge), sample.contexts, judge)
 
-    def score(self, judged: Judged[Claims], _features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Claims], _features: Features, /) -> Scores:
         """Return the supported share of each row."""
         total = np.array([len(one.claims) for one in judged.judgements], dtype=np.float64)
         supported = np.array(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
@@ -135,11 +135,11 @@ class ContextPrecision(JudgedMetric[Relevances]):
 
     References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
     >>> ida = PassageRelevance(reason="Another ferry.", relevance=5, relevant=False)
     >>> anke = PassageRelevance(reason="It gives the year.", relevance=95, relevant=True)
-    >>> judged = Judged(rows, [Relevances(passages=(ida, anke))])
+    >>> judged = JudgedRows(rows, [Relevances(passages=(ida, anke))])
     >>> ContextPrecision().score(judged, Features()).values.tolist()
     [0.5]
     """
@@ -177,7 +177,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         numbers = range(1, len(sample.contexts) + 1)
         return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
 
-    def score(self, judged: Judged[Relevances], _features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Relevances], _features: Features, /) -> Scores:
         """Return the precision of each row."""
         empty = np.array([not sample.contexts for sample in judged.batch.samples], dtype=np.bool_)
         missing = np.flatnonzero(empty & (self.empty == "missing"))
@@ -188,7 +188,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         ]
         return Scores.assemble(len(judged.batch), parts)
 
-    def _of_passages(self, judged: Judged[Relevances]) -> Scores:
+    def _of_passages(self, judged: JudgedRows[Relevances]) -> Scores:
         rows = [[passage.relevant for passage in relevances.passages] for relevances in judged.judgements]
         formula = _average_precision if self.weighting == "rank" else _share
         values = np.array([formula(relevant) for relevant in rows], dtype=np.float64)

@@ -33,11 +33,11 @@ class ContextRecall(ClaimSupport):
 
     References: Es et al. (2023), "Ragas"; document 002, section 3.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim, Claims
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], reference="Anke, a ferry.")
     >>> claims = Claims(claims=(Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1),))
-    >>> ContextRecall().score(Judged(Batch.of([row]), [claims]), Features()).values.tolist()
+    >>> ContextRecall().score(JudgedRows(Batch.of([row]), [claims]), Features()).values.tolist()
     [1.0]
     """
 

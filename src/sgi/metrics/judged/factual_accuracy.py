@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
@@ -126,11 +126,11 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
     >>> points = {"correctness": 20, "completeness": 90, "consistency": 100}
     >>> accuracy = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in points.items()})
-    >>> scores = FactualAccuracy().score(Judged(row, [accuracy]), Features())
+    >>> scores = FactualAccuracy().score(JudgedRows(row, [accuracy]), Features())
     >>> scores.values.tolist(), scores.details[0]["grade"]
     ([0.57], 'C')
     """
@@ -160,7 +160,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         inquiry = PROMPT.about(**question_section(sample), **accepted, response=sample.response)
         return Accuracy(criteria=await judge.ask(inquiry, Criteria))
 
-    def score(self, judged: Judged[Accuracy], _features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[Accuracy], _features: Features, /) -> Scores:
         """Return the weighted mean of each row, with its grade."""
         rows = [self._of_row(accuracy) for accuracy in judged.judgements]
         values = np.array([value for value, _ in rows], dtype=np.float64)

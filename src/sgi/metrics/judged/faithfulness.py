@@ -36,12 +36,12 @@ class Faithfulness(ClaimSupport):
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 1.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> from sgi.metrics.judged.claims import Claim, Claims
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], response="Anke is a ferry of 1950.")
     >>> ferry = Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1)
     >>> year = Claim(claim="Anke was built in 1950.", reason="No year is given.", supported=0)
-    >>> judged = Judged(Batch.of([row]), [Claims(claims=(ferry, year))])
+    >>> judged = JudgedRows(Batch.of([row]), [Claims(claims=(ferry, year))])
     >>> Faithfulness().score(judged, Features()).values.tolist()
     [0.5]
     """

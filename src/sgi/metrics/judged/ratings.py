@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.features import Features
-    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.judged_metric import JudgedRows
     from sgi.kernel.prompts import Section
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Fields, Sample
@@ -190,7 +190,7 @@ class _RatedMetric(JudgedMetric[StoredRating]):
         stored: StoredRating = getattr(await ratings_of(sample, judge), self._rating)
         return stored
 
-    def score(self, judged: Judged[StoredRating], _features: Features, /) -> Scores:
+    def score(self, judged: JudgedRows[StoredRating], _features: Features, /) -> Scores:
         """Return the rating of each row, divided by 3."""
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
@@ -219,10 +219,10 @@ class AnswerRelevanceRated(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> stored = StoredRating(reasoning="It gives the year.", rating=3)
-    >>> AnswerRelevanceRated().score(Judged(row, [stored]), Features()).values.tolist()
+    >>> AnswerRelevanceRated().score(JudgedRows(row, [stored]), Features()).values.tolist()
     [1.0]
     """
 
@@ -244,10 +244,10 @@ class ContextRelevance(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
     >>> stored = StoredRating(reasoning="Nearly all of it.", rating=2)
-    >>> round(float(ContextRelevance().score(Judged(row, [stored]), Features()).values[0]), 4)
+    >>> round(float(ContextRelevance().score(JudgedRows(row, [stored]), Features()).values[0]), 4)
     0.6667
     """
 
@@ -272,10 +272,10 @@ class Groundedness(_RatedMetric):
 
     References: document 003, its rated columns.
 
-    >>> from sgi import Batch, Features, Judged, Sample
+    >>> from sgi import Batch, Features, JudgedRows, Sample
     >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
     >>> stored = StoredRating(reasoning="The passage says 1950.", rating=0)
-    >>> Groundedness().score(Judged(row, [stored]), Features()).values.tolist()
+    >>> Groundedness().score(JudgedRows(row, [stored]), Features()).values.tolist()
     [0.0]
     """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sgi.kernel.errors import ModelCorruptError
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, run_batches
 from sgi.models.cores import usable_cores
@@ -46,7 +46,7 @@ class Network(Protocol):
     def tokens_per_batch(self) -> int:
         """The most tokens in a batch with which a text has the same bits alone and in the batch."""
 
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+    def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
 
 
@@ -94,7 +94,7 @@ class LocalEmbedder(ABC):
         """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows, and which texts were truncated.
 
         Raises:
@@ -114,7 +114,9 @@ class LocalEmbedder(ABC):
         work = current_work()  # read here: the worker threads have contexts of their own
 
         def compute(batch: NDArray[np.int64]) -> None:
-            rows[batch] = self._unit_rows(network.hidden(np.stack([ids[position] for position in batch])))
+            rows[batch] = self._unit_rows(
+                network.token_vectors(np.stack([ids[position] for position in batch]))
+            )
             work.add(len(batch))
 
         if alone:
@@ -122,7 +124,7 @@ class LocalEmbedder(ABC):
                 compute(batch)
         else:
             run_batches(batches, compute, self.threads)
-        return Embedded(rows[positions], truncated[positions])
+        return Embeddings(rows[positions], truncated[positions])
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """The number of tokens of each whole text, special tokens and prefix included."""

@@ -54,7 +54,7 @@ class OnnxNetwork:
         self._output = output.name
         self.dimension = vector_length(files, self._names, output.shape)
 
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+    def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
         try:
             (vectors,) = self._session.run([self._output], graph_inputs(self._names, ids))

@@ -116,7 +116,7 @@ class OpenvinoNetwork:
         for _ in range(streams):
             self._requests.put(compiled.create_infer_request())
 
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+    def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
         request = self._requests.get()
         try:
@@ -143,8 +143,9 @@ class OpenvinoNetwork:
         """
         generator = np.random.default_rng(0)
         batches = [generator.integers(0, 2, (_PROBE_TEXTS, length)) for length in _PROBE_LENGTHS]
+        compute = self.token_vectors
         return all(
-            np.array_equal(self.hidden(batch), np.concatenate([self.hidden(row[None]) for row in batch]))
+            np.array_equal(compute(batch), np.concatenate([compute(row[None]) for row in batch]))
             for batch in batches
         )
 

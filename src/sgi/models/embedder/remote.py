@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct
@@ -88,7 +88,7 @@ class RemoteEmbedder:
         """
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows; zeros for a text that the service refuses, for example for its length.
 
         Raises an EmbedderError if a text is blank or not Unicode, or the service fails or refuses every text.
@@ -101,7 +101,7 @@ class RemoteEmbedder:
             parts.append(self._request(part))
             work.add(len(part))
         rows = np.concatenate([np.zeros((0, self._dimension), dtype=np.float32), *parts])
-        return Embedded(rows[positions], np.zeros(len(texts), dtype=np.bool_))
+        return Embeddings(rows[positions], np.zeros(len(texts), dtype=np.bool_))
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
         """Unit rows of the texts of one request; zeros for a text that the service refuses.
@@ -138,9 +138,9 @@ class RemoteEmbedder:
         try:
             rows = _rows(body, len(texts))
         except ValueError as error:
-            raise self._malformed(str(error)) from None
+            raise self._reply_error(str(error)) from None
         if self._dimension not in (0, rows.shape[1]):
-            raise self._malformed(f"vectors of {rows.shape[1]} numbers after vectors of {self._dimension}")
+            raise self._reply_error(f"vectors of {rows.shape[1]} numbers after vectors of {self._dimension}")
         self._dimension = rows.shape[1]
         return rows
 
@@ -158,14 +158,14 @@ class RemoteEmbedder:
         except openai.APIStatusError as error:
             problem = self._status_error(error, texts)
         except TimeoutError:
-            problem = self._unreachable(f"did not answer within {self.deadline:g} s")
+            problem = self._connection_error(f"did not answer within {self.deadline:g} s")
         except openai.APITimeoutError:
-            problem = self._unreachable(f"sent nothing for {self.timeout:g} s, {self.retries + 1} times")
+            problem = self._connection_error(f"sent nothing for {self.timeout:g} s, {self.retries + 1} times")
         except openai.OpenAIError as error:
             if isinstance(error.__cause__, ReplyRefusedError):
-                problem = self._malformed(str(error.__cause__))
+                problem = self._reply_error(str(error.__cause__))
             else:
-                problem = self._unreachable("cannot be reached, or the connection was closed")
+                problem = self._connection_error("cannot be reached, or the connection was closed")
         raise problem
 
     async def _send(self, texts: list[str]) -> bytes:
@@ -201,11 +201,11 @@ class RemoteEmbedder:
             return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
         return EmbedderError(f"{who} answered with an error ({status}).", hint="Try again later.")
 
-    def _unreachable(self, what: str) -> EmbedderError:
+    def _connection_error(self, what: str) -> EmbedderError:
         message = f"{self.name}: the service at {self.service.address} {what}."
         return EmbedderError(message, hint="Check the URL, the network and whether the server runs.")
 
-    def _malformed(self, what: str) -> EmbedderError:
+    def _reply_error(self, what: str) -> EmbedderError:
         message = f"{self.name}: the service at {self.service.address} sent {what}."
         return EmbedderError(message, hint="Check that the URL is that of an embeddings API.")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.install_hint import install_target
-from sgi.kernel.protocols import Embedded
+from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
 from sgi.models.batching import distinct
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
@@ -62,7 +62,7 @@ class TorchEmbedder(TorchModel):
         """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
-    def encode(self, texts: Sequence[str], /) -> Embedded:
+    def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Unit rows, and which texts were truncated; EmbedderError for invalid Unicode or a failure."""
         unique, positions = distinct(texts)
         model = self._model
@@ -75,7 +75,7 @@ class TorchEmbedder(TorchModel):
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
         vectors = np.asarray(rows, dtype=np.float32)[: len(unique)]
-        return Embedded(unit_rows(self.name, unique, vectors)[positions], truncated[positions])
+        return Embeddings(unit_rows(self.name, unique, vectors)[positions], truncated[positions])
 
     @property
     def limit(self) -> int | None:

@@ -74,7 +74,7 @@ class Frame(NamedTuple):
         """How many tokens the frame adds to a pair."""
         return len(self.before.ids) + len(self.between.ids) + len(self.after.ids)
 
-    def untyped(self) -> Frame:
+    def without_types(self) -> Frame:
         """The same frame with type 0 for every token."""
         before, between, after = (Stretch(part.ids, (0,) * len(part.ids)) for part in self[:3])
         return Frame(before, between, after, premise=0, hypothesis=0)
@@ -122,7 +122,7 @@ class PairTokenizer:
         tokenizer.encode_special_tokens = True
         self.limit = limit
         frame = Frame.of(tokenizer)
-        self.frame = frame if typed else frame.untyped()
+        self.frame = frame if typed else frame.without_types()
         if self.frame.size + 2 > limit:
             message = (
                 f"The model reads {limit} tokens, {self.frame.size} of them special: no room for two texts."

@@ -69,9 +69,9 @@ class LocalTokenNetwork:
             tokenizer = self._tokenizer
         return tokenize(tokenizer, texts).ids
 
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+    def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The last layer's output, shape (n, length, d), for ids of shape (n, length)."""
-        return self.embedder.network().hidden(ids)
+        return self.embedder.network().token_vectors(ids)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

@@ -83,7 +83,7 @@ class TorchTokenNetwork(TorchModel):
             raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
         return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
 
-    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+    def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The layer's output, shape (n, length, d), for ids of shape (n, length).
 
         Raises an EmbedderError if the model fails, for example for lack of memory.

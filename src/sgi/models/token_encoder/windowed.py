@@ -69,7 +69,7 @@ class WindowedTokenEncoder:
 
         def compute(batch: NDArray[np.int64]) -> None:
             members = [windows[position] for position in batch]
-            hidden = self.network.hidden(np.stack([window.ids for window in members]))
+            hidden = self.network.token_vectors(np.stack([window.ids for window in members]))
             with np.errstate(invalid="ignore", over="ignore"):  # TokenTable.build reports non-finite rows
                 norms = np.sqrt(np.einsum("ijk,ijk->ij", hidden, hidden))
                 unit = hidden / np.maximum(norms, _MIN_NORM)[:, :, None]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.features import Features
-from sgi.kernel.judged_metric import Judged
+from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance, DirectRating
@@ -18,7 +18,7 @@ def reply(*questions, noncommittal=False):
 
 def value(metric, evidence, rows):
     """The score where the question lies at the first of the rows, and those found at the others."""
-    judged = Judged(Batch.of([ROW]), [evidence])
+    judged = JudgedRows(Batch.of([ROW]), [evidence])
     texts = list(dict.fromkeys(metric.texts(judged)))
     assert texts == [ROW.question, *evidence.questions]
     vectors = VectorTable.of("demo", texts, np.array(rows, dtype=np.float32))
@@ -64,7 +64,7 @@ def test_another_number_of_questions_than_asked_fails_the_row(found):
 def test_a_response_that_evades_is_zero_or_scored_as_any():
     evidence, inquiries = asked(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?", noncommittal=True)})
     assert len(inquiries) == 1
-    assert list(AnswerRelevance().texts(Judged(Batch.of([ROW]), [evidence]))) == []
+    assert list(AnswerRelevance().texts(JudgedRows(Batch.of([ROW]), [evidence]))) == []
     scores = scored(AnswerRelevance(), ROW, evidence)
     assert (scores.values.tolist(), scores.details) == ([0.0], ({"noncommittal": True},))
     ignoring = AnswerRelevance(noncommittal="ignore", scale="affine")

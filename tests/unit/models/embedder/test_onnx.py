@@ -85,7 +85,7 @@ def test_a_batch_on_all_threads_has_the_same_bits(minilm_files):
     chance = np.random.default_rng(11)
     for shape in ((1, 3), (1, 17), (1, 90), (5, 33), (3, 256)):
         ids = chance.integers(1000, 20000, shape)
-        assert shared.hidden(ids).tobytes() == own.hidden(ids).tobytes()
+        assert shared.token_vectors(ids).tobytes() == own.token_vectors(ids).tobytes()
 
 
 def test_the_model_is_opened_for_all_threads_once_that_pays(minilm_files):
@@ -110,8 +110,8 @@ def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
     sizes = []
     embedder = OnnxEmbedder(minilm_files, threads=1)
     network = embedder.network()
-    hidden = network.hidden
-    monkeypatch.setattr(network, "hidden", lambda ids: sizes.append(len(ids)) or hidden(ids))
+    hidden = network.token_vectors
+    monkeypatch.setattr(network, "token_vectors", lambda ids: sizes.append(len(ids)) or hidden(ids))
     rows, truncated = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
     assert sum(sizes) == 2
     assert rows[0].tobytes() == rows[2].tobytes() == rows[3].tobytes()

@@ -105,7 +105,7 @@ def test_the_same_bits_however_a_batch_is_divided(request, minilm_files, precisi
     ids = tokenize(bert_tokenizer(minilm_files.tokenizer), real_texts()[:30]).ids
     for batch in equal_length_batches([min(len(text), 256) for text in ids], 512):
         rows = np.stack([ids[place][:256] for place in batch])
-        assert alone.hidden(rows).tobytes() == side_by_side.hidden(rows).tobytes()
+        assert alone.token_vectors(rows).tobytes() == side_by_side.token_vectors(rows).tobytes()
 
 
 WITHOUT_AVX512 = """
@@ -223,7 +223,7 @@ def test_eight_bits_are_for_weights_in_eight_bits(tmp_path, minilm_files):
 
 def test_a_model_with_float_weights(tmp_path, minilm_files):
     network = OpenvinoNetwork(float_model(tmp_path, minilm_files), precision="f32")
-    assert network.hidden(np.array([[1, 2, 3]])).shape == (1, 3, 8)
+    assert network.token_vectors(np.array([[1, 2, 3]])).shape == (1, 3, 8)
 
 
 def float_model(folder, files):

@@ -61,7 +61,7 @@ class Counting:
     def token_ids(self, texts, /):
         return [np.array([1, *range(10, 10 + int(text)), 2]) for text in texts]
 
-    def hidden(self, ids, /):
+    def token_vectors(self, ids, /):
         assert ids.shape[1] <= self.limit
         assert (ids[:, 0] == 1).all()
         assert (ids[:, -1] == 2).all()
@@ -144,7 +144,7 @@ def test_means_of_tokens_are_the_embedders_vectors(encoder, minilm):
     from sgi.models.embedder.onnx import OnnxNetwork
 
     ids = encoder.token_ids(["A cat sat on the mat."])[0]
-    hidden = OnnxNetwork(encoder.network.embedder.files).hidden(ids[None])[0]
+    hidden = OnnxNetwork(encoder.network.embedder.files).token_vectors(ids[None])[0]
     rows = encoder.encode_tokens(["A cat sat on the mat."]).rows
     assert rows == pytest.approx(hidden / np.linalg.norm(hidden, axis=1, keepdims=True), abs=1e-6)
     mean = hidden.mean(axis=0)
