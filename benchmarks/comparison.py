@@ -12,7 +12,7 @@ import numpy as np
 
 from measured import Figure, by_turns, peak_megabytes, piece, seconds_of
 from sgi.analysis.compare import compare
-from sgi.kernel.scored import MetricColumn, ScoredRun
+from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

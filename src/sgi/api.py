@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from sgi.analysis.stored_run import StoredRun, open_run
 from sgi.engine.results import Result
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored import ScoredRun
+from sgi.kernel.scored_run import ScoredRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

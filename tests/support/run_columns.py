@@ -12,7 +12,7 @@ from support.scored_runs import run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
 
 
 def columns_of(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
+from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

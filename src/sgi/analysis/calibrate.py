@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.provenance import MetricProvenance
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import IsotonicMap, PlattMap
     from sgi.store.database import Database

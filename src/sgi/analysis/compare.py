@@ -14,7 +14,7 @@ from sgi.analysis.run_differences import Difference, RunsDifferError, find_diffe
 from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored import STATUSES
+from sgi.kernel.scored_run import STATUSES
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.ratios import ratio_of, ratio_slope
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.pairing import Pairs
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 Verdict = Literal["better", "worse", "no difference found"]
 
@@ -194,7 +194,7 @@ def compare(
             the same id have different questions.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
-    >>> from sgi.kernel.scored import MetricColumn, ScoredRun
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
     >>> def run(name, *values):
     ...     column = MetricColumn("rouge_l", np.array(values), np.zeros(6, dtype=np.int8), 0.0, 1.0)
     ...     return ScoredRun(name, 6, tuple("abcdef"), np.arange(6), {"rouge_l": column})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
 
 
 NO_GROUP = "(none)"
@@ -85,7 +85,7 @@ def group_by(
     Raises:
         UsageError: the number of groups or classes is not that of the rows.
 
-    >>> from sgi.kernel.scored import MetricColumn, ScoredRun
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
     >>> column = MetricColumn("squad_em", np.array([1.0, 0.0, 1.0]), np.zeros(3, dtype=np.int8), 0.0, 1.0)
     >>> run = ScoredRun("last", 3, ("a", "b", "c"), np.arange(3), {"squad_em": column})
     >>> [(group.name, group.rows, group.metrics[0].mean) for group in group_by(run, ["bm25", None, "bm25"])]

@@ -24,7 +24,7 @@ from sgi.engine.summarise import (
 from sgi.kernel.errors import StoreError
 from sgi.kernel.json_shapes import validate
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.scored import STATUSES
+from sgi.kernel.scored_run import STATUSES
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import Imported, import_

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
 
     Rows = NDArray[np.int64]
 

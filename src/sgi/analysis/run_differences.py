@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.analysis.pairing import Pairs
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 MAX_UNPAIRED = 0.05
 """Largest share of the smaller run's rows without a partner at which the data counts as the same."""

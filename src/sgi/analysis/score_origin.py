@@ -12,7 +12,7 @@ from sgi.store.run_provenance import derived_provenance
 
 if TYPE_CHECKING:
     from sgi.kernel.provenance import MetricProvenance
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
     from sgi.store.run_queries import RunRecord
 
 _HINT = "Score the data again: sgi run."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.lowest import LowestRows
     from sgi.reporting.views.sample import SampleView
     from sgi.store.run_queries import RunRecord

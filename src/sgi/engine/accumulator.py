@@ -23,7 +23,7 @@ from sgi.kernel.errors import EmbedderError, JudgeError, SgiError
 from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
-from sgi.kernel.scored import STATUSES, MetricColumn
+from sgi.kernel.scored_run import STATUSES, MetricColumn
 from sgi.metrics.sgi import VERBATIM_COPY
 from sgi.text.overlap import token_precisions
 

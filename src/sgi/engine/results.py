@@ -19,7 +19,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric_name
 from sgi.kernel.sample import Batch, are_numbers
-from sgi.kernel.scored import ScoredRun
+from sgi.kernel.scored_run import ScoredRun
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 

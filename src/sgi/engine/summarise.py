@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.accumulator import Accumulator
     from sgi.kernel.metric import AnyMetric, MetricSpec
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
     from sgi.stats.intervals import Interval
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -207,7 +207,7 @@ def _spec(metric: str) -> MetricSpec:
 def with_range(column: MetricColumn) -> MetricColumn:
     """Add the range of the built-in metric of the same name and version, if the column has none.
 
-    >>> from sgi.kernel.scored import MetricColumn
+    >>> from sgi.kernel.scored_run import MetricColumn
     >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
     >>> column.is_share, with_range(column).is_share
     (False, True)

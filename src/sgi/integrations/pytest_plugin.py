@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.engine.results import Result
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
 
 
 class Score(Protocol):

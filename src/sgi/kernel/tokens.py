@@ -10,7 +10,6 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.short_text import shorten
-from sgi.kernel.vectors import are_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 TOKENS = "tokens:"
 """Prefix of the fingerprint of a token encoder."""
+
+_UNIT_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, order=True)
@@ -168,6 +169,13 @@ class TokenTable:
         place = self.index[text]
         tokens = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
         return TextTokens(self.ids[tokens], self.rows[tokens], self.special[tokens], int(self.windows[place]))
+
+
+def are_unit(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Mask of rows of unit length, with the tolerance of float32 sums, shape (n,)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        return np.asarray(np.abs(squares - 1) < _UNIT_TOLERANCE)
 
 
 def _check_unit(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNIT_TOLERANCE = 1e-6
-_SUM_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +106,6 @@ class EntailmentTable:
         return EntailmentScores(
             scores.entailment[places], scores.contradiction[places], scores.windows[places]
         )
-
-
-def are_unit(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of rows of unit length, with the tolerance of float32 sums, shape (n,)."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        return np.asarray(np.abs(squares - 1) < _SUM_TOLERANCE)
 
 
 def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:

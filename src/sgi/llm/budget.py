@@ -132,10 +132,10 @@ class _Budget:
         """US dollars so far, with earlier attempts and, at the mean cost, unanswered requests."""
         earlier = self._counter.earlier
         cost = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
-        return cost + self._unanswered * cost / max(1, self._answered + earlier.calls)
+        return cost + self._unanswered_count * cost / max(1, self._answered + earlier.calls)
 
     @property
-    def _unanswered(self) -> int:
+    def _unanswered_count(self) -> int:
         """Requests that ended without an answer."""
         return (
             max(0, self._counter.usage.unanswered - self._calls_in_flight) + self._counter.earlier.unanswered
@@ -165,7 +165,8 @@ class _Budget:
         """The cost so far, and which parts are from earlier attempts or estimated."""
         earlier = _cost(self._counter.earlier, self._price)
         parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
-        parts += [f"{self._unanswered:,} requests without an answer estimated"] if self._unanswered else []
+        if self._unanswered_count:
+            parts.append(f"{self._unanswered_count:,} requests without an answer estimated")
         return f"The judge has cost ${self._total_cost:.4f}" + (f" ({'; '.join(parts)})" if parts else "")
 
 

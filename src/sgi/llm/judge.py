@@ -57,12 +57,7 @@ class ChatJudge:
         return self._counter.usage
 
     def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
-        """Store the usage before each request is sent and before its reply is used.
-
-        Args:
-            store: stores the current ``usage``; its errors end the request.
-            earlier: the usage of earlier attempts at the same run, which counts for ``max_cost``.
-        """
+        """Store the usage before requests and replies; see `sgi.kernel.protocols.DurableJudge`."""
         self._counter.store_with(store, earlier)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:

@@ -70,7 +70,8 @@ class CachedChat:
         outcome: Completion | SgiError | None = None
         try:
             completion = await self._chat.complete(call)
-            await self._store(key, completion)
+            self._unwritten[key] = encode_completion(completion)
+            await self._group.commit()
         except SgiError as error:
             outcome = error
             raise
@@ -80,10 +81,6 @@ class CachedChat:
         finally:
             del self._flights[key]
             flight.set_result(outcome)
-
-    async def _store(self, key: bytes, completion: Completion) -> None:
-        self._unwritten[key] = encode_completion(completion)
-        await self._group.commit()
 
     def _write(self) -> None:
         """Store the usage, then the replies, so that no stored reply is uncounted."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from sgi.kernel.protocols import Embeddings, embedder_name, encode
 from sgi.kernel.signature import digest
-from sgi.kernel.vectors import are_unit, unit_rows, unusable_rows
+from sgi.kernel.tokens import are_unit
+from sgi.kernel.vectors import unit_rows, unusable_rows
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct
 

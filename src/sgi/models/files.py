@@ -14,7 +14,7 @@ from sgi.kernel.parsing import read_json
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sgi.models.known_models import ModelRecord, Pooling
 
@@ -119,6 +119,13 @@ def onnx_files(folder: Path) -> ModelFiles:
         weights=weights if weights.exists() else None,
         hint=hint,
     )
+
+
+def revision(digests: Sequence[str], more: str = "") -> str:
+    """A short digest of a model's files, from their sha256, those of the weights first."""
+    weights, *others = digests
+    rest = hashlib.sha256("".join([*others, more]).encode()).hexdigest()
+    return f"{weights[:8]}-{rest[:4]}"
 
 
 def graph_path(folder: Path) -> Path | None:

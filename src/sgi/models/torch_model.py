@@ -12,10 +12,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sgi.kernel.errors import ModelCorruptError, ModelMissingError
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 UNTRUSTED: dict[str, Any] = {
     "trust_remote_code": False,
@@ -67,6 +71,17 @@ class TorchModel(ABC):
     @abstractmethod
     def _loaded_model(self) -> Any:
         """What a subclass loads, and caches."""
+
+    def _run(self, network: Any, ids: NDArray[np.int64], **options: Any) -> Any:
+        """The output of a network for tokens of shape (n, length), none of them padding."""
+        import torch
+
+        inputs = torch.from_numpy(np.ascontiguousarray(ids))
+        try:
+            with torch.inference_mode():
+                return network(inputs, attention_mask=torch.ones_like(inputs), **options)
+        except (RuntimeError, IndexError) as error:
+            raise EmbedderError(f"{self.name} failed: {error}.") from error
 
     @contextmanager
     def _load_errors(self) -> Iterator[str]:

@@ -20,7 +20,7 @@ from sgi.kernel.clusters import (
 )
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import are_numbers
-from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
+from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.database_location import damaged_error

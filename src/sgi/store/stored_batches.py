@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import ReadSamples
+    from sgi.kernel.scored_run import ReadSamples
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.samples import StoredAnswer

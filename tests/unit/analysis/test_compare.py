@@ -9,7 +9,7 @@ import pytest
 from sgi.analysis.compare import ChangedRow, MissingPairs, compare
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
-from sgi.kernel.scored import STATUSES, MetricColumn
+from sgi.kernel.scored_run import STATUSES, MetricColumn
 from support.scored_runs import column, run
 
 

@@ -12,7 +12,7 @@ from sgi.engine.resources import Resources
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
-from sgi.kernel.scored import MetricColumn
+from sgi.kernel.scored_run import MetricColumn
 from sgi.kernel.signature import run_signature
 from sgi.store.run_queries import RunRecord
 from sgi.testing import HashEmbedder, HashEntailment, ScriptedJudge

@@ -100,7 +100,7 @@ def test_what_is_not_finite_is_never_ok(bad):
     ],
 )
 def test_scores_that_contradict_themselves_are_refused(values, status, reasons, details):
-    with pytest.raises(ValueError, match=r"exactly where|differ in length"):
+    with pytest.raises(ValueError, match=r"exactly if|differ in length"):
         Scores(np.array(values), np.array(status), tuple(reasons), tuple(details))
 
 

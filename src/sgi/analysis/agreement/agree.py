@@ -21,7 +21,7 @@ from sgi.analysis.agreement.report import (
 from sgi.analysis.labels import read_labels
 from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.errors import UsageError
-from sgi.kernel.scored import STATUSES
+from sgi.kernel.scored_run import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
 from sgi.stats.intervals import MIN_CLUSTERS, interval_or_none
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.labels import LabelKind, Labels
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.stats.agreement import MeasurementScale, Weights
 
     Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ def agree(
         DataError: a label cannot be read.
         UsageError: the threshold or the scale is invalid, or the number of labels is wrong.
 
-    >>> from sgi.kernel.scored import MetricColumn, ScoredRun
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
     >>> scores = np.array([1.0, 0.9, 0.2, 0.4, 0.7, 0.1])
     >>> metric = MetricColumn("squad_token_f1", scores, np.zeros(6, dtype=np.int8), 0.0, 1.0)
     >>> run = ScoredRun("last", 6, tuple("abcdef"), np.arange(6), {"squad_token_f1": metric})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import MetricComparison
     from sgi.analysis.gate.rules import Rule
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 On = Literal["interval", "mean"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
 
 COVERAGE = 0.95
 """Default share of rows that must have a value."""
@@ -161,7 +161,7 @@ def gate(
         UsageError: there is no rule, a rule is invalid, or only one of drop and ``against`` is given.
 
     >>> import numpy as np
-    >>> from sgi.kernel.scored import MetricColumn, ScoredRun
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
     >>> column = MetricColumn("squad_em", np.ones(40), np.zeros(40, dtype=np.int8), 0.0, 1.0)
     >>> run = ScoredRun("last", 40, tuple(map(str, range(40))), np.arange(40), {"squad_em": column})
     >>> gate(run, "squad_em>=0.9").passed, gate(run, "squad_em>=0.95").passed

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.gate.gate import GateReport, Options
     from sgi.analysis.gate.rules import Rule
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -73,7 +73,7 @@ def questions_key(run: ScoredRun) -> str:
 
     >>> import numpy as np
     >>> from sgi.kernel.sample import Sample
-    >>> from sgi.kernel.scored import ScoredRun
+    >>> from sgi.kernel.scored_run import ScoredRun
     >>> def key(*samples):
     ...     ids = tuple(sample.id for sample in samples)
     ...     read = lambda rows: (samples[row] for row in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +14,7 @@ from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, run_batches
 from sgi.models.cores import usable_cores
+from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS
 from sgi.models.tokenizer import open_tokenizer, token_counts, tokenize
 
@@ -84,11 +84,9 @@ class LocalEmbedder(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Name, sha256 of weights, digest of graph and tokenizer, pooling, limit, prefix, arithmetic."""
-        weights, *others = self.file_digests
         prefix = f",{self.files.prefix.strip(': ')}" if self.files.prefix else ""
-        rest = sha256("".join([*others, self.files.prefix]).encode()).hexdigest()
         how = f"{self.files.pooling},{self.files.limit}tok{prefix},{self.arithmetic}"
-        return f"{self.files.name}@{weights[:8]}-{rest[:4]},{how}"
+        return f"{self.files.name}@{revision(self.file_digests, self.files.prefix)},{how}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows in the order of the texts, float32, shape (n, d)."""
@@ -131,12 +129,7 @@ class LocalEmbedder(ABC):
         return token_counts(self._verified_tokenizer(), [self.files.prefix + text for text in texts])
 
     def network(self, *, alone: bool = False) -> Network:
-        """The verified model, opened at first use as in `_open`.
-
-        Raises:
-            ModelMissingError: the files do not exist.
-            ModelCorruptError: the files differ from the published ones, or are not a model.
-        """
+        """The verified model, opened at first use as in `_open`."""
         with self._lock:  # load only once if two threads come first
             if alone not in self._networks:
                 _ = self.file_digests

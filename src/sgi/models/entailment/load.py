@@ -11,7 +11,7 @@ from sgi.kernel.errors import UsageError
 from sgi.models.cores import usable_cores
 from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.settings import EntailmentSettings
-from sgi.models.entailment.windowed import WindowedEntailment
+from sgi.models.entailment.windowed_entailment import WindowedEntailment
 from sgi.models.model_location import ENTAILMENT, find_model, require_choice, require_threads
 
 if TYPE_CHECKING:
@@ -68,17 +68,18 @@ def load_entailment_model(
     settings = EntailmentSettings(location.name, location.folder or Path())
     settings.require_plain_pairs()
     label_map = LabelMap.read(settings.configuration, settings.name, labels)
+    typed = settings.has_token_types
     if location.needs_torch(backend):
         settings.require_torch_classifier()
         from sgi.models.entailment.torch import TorchPairNetwork
 
-        source, typed = location.torch_source, settings.typed
+        source = location.torch_source
         return WindowedEntailment(TorchPairNetwork(source, label_map, settings.limit, typed=typed))
     from sgi.models.entailment.onnx import OnnxPairNetwork
 
     files = replace(location.onnx_files(), limit=settings.limit)
     threads = threads or usable_cores()
-    return WindowedEntailment(OnnxPairNetwork(files, label_map, typed=settings.typed, threads=threads))
+    return WindowedEntailment(OnnxPairNetwork(files, label_map, typed=typed, threads=threads))
 
 
 def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str | Path, Sequence[str] | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
+from sgi.models.files import revision
 from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
 from sgi.models.tokenizer import open_tokenizer
 
@@ -47,10 +47,8 @@ class OnnxPairNetwork:
     @cached_property
     def fingerprint(self) -> str:
         """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic."""
-        weights, *others = self.files.verify().values()
-        rest = sha256("".join([*others, "" if self.typed else "untyped"]).encode()).hexdigest()
-        revision = f"{weights[:8]}-{rest[:4]}"
-        return f"{ENTAILMENT}{self.name}@{revision},{self.files.limit}tok,{self.labels.code},fp32"
+        digest = revision([*self.files.verify().values()], "" if self.typed else "untyped")
+        return f"{ENTAILMENT}{self.name}@{digest},{self.files.limit}tok,{self.labels.code},fp32"
 
     @property
     def tokenizer(self) -> PairTokenizer:

@@ -70,7 +70,7 @@ class EntailmentSettings:
                 yield limit
 
     @property
-    def typed(self) -> bool:
+    def has_token_types(self) -> bool:
         """Whether token types separate premise and hypothesis: not if the tokenizer's inputs lack them."""
         inputs = self._settings("tokenizer_config.json").get("model_input_names")
         return "token_type_ids" in inputs if isinstance(inputs, list) else True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
+from sgi.kernel.errors import MissingExtraError, ModelCorruptError, UsageError
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
@@ -67,17 +67,11 @@ class TorchPairNetwork(TorchModel):
         import torch
 
         model = self._model[0]
-        inputs = torch.from_numpy(np.ascontiguousarray(ids))
-        more = {}
+        options = {}
         type_count = int(getattr(model.config, "type_vocab_size", _ANY_TYPE))
         if _TYPES in signature(model.forward).parameters and type_count > types.max(initial=0):
-            more[_TYPES] = torch.from_numpy(np.ascontiguousarray(types))
-        try:
-            with torch.inference_mode():
-                output = model(input_ids=inputs, attention_mask=torch.ones_like(inputs), **more)
-        except (RuntimeError, IndexError) as error:
-            raise EmbedderError(f"{self.name} failed: {error}.") from error
-        return np.asarray(output.logits.float().numpy())
+            options[_TYPES] = torch.from_numpy(np.ascontiguousarray(types))
+        return np.asarray(self._run(model, ids, **options).logits.float().numpy())
 
     @cached_property
     def _loaded_model(self) -> tuple[Any, Any, PairTokenizer]:

@@ -10,7 +10,7 @@ from sgi.models.embedder.local import LocalEmbedder
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.token_encoder.local import LocalTokenNetwork
 from sgi.models.token_encoder.torch import TorchTokenNetwork
-from sgi.models.token_encoder.windowed import WindowedTokenEncoder
+from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder
 
 if TYPE_CHECKING:
     from sgi.kernel.protocols import TokenEncoder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from sgi.kernel.tokens import TokenModel
+from sgi.models.files import revision
 from sgi.models.tokenizer import open_tokenizer, tokenize
 from sgi.models.windows import SpecialTokens
 
@@ -37,10 +37,8 @@ class LocalTokenNetwork:
     @cached_property
     def fingerprint(self) -> str:
         """Name and layer, sha256 of weights, digest of graph and tokenizer, limit, arithmetic."""
-        weights, *others = self.embedder.file_digests
-        rest = sha256("".join(others).encode()).hexdigest()
-        revision = f"{weights[:8]}-{rest[:4]}"
-        return f"{TokenModel(self.name).label}@{revision},{self.limit}tok,{self.embedder.arithmetic}"
+        digest = revision(self.embedder.file_digests)
+        return f"{TokenModel(self.name).label}@{digest},{self.limit}tok,{self.embedder.arithmetic}"
 
     @property
     def dimension(self) -> int:

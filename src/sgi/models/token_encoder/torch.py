@@ -88,15 +88,7 @@ class TorchTokenNetwork(TorchModel):
 
         Raises an EmbedderError if the model fails, for example for lack of memory.
         """
-        import torch
-
-        model = self._model[0]
-        inputs = torch.from_numpy(np.ascontiguousarray(ids))
-        try:
-            with torch.inference_mode():
-                output = model(inputs, attention_mask=torch.ones_like(inputs), output_hidden_states=True)
-        except (RuntimeError, IndexError) as error:
-            raise EmbedderError(f"{self.name} failed: {error}.") from error
+        output = self._run(self._model[0], ids, output_hidden_states=True)
         return np.asarray(output.hidden_states[self._layer].float().numpy())
 
     @property

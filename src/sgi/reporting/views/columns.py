@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 

@@ -17,7 +17,7 @@ from sgi.stats.effects import ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.sample import SampleView
     from sgi.store.database import Database

@@ -13,7 +13,7 @@ from sgi.reporting.views.sample import sample_views
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.scored import MetricColumn
+    from sgi.kernel.scored_run import MetricColumn
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.sample import SampleView
     from sgi.store.database import Database

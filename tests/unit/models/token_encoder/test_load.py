@@ -20,7 +20,7 @@ from sgi.kernel.errors import (
 from sgi.kernel.protocols import TokenEncoder
 from sgi.kernel.tokens import TokenModel
 from sgi.models.token_encoder.load import load_token_encoder
-from sgi.models.token_encoder.windowed import WindowedTokenEncoder
+from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder
 from sgi.models.windows import SpecialTokens, window_seams, window_starts
 from sgi.testing.strategies import texts
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentModel
 from sgi.models.entailment.load import load_entailment_model
-from sgi.models.entailment.windowed import _pool_windows
+from sgi.models.entailment.windowed_entailment import _pool_windows
 from sgi.testing.entailing import check_entailment_model
 from sgi.testing.strategies import texts
 from support.entailment_models import NLI, WORDS, attending_model, counting_model, expected
