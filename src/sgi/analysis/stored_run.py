@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import ScoredRun
+    from sgi.kernel.scored_run import ScoredRun
     from sgi.store.run_queries import RunRecord
 
 

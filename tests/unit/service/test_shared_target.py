@@ -79,8 +79,8 @@ def test_closed_it_opens_anew():
     ("wanted", "error", "words"),
     [
         (3, UsageError, "int is not a target"),
-        ("rag", UsageError, "names no target"),
-        ("http://", UsageError, "no http"),
+        ("rag", UsageError, "is not the name of a target"),
+        ("http://", UsageError, "not an http"),
     ],
 )
 def test_what_is_no_target_is_told_at_once(wanted, error, words):
