@@ -70,8 +70,8 @@ class MetricSpec:
     name: str
     version: int
     needs: Fields
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 1.0
     higher_is_better: bool = True
     unit: str = ""
     citation: str = ""

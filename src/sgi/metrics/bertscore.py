@@ -56,7 +56,7 @@ _Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
 
 
 def _spec(name: str) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, low=0.0, high=1.0, citation="Zhang et al. (2020)")
+    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)")
 
 
 class _Match(NamedTuple):

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import ProbabilityMap
 
-SPEC = MetricSpec(
-    "calibrated", 1, needs=frozenset(), low=0.0, high=1.0, category="verdict", classes=("passed", "flagged")
-)
+SPEC = MetricSpec("calibrated", 1, needs=frozenset(), category="verdict", classes=("passed", "flagged"))
 """The spec of every calibrated metric, without the needs of the inner metric."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
@@ -36,19 +36,15 @@ _IS_UNCERTAIN: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-class Judgement(ReplyModel):
+class Judgement(ReplyModel, strict=True):
     """Whether an answer is right."""
-
-    model_config = ConfigDict(strict=True)
 
     reasoning: Reason
     verdict: Literal["CORRECT", "WRONG"]
 
 
-class AnswerVerdict(BaseModel):
+class AnswerVerdict(BaseModel, frozen=True):
     """The judge's verdict on an answer; empty if the judge was not asked."""
-
-    model_config = ConfigDict(frozen=True)
 
     reasoning: str = ""
     verdict: Literal["CORRECT", "WRONG"] | None = None
@@ -138,8 +134,6 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
         name,
         1,
         needs=RESPONSE | REFERENCE,
-        low=0.0,
-        high=1.0,
         higher_is_better=higher_is_better,
         citation="GraphRAG evaluation metrics, sections 9 to 11",
         category=category,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
@@ -117,15 +117,13 @@ def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
     return {"parts": values, "reasons": reasons} if reasons else {"parts": values}
 
 
-class RagasParts(BaseModel):
+class RagasParts(BaseModel, frozen=True):
     """Judgements of the four parts; None if the sample lacks a field or the judge failed.
 
     Attributes:
         failed: why the judge gave no usable reply, by part.
         replies: the last reply about such a part, if there is one.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     faithfulness: Claims | None = None
     context_precision: Relevances | None = None
@@ -190,7 +188,6 @@ class RagasScore(JudgedMetric[RagasParts]):
         "ragas_score",
         2,
         needs=frozenset(),
-        low=0.0,
         high=_PERCENT,
         unit=PERCENT,
         citation="GraphRAG evaluation metrics, section 5",
@@ -319,12 +316,7 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     """
 
     spec: ClassVar = MetricSpec(
-        "llm_judged_overall",
-        1,
-        needs=frozenset(),
-        low=0.0,
-        high=1.0,
-        citation="RAG evaluation records, rated triad",
+        "llm_judged_overall", 1, needs=frozenset(), citation="RAG evaluation records, rated triad"
     )
     judgement: ClassVar = Ratings
     prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)

@@ -38,7 +38,7 @@ _NO_CONTENT = "the reference has no word of three characters or more, except num
 
 
 def _spec(name: str, citation: str) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, low=0.0, high=1.0, citation=citation)
+    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation=citation)
 
 
 def _best_score(

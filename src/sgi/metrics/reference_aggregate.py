@@ -53,8 +53,6 @@ class ReferenceAggregate(MetricWrapper):
         "reference_aggregate",
         1,
         needs=RESPONSE | REFERENCE,
-        low=0.0,
-        high=1.0,
         citation="RAG evaluation records, aggregate with semantic similarity",
     )
 

@@ -114,7 +114,7 @@ class SemanticGroundingIndex(_PassageMetric):
 
     sentences: bool = True
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi", 2, needs=_ALL_THREE, low=0.0, high=inf, unit=RATIO, citation=_CITATION
+        "sgi", 2, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION
     )
 
     def __post_init__(self) -> None:
@@ -173,9 +173,7 @@ class BoundedGroundingIndex(_PassageMetric):
     -1.0
     """
 
-    spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, high=1.0, citation=_CITATION
-    )
+    spec: ClassVar[MetricSpec] = MetricSpec("sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, citation=_CITATION)
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
         return angles.bounded_index
@@ -195,7 +193,7 @@ class ResponseContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rc", 1, _ALL_THREE, low=0.0, high=pi, higher_is_better=False, unit="rad", citation=_CITATION
+        "theta_rc", 1, _ALL_THREE, high=pi, higher_is_better=False, unit="rad", citation=_CITATION
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -218,7 +216,7 @@ class QuestionContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_qc", 1, needs=_ALL_THREE, low=0.0, high=pi, unit="rad", citation=_CITATION
+        "theta_qc", 1, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -240,7 +238,7 @@ class ResponseQuestionAngle(Metric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rq", 1, needs=QUESTION | RESPONSE, low=0.0, high=pi, unit="rad", citation=_CITATION
+        "theta_rq", 1, needs=QUESTION | RESPONSE, high=pi, unit="rad", citation=_CITATION
     )
 
     def texts(self, batch: Batch, /) -> Iterable[str]:

@@ -101,8 +101,6 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         "semantic_similarity",
         1,
         needs=RESPONSE | REFERENCE,
-        low=0.0,
-        high=1.0,
         citation="Reimers and Gurevych (2019)",
         category="band",
         classes=(*(band for _, band in _BANDS), _TRUNCATED),

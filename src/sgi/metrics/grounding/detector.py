@@ -83,7 +83,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, unit=SCORE, citation=_CITATION
+        "grounding", 1, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION
     )
     nli: str = ""
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
 
-
-class FactEvidence(BaseModel):
+class FactEvidence(BaseModel, frozen=True, extra="forbid"):
     """A number, date or name of a sentence, with its verdict.
 
     Attributes:
@@ -26,8 +24,6 @@ class FactEvidence(BaseModel):
         how: the rule that decided; "" if the fact is absent.
     """
 
-    model_config = _FROZEN
-
     fact: str
     kind: Literal["number", "date", "name"]
     start: int
@@ -40,7 +36,7 @@ class FactEvidence(BaseModel):
     how: str
 
 
-class SentenceEvidence(BaseModel):
+class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
     """A sentence of the response.
 
     Attributes:
@@ -59,8 +55,6 @@ class SentenceEvidence(BaseModel):
         entailment_windows: most windows in which the model read a passage; 0 without a model.
     """
 
-    model_config = _FROZEN
-
     text: str
     start: int
     end: int
@@ -77,24 +71,20 @@ class SentenceEvidence(BaseModel):
     entailment_windows: int = 0
 
 
-class SignalPart(BaseModel):
+class SignalPart(BaseModel, frozen=True, extra="forbid"):
     """Value of a signal (None if not applicable) and its contribution to the log odds."""
-
-    model_config = _FROZEN
 
     value: float | None
     log_odds: float
 
 
-class EvidenceMap(BaseModel):
+class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     """Why a response has its grounding score.
 
     Attributes:
         passages: indices of the row's contexts that are not blank, in the order of the similarities.
         unused: indices of those that support no sentence.
     """
-
-    model_config = _FROZEN
 
     signals: dict[str, SignalPart]
     sentences: tuple[SentenceEvidence, ...]

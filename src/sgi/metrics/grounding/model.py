@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from sgi.metrics.grounding.signals import Signals
 from sgi.stats.monotone_logistic import MonotoneLogistic
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 FILE = "grounding_weights.json"
 
 
-class Weight(BaseModel):
+class Weight(BaseModel, frozen=True, extra="forbid"):
     """The weight of a signal, which adds ``weight · (value - centre) / spread`` to the log odds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     signal: str
     weight: Annotated[float, Field(ge=0)]
@@ -29,7 +27,7 @@ class Weight(BaseModel):
     spread: Annotated[float, Field(gt=0)]
 
 
-class GroundingModel(BaseModel):
+class GroundingModel(BaseModel, frozen=True, extra="forbid"):
     """A logistic model of the signals.
 
     Attributes:
@@ -37,8 +35,6 @@ class GroundingModel(BaseModel):
         trained_on: number of rows of each labelled set.
         recipe: the script that trained it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     weights: tuple[Weight, ...]
     intercept: float

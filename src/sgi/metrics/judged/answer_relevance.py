@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from sgi.geometry.angles import cosine
 from sgi.kernel.judged_metric import JudgedMetric
@@ -39,10 +39,8 @@ _MOST_QUESTIONS = 10
 _QUARTER = 0.25
 
 
-class Questions(ReplyModel):
+class Questions(ReplyModel, strict=True):
     """The questions a text answers, as many as were asked for or none, and whether it evades."""
-
-    model_config = ConfigDict(strict=True)
 
     questions: Annotated[tuple[Statement, ...], Field(max_length=_MOST_QUESTIONS)]
     reason: Reason
@@ -63,19 +61,15 @@ class Questions(ReplyModel):
         return example.model_copy(update={"questions": (example.questions * items)[:items]})
 
 
-class DirectRating(ReplyModel):
+class DirectRating(ReplyModel, strict=True):
     """How well a response answers the question, in quarters."""
-
-    model_config = ConfigDict(strict=True)
 
     reasoning: Reason
     rating: Quarters
 
 
-class AnsweredQuestions(BaseModel):
+class AnsweredQuestions(BaseModel, frozen=True):
     """The questions that a response answers, or its direct rating if there are none."""
-
-    model_config = ConfigDict(frozen=True)
 
     questions: tuple[str, ...] = ()
     reason: str = ""
@@ -179,9 +173,7 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     questions: int = 3
     scale: Scale = "cosine"
     noncommittal: Noncommittal = "zero"
-    spec: ClassVar = MetricSpec(
-        "answer_relevance", 2, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
-    )
+    spec: ClassVar = MetricSpec("answer_relevance", 2, needs=QUESTION | RESPONSE, citation="Es et al. (2023)")
     judgement: ClassVar = AnsweredQuestions
     prompts: ClassVar = (GENERATE, RATE)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.judged_metric import JudgedMetric
@@ -34,18 +34,14 @@ _MOST_CLAIMS = 100
 _NO_PASSAGE = "There is no passage."
 
 
-class ClaimList(ReplyModel):
+class ClaimList(ReplyModel, strict=True):
     """The claims of a text; none where it states nothing."""
-
-    model_config = ConfigDict(strict=True)
 
     claims: Annotated[tuple[Statement, ...], Field(max_length=_MOST_CLAIMS)]
 
 
-class Support(Verdict):
+class Support(Verdict, strict=True):
     """Whether passages support a claim, and which of them, by its number."""
-
-    model_config = ConfigDict(strict=True)
 
     reason: Reason
     supported: Binary
@@ -59,7 +55,7 @@ class Support(Verdict):
         raise ValueError(f"there is no passage {self.passage}: they are numbered from 1 to {count}")
 
 
-class Claim(BaseModel):
+class Claim(BaseModel, frozen=True):
     """A claim with its verdict.
 
     Attributes:
@@ -69,18 +65,14 @@ class Claim(BaseModel):
         passage: number of that passage, from 1; None if there are several, or none.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     claim: str
     reason: str
     supported: Binary
     passage: int | None = None
 
 
-class Claims(BaseModel):
+class Claims(BaseModel, frozen=True):
     """The claims of a text, each with its verdict."""
-
-    model_config = ConfigDict(frozen=True)
 
     claims: tuple[Claim, ...] = ()
 

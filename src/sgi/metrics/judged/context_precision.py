@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
@@ -35,30 +35,24 @@ _NO_PASSAGES = "the list of passages is empty"
 _BLANK_QUESTION = "the question is blank"
 
 
-class Relevance(Verdict):
+class Relevance(Verdict, strict=True):
     """Of what use a passage is for the question."""
-
-    model_config = ConfigDict(strict=True)
 
     reason: Reason
     relevance: Percentage
     relevant: Flag
 
 
-class PassageRelevance(BaseModel):
+class PassageRelevance(BaseModel, frozen=True):
     """The relevance of a passage, from 0 to 100, and whether it helps to answer the question."""
-
-    model_config = ConfigDict(frozen=True)
 
     reason: str
     relevance: int
     relevant: bool
 
 
-class Relevances(BaseModel):
+class Relevances(BaseModel, frozen=True):
     """The relevance of each passage, in retrieval order; empty if the judge was not asked."""
-
-    model_config = ConfigDict(frozen=True)
 
     passages: tuple[PassageRelevance, ...] = ()
 
@@ -147,12 +141,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
     weighting: Weighting = "mean"
     empty: Empty = "missing"
     spec: ClassVar = MetricSpec(
-        "context_precision",
-        1,
-        needs=QUESTION | CONTEXTS,
-        low=0.0,
-        high=1.0,
-        citation="GraphRAG evaluation metrics, section 2",
+        "context_precision", 1, needs=QUESTION | CONTEXTS, citation="GraphRAG evaluation metrics, section 2"
     )
     judgement: ClassVar = Relevances
     prompts: ClassVar = (PROMPT,)

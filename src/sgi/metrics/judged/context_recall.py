@@ -41,9 +41,7 @@ class ContextRecall(ClaimSupport):
     [1.0]
     """
 
-    spec: ClassVar = MetricSpec(
-        "context_recall", 1, needs=CONTEXTS | REFERENCE, low=0.0, high=1.0, citation="Es et al. (2023)"
-    )
+    spec: ClassVar = MetricSpec("context_recall", 1, needs=CONTEXTS | REFERENCE, citation="Es et al. (2023)")
     _reasons: ClassVar = ("the reference is blank", "the reference states nothing")
 
     def _text(self, sample: Sample) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
@@ -35,29 +35,23 @@ _WORST = "E"
 _DIGITS = 9
 
 
-class Criterion(ReplyModel):
+class Criterion(ReplyModel, strict=True):
     """One criterion, reasoned and then rated from 0 to 100."""
-
-    model_config = ConfigDict(strict=True)
 
     reasoning: Reason
     score: Percentage
 
 
-class Criteria(ReplyModel):
+class Criteria(ReplyModel, strict=True):
     """The three criteria."""
-
-    model_config = ConfigDict(strict=True)
 
     correctness: Criterion
     completeness: Criterion
     consistency: Criterion
 
 
-class Accuracy(BaseModel):
+class Accuracy(BaseModel, frozen=True):
     """The ratings of a response with their reasons; empty if the judge was not asked."""
-
-    model_config = ConfigDict(frozen=True)
 
     criteria: Criteria | None = None
 
@@ -140,8 +134,6 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         "factual_accuracy",
         1,
         needs=RESPONSE | REFERENCE,
-        low=0.0,
-        high=1.0,
         citation="GraphRAG evaluation metrics, section 6",
         category="grade",
         classes=("A", "B", "C", "D", "E"),

@@ -46,9 +46,7 @@ class Faithfulness(ClaimSupport):
     [0.5]
     """
 
-    spec: ClassVar = MetricSpec(
-        "faithfulness", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
-    )
+    spec: ClassVar = MetricSpec("faithfulness", 1, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)")
     _reasons: ClassVar = ("the response is blank", "the response claims nothing")
 
     def _text(self, sample: Sample) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
@@ -49,19 +49,15 @@ _ANKE: dict[str, Section] = {
 }
 
 
-class OneRating(ReplyModel):
+class OneRating(ReplyModel, strict=True):
     """A rating with its reasoning before it."""
-
-    model_config = ConfigDict(strict=True)
 
     reasoning: Reason
     rating: Rating
 
 
-class AllRatings(ReplyModel):
+class AllRatings(ReplyModel, strict=True):
     """The three ratings."""
-
-    model_config = ConfigDict(strict=True)
 
     answer_relevance: OneRating
     context_relevance: OneRating
@@ -100,19 +96,15 @@ GROUNDED = _single("groundedness", "passages", "response")
 _SINGLE = {"answer_relevance": ANSWER, "context_relevance": CONTEXT, "groundedness": GROUNDED}
 
 
-class StoredRating(BaseModel):
+class StoredRating(BaseModel, frozen=True):
     """One stored rating, from 0 to 3; empty if the judge was not asked."""
-
-    model_config = ConfigDict(frozen=True)
 
     reasoning: str = ""
     rating: Rating | None = None
 
 
-class Ratings(BaseModel):
+class Ratings(BaseModel, frozen=True):
     """All ratings of a sample; None where its texts do not allow one."""
-
-    model_config = ConfigDict(frozen=True)
 
     answer_relevance: StoredRating = StoredRating()
     context_relevance: StoredRating = StoredRating()
@@ -204,7 +196,7 @@ class _RatedMetric(JudgedMetric[StoredRating]):
 
 
 def _spec(name: str, needs: Fields) -> MetricSpec:
-    return MetricSpec(name, 1, needs=needs, low=0.0, high=1.0, citation="RAG evaluation records, rated triad")
+    return MetricSpec(name, 1, needs=needs, citation="RAG evaluation records, rated triad")
 
 
 @dataclass(frozen=True)
