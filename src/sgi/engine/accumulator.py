@@ -109,20 +109,20 @@ class Failures:
     Attributes:
         failed: their number.
         rows: the number of rows they are part of.
-        asked: whether these rows are only those that went to the judge.
+        judged: whether these rows are only those that went to the judge.
         reason: the last one; empty without any.
     """
 
     failed: int = 0
     rows: int = 0
-    asked: bool = False
+    judged: bool = False
     reason: str = ""
 
     @property
     def share(self) -> float:
         """The share of failed rows, in [0, 1].
 
-        >>> Failures(1, 16, asked=True).share
+        >>> Failures(1, 16, judged=True).share
         0.0625
         """
         return self.failed / max(self.rows, 1)
@@ -130,8 +130,6 @@ class Failures:
 
 @dataclass(eq=False)
 class _Column:
-    """One metric's values and status codes."""
-
     category: str = ""
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: array[int] = field(default_factory=lambda: array("b"))
@@ -152,20 +150,17 @@ class Accumulator:
     """The numbers of a run, collected batch by batch, with one entry for each row.
 
     Attributes:
-        categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
-        columns: values and statuses by the metric's canonical string.
+        categories: the key of the details that names a row's class, by canonical string; may be empty.
+        columns: values and statuses, by canonical string.
         labels: 1, 0, or −1 where unknown.
-        clusters: which rows are not independent; see `Sample.cluster`.
         lengths: characters of the response; NaN where it is absent.
-        overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
+        overlaps: share of the response's tokens in its contexts; NaN without label or contexts.
         copies: labelled rows whose response equals one of its references.
         verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
         truncated: rows with a truncated text, by field.
-        left_out: rows scored without a model that returned no vectors, by the model's name.
+        left_out: rows scored without a model that returned no vectors, by its name.
         cached_failures: rows that failed from cached replies of the judge.
-        router: decides which rows go to the judge; None sends all.
-        cleared: 1 for rows that did not go to the judge.
-        cleared_rows: their number.
+        cleared: 1 for rows that did not go to the judge, with a router.
         without_value: rows that were not cleared because the detector has no value.
         inquired: rows that went to the judge in this attempt, with a router.
     """
@@ -245,13 +240,15 @@ class Accumulator:
             bool(sample.label is not None and sample.has(Field.RESPONSE) and sample.contexts)
             for sample in batch.samples
         ]
-        found = iter(token_precisions((s.response, s.contexts) for s in compress(batch.samples, comparable)))
-        self.overlaps.extend(next(found) if known else float("nan") for known in comparable)
+        precisions = iter(
+            token_precisions((s.response, s.contexts) for s in compress(batch.samples, comparable))
+        )
+        self.overlaps.extend(next(precisions) if known else float("nan") for known in comparable)
 
     def column(self, metric: AnyMetric) -> MetricColumn:
         """The values and statuses of a metric so far."""
-        held, spec = self.columns[metric.canonical], metric.spec
-        values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
+        column, spec = self.columns[metric.canonical], metric.spec
+        values, codes = np.array(column.values, dtype=np.float64), np.array(column.codes, dtype=np.int8)
         return MetricColumn(
             metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better, unit=spec.unit
         )
@@ -266,13 +263,16 @@ class Accumulator:
         With a router, judged metrics count only if at least ``fewest_asked`` rows went to the judge.
         """
         judged = frozenset[str]() if self.router is None else self.router.judged
-        asked = len(self) - self.cleared_rows
+        judged_rows = len(self) - self.cleared_rows
         by_metric = (
             Failures(
-                failed, asked if name in judged else len(self), name in judged, self._reasons.get(name, "")
+                failed,
+                judged_rows if name in judged else len(self),
+                name in judged,
+                self._reasons.get(name, ""),
             )
             for name, failed in self._failed.items()
-            if name not in judged or asked >= fewest_asked
+            if name not in judged or judged_rows >= fewest_asked
         )
         return max(by_metric, key=lambda failures: failures.share, default=Failures())
 
@@ -285,7 +285,7 @@ class Accumulator:
         failures = self.failures(fewest_asked=fewest_asked)
         if failures.share <= limit:
             return
-        rows = f"{failures.rows} rows sent to the judge" if failures.asked else f"first {failures.rows} rows"
+        rows = f"{failures.rows} rows sent to the judge" if failures.judged else f"first {failures.rows} rows"
         cached = ""
         if self.cached_failures:
             cached = f" {self.cached_failures:,} of them failed from unusable cached replies of the judge."

@@ -1,4 +1,4 @@
-"""The file of a calibration: what was fitted, on what, and how good it is; and the metric made of it."""
+"""The file of a calibration: thresholds, probabilities, their quality and provenance."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from sgi.kernel.provenance import MetricProvenance
 
 FORMAT: Final = 1
-"""Raised when an older version could not read the file, or would read it wrongly."""
+"""The version of the format; a change that older versions cannot read increases it."""
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 _ANEW = "Fit a new calibration on a run that was scored like this one: sgi calibrate RUN."
 
 _PROMISED: Final = "grounded answers to questions like these, one a question"
-"""In the file's own words, for those who read it without this documentation."""
+"""The text in the file, for readers without this documentation."""
 
 CHANCE: Final = 0.5
-"""The AUROC of a metric that tells nothing."""
+"""The AUROC of a random score."""
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -56,7 +56,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 def _of_shares(interval: Interval) -> Interval:
     if not 0 <= interval.low <= interval.high <= 1:
-        raise ValueError("the interval is none of shares")
+        raise ValueError("the interval is not within [0, 1]")
     return interval
 
 
@@ -64,7 +64,7 @@ def _map(value: object) -> PlattMap | IsotonicMap:
     if isinstance(value, (PlattMap, IsotonicMap)):
         return value
     if not isinstance(value, dict):
-        raise ValueError("a map is an object")  # noqa: TRY004 - pydantic takes this one for a wrong value
+        raise ValueError("a map is an object")  # noqa: TRY004 - pydantic reports a ValueError
     return read_map(value)
 
 
@@ -252,10 +252,10 @@ class CalibrationFile(BaseModel):
             raise ValueError("the bins leave out lengths, or overlap")
         return self
 
-    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties; pydantic asks so
+    @computed_field  # type: ignore[prop-decorator]  # mypy does not support decorated properties
     @cached_property
     def digest(self) -> str:
-        """Tells this calibration from any other: a hash of all the rest, as canonical JSON."""
+        """A hash of the other fields, as canonical JSON."""
         return digest(canonical_json(self.model_dump(mode="json", exclude={"digest"})), size=4).hex()
 
     def inner(self) -> AnyMetric:
@@ -267,12 +267,12 @@ class CalibrationFile(BaseModel):
         """
         metric = named_metric(self.metric)
         if metric.spec.version != self.version:
-            told = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
-            raise UsageError(f"The calibration {self.digest} is for {told}.", hint=_ANEW)
+            versions = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
+            raise UsageError(f"The calibration {self.digest} is for {versions}.", hint=_ANEW)
         if metric.spec.higher_is_better != self.higher_is_better:
             better = "higher" if self.higher_is_better else "lower"
-            told = f"as if {better} values of {self.metric} were better; here it is the other way"
-            raise UsageError(f"The calibration {self.digest} was fitted {told}.", hint=_ANEW)
+            message = f"In the calibration {self.digest}, {better} values of {self.metric} are better"
+            raise UsageError(f"{message}; the installed metric has the other direction.", hint=_ANEW)
         return metric
 
     def metrics(self) -> tuple[AnyMetric, AnyMetric]:
@@ -281,18 +281,18 @@ class CalibrationFile(BaseModel):
         return inner, calibrate_metric(inner, self.fitted())
 
     def fitted(self) -> Calibration:
-        """What is applied."""
+        """The thresholds and the map in the form that the metric applies."""
         sign = 1.0 if self.higher_is_better else -1.0
         return Calibration(
             self.digest,
             self.higher_is_better,
             LengthThresholds(
-                tuple(float(found.at_least) for found in self.bins[1:]),
+                tuple(float(length_bin.at_least) for length_bin in self.bins[1:]),
                 tuple(
-                    FLAGS_NOTHING if found.threshold is None else sign * found.threshold
-                    for found in self.bins
+                    FLAGS_NOTHING if length_bin.threshold is None else sign * length_bin.threshold
+                    for length_bin in self.bins
                 ),
-                tuple(found.questions for found in self.bins),
+                tuple(length_bin.questions for length_bin in self.bins),
             ),
             self.map,
         )
@@ -308,10 +308,9 @@ class CalibrationFile(BaseModel):
             raise self._other("set of prompts", self.prompts, used.prompts)
 
     def _other(self, what: str, fitted: str | None, used: str | None) -> UsageError:
-        told = f"was fitted on scores of another {what}"
-        then, now = fitted or "none", used or "none"
-        message = f"The calibration {self.digest} of {self.metric} {told}: {then}; this run has {now}."
-        return UsageError(message, hint=_ANEW)
+        title = f"The calibration {self.digest} of {self.metric}"
+        message = f"{title} was fitted on scores of another {what}: {fitted or 'none'}; this run has "
+        return UsageError(f"{message}{used or 'none'}.", hint=_ANEW)
 
     def to_json(self) -> str:
         """The file's text; equal calibrations have equal texts."""
@@ -337,20 +336,20 @@ def _of_content(content: Any, place: str) -> CalibrationFile:
         raise UsageError(f"{place}: is not a calibration.", hint="`sgi calibrate` makes one.")
     if content["format"] != FORMAT:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
-        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate again, or use the version that made it.")
+        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate again, or use the SGI that wrote it.")
     try:
-        made = CalibrationFile.model_validate({key: content[key] for key in content if key != "digest"})
+        calibration = CalibrationFile.model_validate(
+            {key: content[key] for key in content if key != "digest"}
+        )
     except ValidationError as errors:
-        told = "; ".join(_faults(errors))
-        raise UsageError(
-            f"{place}: is not a calibration: {told.rstrip('.')}.", hint="Calibrate again."
-        ) from None
+        problems = "; ".join(_faults(errors)).rstrip(".")
+        raise UsageError(f"{place}: is not a calibration: {problems}.", hint="Calibrate again.") from None
     if "digest" not in content:
         raise UsageError(f"{place}: holds no digest of its content.", hint=_ANEW)
-    if content["digest"] != made.digest:
-        told = f"its digest is {content['digest']!r:.20}, that of its content {made.digest!r}"
-        raise UsageError(f"{place}: was changed since it was fitted: {told}.", hint=_ANEW)
-    return made
+    if content["digest"] != calibration.digest:
+        digests = f"its digest is {content['digest']!r:.20}, that of its content {calibration.digest!r}"
+        raise UsageError(f"{place}: was changed since it was fitted: {digests}.", hint=_ANEW)
+    return calibration
 
 
 def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.cascade import Cascade
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
+    from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
-    from sgi.io.dataset import DataLike
+    from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.sample import Batch, Sample
 
@@ -70,10 +71,7 @@ async def aevaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[Options],
 ) -> Result:
-    """Score data with metrics beside other work; see :func:`evaluate`, which takes the same arguments.
-
-    The work runs in a thread, so that the event loop goes on meanwhile.
-    """
+    """Score data in a thread, so that the event loop continues; takes the arguments of :func:`evaluate`."""
     return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
 
@@ -94,42 +92,27 @@ def evaluate(
     cache: bool | str | Path = True,
     listener: Listener | None = None,
 ) -> Result:
-    """Score data with metrics. Works inside a running event loop too (in notebooks and servers).
+    """Score data with metrics; also inside a running event loop (in notebooks and servers).
 
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
-        metrics: names such as ``"sgi"`` or ``"rouge_l(beta=1.2)"``, or metrics; None takes what the data's
-            fields allow of grounding, sgi, semantic_similarity and lexical_aggregate.
-        embedder: a name, a folder or an embedder, or several, the primary one first; None for the embedded
-            model. It is only loaded if a metric needs vectors.
-        columns: field → column, where the data's names are not recognised; see `sgi.io.open_dataset` for
-            paths, joined columns and fields to drop. ``.columns`` of the result says what was used.
-        encoding: of a text file; None for UTF-8, or what its byte order mark says.
-        on_error: ``"raise"`` stops at the first row that cannot be read; ``"skip"`` puts it in ``.rejected``.
-        judge: what judged metrics ask: a name such as ``"openai:NAME"`` or ``"openai:NAME@URL"``, a mapping
-            of its settings, or a judge of your own.
-        retry_failed: ask the judge once more where the replies that are kept were bad.
-        calibration: the file that ``sgi calibrate`` wrote: its metric is scored too, and beside it the
-            probability and the verdict it makes of that.
-        cascade: ``"alpha=0.05"`` or ``{"alpha": 0.05, "labelled": PATH}``: the judge is asked only about
-            rows that the metric ``grounding`` does not clear, and of unsupported rows like the labelled ones
-            at most the share alpha is cleared. Without ``labelled``, the labels are those of the data.
+        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None selects by the fields of the data.
+        embedder: a name, a folder or an embedder, or several, the primary one first; None: the bundled one.
+        columns: field → column, where names are not recognised; see `sgi.io.open_dataset`.
+        encoding: of a text file; None for UTF-8 or its byte order mark.
+        on_error: stop at the first row that cannot be read (``"raise"``), or list it in ``.rejected``.
+        judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
+        retry_failed: ask the judge again where its cached replies are unusable.
+        calibration: a file of ``sgi calibrate``: adds its metric, with probability and verdict.
+        cascade: ``"alpha=0.05"`` or a mapping: only rows that `grounding` does not clear go to the judge.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
-        cluster: which rows are not independent, for intervals and tests: ``"question"`` (rows with the same
-            question), ``"contexts"`` (rows with the same passages), ``"row"`` (none), or a metadata column.
-        cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
-            the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
-            stay in memory for this call.
-        listener: is called with each event of the progress; None draws a bar in a notebook, and nothing
-            elsewhere.
-
-    Returns:
-        Scores by metric, with status and reason for each row.
+        cluster: which rows are not independent: ``"question"``, ``"contexts"``, ``"row"`` or a column.
+        cache: a file for vectors and replies, your user cache (True), or none beyond this call (False).
+        listener: takes progress events; None shows a progress bar in a notebook.
 
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
-        UsageError: a metric or embedder is unknown, or no row has the fields a metric needs.
-        UnknownNameError: no row has the column that ``cluster`` names.
+        UsageError: an argument makes no sense, or no row has the fields of a metric.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
     >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]
@@ -137,43 +120,49 @@ def evaluate(
     [1.0]
     """
     if on_error not in {"raise", "skip"}:
-        raise UsageError(f"on_error is 'raise' or 'skip', not {on_error!r}.")
+        raise UsageError(f"`on_error` must be 'raise' or 'skip', not {on_error!r}.")
     if not 0 <= max_failures <= 1:
-        raise UsageError(f"max_failures is a share from 0 to 1, not {max_failures!r}.")
-    rejected: list[Rejected] = []
-    skipping = on_error == "skip"
+        raise UsageError(f"`max_failures` must be a share from 0 to 1, not {max_failures!r}.")
+    rejected: list[Rejected] | None = [] if on_error == "skip" else None
     dataset = open_dataset(data, columns=columns, encoding=encoding)
-    named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     fitted = None if calibration is None else read_calibration(calibration)
     rule = parse_cascade(cascade)
-    planned = plan(
-        dataset,
-        named,
-        on_reject=rejected.append if skipping else None,
-        cluster=cluster,
-        extra=(*(fitted.metrics() if fitted else ()), *(detector_metrics(named or ()) if rule else ())),
-    )
-    if rule is not None:
-        require_judged(planned.metrics)
-    options = ResourceOptions(
-        embedders=embedder, judge=judge, calibration=fitted, cache=cache, retry_failed=retry_failed
-    )
+    options = ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed)
     opening = open_pipeline(
         dataset,
-        planned,
+        _plan(dataset, metrics, fitted, rule, cluster, rejected),
         options,
         cascade=rule,
         columns=columns,
-        skip_rejected=skipping,
+        skip_rejected=rejected is not None,
         max_failures=max_failures,
         cluster=cluster,
-        listener=default_listener() if listener is None else listener,
+        listener=listener or default_listener(),
     )
-    return run_outside_loop(partial(_collect, opening, rejected))
+    return run_outside_loop(partial(_collect, opening, rejected or ()))
+
+
+def _plan(
+    dataset: Dataset,
+    metrics: str | AnyMetric | Sequence[str | AnyMetric] | None,
+    calibration: CalibrationFile | None,
+    cascade: Cascade | None,
+    cluster: str,
+    rejected: list[Rejected] | None,
+) -> Plan:
+    named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
+    extra = (
+        *(calibration.metrics() if calibration else ()),
+        *(detector_metrics(named or ()) if cascade else ()),
+    )
+    on_reject = None if rejected is None else rejected.append
+    planned = plan(dataset, named, on_reject=on_reject, cluster=cluster, extra=extra)
+    if cascade is not None:
+        require_judged(planned.metrics)
+    return planned
 
 
 async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[Rejected]) -> Result:
-    """Score all batches, and collect their rows and scores."""
     samples: list[Sample] = []
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}

@@ -73,18 +73,17 @@ def flat_columns(
             "response": [sample.response for sample in samples],
             "reference": [sample.reference for sample in samples],
         }
-    for metric, made in scores.items():
-        values = zip(made.values.tolist(), made.ok.tolist(), strict=True)
+    for metric, metric_scores in scores.items():
+        values = zip(metric_scores.values.tolist(), metric_scores.ok.tolist(), strict=True)
         columns[metric] = [value if ok else None for value, ok in values]
-        columns[f"{metric}_status"] = made.status.tolist()
-        columns[f"{metric}_reason"] = [reason or None for reason in made.reasons]
+        columns[f"{metric}_status"] = metric_scores.status.tolist()
+        columns[f"{metric}_reason"] = [reason or None for reason in metric_scores.reasons]
         if metric in keys:
-            columns[f"{metric}_{keys[metric]}"] = [body.get(keys[metric]) for body in made.details]
+            columns[f"{metric}_{keys[metric]}"] = [body.get(keys[metric]) for body in metric_scores.details]
     return columns
 
 
 def _sample_fields(sample: Sample, *, inputs: bool) -> dict[str, JsonValue]:
-    """The given fields of the sample."""
     if inputs:
         return sample.model_dump(mode="json", exclude_unset=True)
     facts: dict[str, JsonValue] = {"id": sample.id}

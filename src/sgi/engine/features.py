@@ -104,18 +104,18 @@ class BatchFeatures:
     @property
     def fatal(self) -> str:
         """Why no row can be scored: every embedder failed, or the entailment model; empty otherwise."""
-        embedders = [found.failure for found in self.vectors.values() if found.failure]
+        embedders = [result.failure for result in self.vectors.values() if result.failure]
         if embedders and len(embedders) == len(self.vectors):
             return " ".join(embedders)
-        return " ".join(found.failure for found in self.entailments.values() if found.failure)
+        return " ".join(result.failure for result in self.entailments.values() if result.failure)
 
     def table(self, tokens: TokenTable | None) -> Features:
         """Build the features of a metric; ``tokens`` are its token vectors."""
         return Features(
-            {name: found.table for name, found in self.vectors.items() if not found.failure},
-            {name: found.failure for name, found in self.vectors.items() if found.failure},
+            {name: result.table for name, result in self.vectors.items() if not result.failure},
+            {name: result.failure for name, result in self.vectors.items() if result.failure},
             tokens,
-            next((found.table for found in self.entailments.values()), None),
+            next((result.table for result in self.entailments.values()), None),
         )
 
 
@@ -134,9 +134,11 @@ async def compute_features(
         if request.entailment_model:
             pairs.setdefault(request.entailment_model, {}).update(dict.fromkeys(request.pairs))
     current_work().expect(sum(map(len, texts.values())) + sum(map(len, pairs.values())) + further_units)
-    vectors = {name: await embed(name, resources.embedders[name], [*found]) for name, found in texts.items()}
+    vectors = {
+        name: await embed(name, resources.embedders[name], [*values]) for name, values in texts.items()
+    }
     entailments = {
-        name: await entail(name, resources.entailment_models[name], found) for name, found in pairs.items()
+        name: await entail(name, resources.entailment_models[name], own) for name, own in pairs.items()
     }
     failures = {name: result.failure for name, result in vectors.items()}
     failures |= {name: result.failure for name, result in entailments.items()}
@@ -149,19 +151,19 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
     """Embed texts in a thread; texts without a usable vector are named and left out."""
     unusable: frozenset[str] = frozenset()
     while True:
-        asked = [text for text in texts if text not in unusable]
+        remaining = [text for text in texts if text not in unusable]
         try:
-            rows, truncated = await in_thread(encode, embedder, asked)
-            bad = unusable_rows(name, asked, rows)
+            rows, truncated = await in_thread(encode, embedder, remaining)
+            bad = unusable_rows(name, remaining, rows)
         except EmbedderError as error:
             named = unusable_texts(error) - unusable
             if not named:
                 return TextVectors(VectorTable(name), failure=str(error))
             unusable |= named
         else:
-            usable = list(compress(asked, ~bad))
-            table = VectorTable.of(name, usable, rows[~bad], truncated=compress(asked, truncated))
-            return TextVectors(table, unusable.union(compress(asked, bad)))
+            usable = list(compress(remaining, ~bad))
+            table = VectorTable.of(name, usable, rows[~bad], truncated=compress(remaining, truncated))
+            return TextVectors(table, unusable.union(compress(remaining, bad)))
 
 
 async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:
@@ -213,14 +215,14 @@ async def _read(
 ) -> EntailmentTable:
     """Read the pairs of one call; adds the hypotheses that it leaves out to ``unusable``."""
     while True:
-        asked = [pair for pair in pairs if pair[1] not in unusable]
-        if not asked:
+        remaining = [pair for pair in pairs if pair[1] not in unusable]
+        if not remaining:
             return _join(name, [])
         try:
-            return EntailmentTable.of(name, asked, await in_thread(model.entail, asked))
+            return EntailmentTable.of(name, remaining, await in_thread(model.entail, remaining))
         except NonFiniteVectorError as error:
             named = set(error.texts) - unusable.keys()
-            if not named & {hypothesis for _, hypothesis in asked}:
+            if not named & {hypothesis for _, hypothesis in remaining}:
                 raise
             reason = f"{name} gave no usable probability for one of its sentences"
             unusable.update(dict.fromkeys(named, reason))

@@ -1,4 +1,4 @@
-"""Ask the RAG system under test: one batch of questions at a time, every answer kept as it comes."""
+"""Asks the RAG system under test, one batch of questions at a time, and stores each answer at once."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ async def answer_batch(
     known: Mapping[int, StoredAnswer],
     keep: Callable[[Mapping[int, StoredAnswer]], None],
 ) -> AnsweredBatch:
-    """The batch with an answer to every question; what is known already is not asked again.
+    """The batch with an answer to every question; known answers are not requested again.
 
     Args:
         start: the position of the first sample.
         batch: the samples.
-        target: the RAG system; it bounds its own concurrency.
-        known: answers by position, from before; failures among them are asked again.
-        keep: takes each answer, by position, the moment it is there.
+        target: the RAG system; it limits its own concurrency.
+        known: stored answers by position; failures among them are requested again.
+        keep: takes each answer, by position, as soon as it arrives.
     """
     answers = {position: answer for position, answer in known.items() if answer.response is not None}
 
@@ -73,7 +73,6 @@ async def answer_batch(
 
 
 async def _ask_target(sample: Sample, target: Target) -> StoredAnswer:
-    """The target's answer to one sample, or why there is none."""
     began = time.perf_counter()
     if not sample.has(Field.QUESTION):
         return StoredAnswer(None, reason="the sample has no question to ask")

@@ -41,14 +41,14 @@ class BatchJudgements:
 
     def with_replies(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Add the unusable replies to the details of the rows that failed."""
-        made = dict(scores)
+        new_scores = dict(scores)
         for metric, replies in self.replies.items():
             if replies:
-                details = [*made[metric].details]
+                details = [*new_scores[metric].details]
                 for row, reply in replies.items():
                     details[row] = {**details[row], **reply.details()}
-                made[metric] = replace(made[metric], details=tuple(details))
-        return made
+                new_scores[metric] = replace(new_scores[metric], details=tuple(details))
+        return new_scores
 
 
 async def ask_batch(
@@ -97,9 +97,9 @@ async def ask_batch(
     except BaseExceptionGroup as raised:
         raise first_error(raised) from None
     return BatchJudgements(
-        {name: tuple(found) for name, found in evidence.items()},
-        {name: {row: str(error) for row, error in found.items()} for name, found in errors.items()},
-        {name: _replies(found) for name, found in errors.items()},
+        {name: tuple(rows) for name, rows in evidence.items()},
+        {name: {row: str(error) for row, error in rows.items()} for name, rows in errors.items()},
+        {name: _replies(rows) for name, rows in errors.items()},
     )
 
 

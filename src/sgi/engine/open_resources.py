@@ -1,4 +1,4 @@
-"""Opens the models, the judge and the target of a run: the only place that does."""
+"""Opens the models, the judge and the target of a run; nothing else opens them."""
 
 from __future__ import annotations
 
@@ -164,10 +164,10 @@ async def open_judge(
         return
     if judge is None:
         raise missing_judge(asking)
-    given: object = judge
-    if not isinstance(given, (str, Mapping, BaseModel)):
+    value: object = judge
+    if not isinstance(value, (str, Mapping, BaseModel)):
         hint = "A judge has a `fingerprint`, a `budget` and `ask`; check it with sgi.testing.check_judge."
-        raise UsageError(f"{type(given).__name__} is not a judge.", hint=hint)
+        raise UsageError(f"{type(value).__name__} is not a judge.", hint=hint)
     from sgi.llm.load import open_judge as open_service
     from sgi.llm.spec import JudgeSpec
 

@@ -117,7 +117,7 @@ class Pipeline:
         self.listener(Started("scoring", self.plan.rows))
         stream = await _Stream.of(self)
 
-        async def score(prepared: _Prepared) -> None:
+        async def score(prepared: _PreparedBatch) -> None:
             batch, batch_scores = await stream.score(prepared)
             take(batch, batch_scores)
             self.listener(Advanced(len(batch)))
@@ -204,19 +204,17 @@ async def open_pipeline(
 
 
 @dataclass(frozen=True, eq=False)
-class _Prepared:
-    """A batch with the responses of the target and the replies of the judge; bare if it is stored already."""
+class _PreparedBatch:
+    """A batch with the responses of the target and the judgements; without them if it is stored already."""
 
     answered: AnsweredBatch
-    asked: BatchJudgements = field(default_factory=BatchJudgements)
+    judgements: BatchJudgements = field(default_factory=BatchJudgements)
     routed: RoutedBatch | None = None
     stored: bool = False
 
 
 @dataclass(eq=False)
 class _Stream:
-    """One pass of a pipeline over its batches."""
-
     pipeline: Pipeline
     resources: Resources
     router: Router | None
@@ -235,7 +233,7 @@ class _Stream:
 
     @cached_property
     def judgements(self) -> int:
-        """At most so many judgements are expected: for each judged metric, the rows with its fields."""
+        """The largest expected number of judgements: the rows with the fields of each judged metric."""
         plan = self.pipeline.plan
         return sum(
             min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)
@@ -246,13 +244,13 @@ class _Stream:
         self.judged += 1
         self.pipeline.listener(Judged(self.judged, self.judgements))
 
-    async def prepare(self, numbered: tuple[int, Batch]) -> _Prepared:
+    async def prepare(self, numbered: tuple[int, Batch]) -> _PreparedBatch:
         """Ask target and judge about a batch, unless it is stored."""
         start, batch = numbered
         recording = self.pipeline.recording
         answered = AnsweredBatch(start, batch.samples, batch)
         if recording is not None and start in recording.done:
-            return _Prepared(answered, stored=True)
+            return _PreparedBatch(answered, stored=True)
         if self.resources.target is not None:
             known = recording.answers(start, len(batch)) if recording is not None else {}
             keep = recording.keep if recording is not None else (lambda _: None)
@@ -260,15 +258,14 @@ class _Stream:
         batch, failed = answered.batch, answered.failed
         if self.router is not None:
             routed = await route_batch(self.router, batch, self.resources, failed, self.count_reply)
-            return _Prepared(answered, routed.asked, routed)
+            return _PreparedBatch(answered, routed.judgements, routed)
         asking = judged_metrics(self.pipeline.plan.metrics)
         if not asking:
-            return _Prepared(answered)
+            return _PreparedBatch(answered)
         batch_judgements = await ask_batch(batch, asking, self.resources.judge, failed, self.count_reply)
-        return _Prepared(answered, batch_judgements)
+        return _PreparedBatch(answered, batch_judgements)
 
-    async def score(self, prepared: _Prepared) -> tuple[Batch, BatchScores]:
-        """The scores of a prepared batch, counted and stored."""
+    async def score(self, prepared: _PreparedBatch) -> tuple[Batch, BatchScores]:
         answered, recording = prepared.answered, self.pipeline.recording
         if recording is not None and prepared.stored:
             batch, batch_scores = recording.batch(answered.start, answered.batch)
@@ -280,27 +277,27 @@ class _Stream:
             recording.commit(answered.start, answered.samples, batch_scores)
         return batch, batch_scores
 
-    async def _compute(self, prepared: _Prepared) -> BatchScores:
+    async def _compute(self, prepared: _PreparedBatch) -> BatchScores:
         answered, routed = prepared.answered, prepared.routed
         batch, listener = answered.batch, self.pipeline.listener
         with counting_work(lambda done, total: listener(Embedded(done, total, len(batch)))):
             if self.router is None or routed is None:
                 metrics = self.pipeline.plan.metrics
-                return await evaluate_batch(batch, metrics, self.resources, answered.failed, prepared.asked)
+                return await evaluate_batch(
+                    batch, metrics, self.resources, answered.failed, prepared.judgements
+                )
             self.accumulator.inquired += routed.inquired
             return await score_routed(self.router, batch, self.resources, answered.failed, routed)
 
 
-def _failing_part(prepared: _Prepared) -> type[SgiError]:
+def _failing_part(prepared: _PreparedBatch) -> type[SgiError]:
     """The kind of error of the step that failed first."""
     if prepared.answered.failed:
         return TargetError
-    return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
+    return JudgeError if any(prepared.judgements.failures.values()) else EmbedderError
 
 
 class _Slot(Generic[P]):
-    """Takes the value of an item once it is prepared."""
-
     def __init__(self) -> None:
         self.ready = anyio.Event()
         self.values: list[P] = []
@@ -358,7 +355,7 @@ def _row_writer(output: Path | None) -> Iterator[Callable[[Iterator[Mapping[str,
 
 @contextmanager
 def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | None]:
-    """Write rejected rows to a file, with the reason; no file is made without any."""
+    """Write rejected rows to a file, with the reason; without any, no file is created."""
     if path is None:
         yield None
         return

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Fields, Sample
 
 BATCH_SIZE = 256
-"""Rows scored together: enough to fill the embedder's batches, few enough to need little memory."""
+"""Rows scored together: enough to fill the embedder's batches, and few enough for constant memory."""
 MAX_BATCH_BYTES = 16_000_000
 """Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
 _LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
@@ -46,10 +46,8 @@ class Plan:
 
     Attributes:
         dataset: the data's name.
-        rows: how many rows can be scored.
         rejected: how many rows cannot be read.
         present: how many rows have each field.
-        metrics: what is scored.
         texts: how many distinct texts are embedded; None if they were not counted.
         characters: their total length.
         identity: a hash of all samples in their order.
@@ -71,7 +69,7 @@ class Plan:
 
 @dataclass
 class Scan:
-    """What one reading of the data found: rows, fields and digests."""
+    """The result of one reading of the data."""
 
     rows: int = 0
     rejected: int = 0
@@ -141,7 +139,7 @@ def plan(
 def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     """Metrics from their names; raises UsageError for none, or for a duplicate."""
     chosen = tuple(named_metric(name) for name in metrics)
-    names = [found.canonical for found in chosen]
+    names = [metric.canonical for metric in chosen]
     if not names:
         raise UsageError("No metric was named.", hint="`sgi metrics` lists them.")
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -152,7 +150,7 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
     """The metrics, followed by the extra ones that are not among them."""
-    return tuple({found.canonical: found for found in (*metrics, *extra)}.values())
+    return tuple({metric.canonical: metric for metric in (*metrics, *extra)}.values())
 
 
 def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> Scan:
@@ -212,14 +210,14 @@ def batch_digest(batch: Batch) -> bytes:
 
 def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     """The default metrics for these fields; raises UsageError if none fits."""
-    found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
-    if not found:
+    names = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
+    if not names:
         raise UsageError(
             f"No usable metric for the fields of {dataset.name}: {_fields(scan)}.",
             hint="Scores need a response, and contexts with a question, or a reference. "
             "Name columns with `columns`: field=column.",
         )
-    return resolve(found)
+    return resolve(names)
 
 
 def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> None:
@@ -240,7 +238,7 @@ def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> 
 
 
 def check_cluster(cluster: str, scan: Scan, dataset: Dataset) -> None:
-    """Raise an UnknownNameError where the rule is a column that no row has."""
+    """Raise an UnknownNameError if the rule is a column that no row has."""
     if is_column(cluster) and cluster not in scan.metadata:
         raise unknown_column(dataset.name, cluster, scan.metadata)
 
@@ -256,16 +254,15 @@ def _fields(scan: Scan) -> str:
 def _count_texts(
     dataset: Dataset, metrics: Sequence[AnyMetric], on_reject: Callable[[Rejected], None] | None
 ) -> tuple[int, int]:
-    """Distinct texts over all metrics, and their characters."""
     ignore = None if on_reject is None else (lambda _: None)
-    seen: set[bytes] = set()
+    digests: set[bytes] = set()
     characters = 0
     for batch in batches(dataset.samples(on_reject=ignore)):
         for text in _known_texts(batch, metrics):
             key = digest(text.encode(), size=8)
-            characters += 0 if key in seen else len(text)
-            seen.add(key)
-    return len(seen), characters
+            characters += 0 if key in digests else len(text)
+            digests.add(key)
+    return len(digests), characters
 
 
 def _known_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
@@ -277,7 +274,7 @@ def _known_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
 
 
 def require_judged(metrics: Sequence[AnyMetric]) -> None:
-    """Raise a UsageError where no metric asks a judge."""
+    """Raise a UsageError if no metric needs a judge."""
     if not judged_metrics(metrics):
         hint = "Add a judged metric such as faithfulness, or leave out `cascade`."
         raise UsageError("A cascade selects the rows for a judge, but no metric needs a judge.", hint=hint)
@@ -286,13 +283,13 @@ def require_judged(metrics: Sequence[AnyMetric]) -> None:
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
     """Divide samples into batches of at most ``size`` rows and of about 16 MB, or of one larger row."""
     rows: list[Sample] = []
-    held = 0
+    size_in_bytes = 0
     for sample in samples:
         rows.append(sample)
-        held += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
-        if len(rows) == size or held >= MAX_BATCH_BYTES:
+        size_in_bytes += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
+        if len(rows) == size or size_in_bytes >= MAX_BATCH_BYTES:
             yield Batch(tuple(rows))
-            rows, held = [], 0
+            rows, size_in_bytes = [], 0
     if rows:
         yield Batch(tuple(rows))
 
@@ -313,8 +310,8 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
             question for the target.
     """
     dataset = open_spec_dataset(spec)
-    asked = spec.target is not None
-    if asked and spec.no_texts:
+    has_target = spec.target is not None
+    if has_target and spec.no_texts:
         raise UsageError(
             "`no_texts` does not go with `target`: the answers would be lost when the run is resumed.",
             hint="Ask the target first, and score a file of its answers.",
@@ -323,13 +320,13 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         dataset,
         spec.metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
-        supplied=RESPONSE | CONTEXTS if asked else frozenset(),
+        supplied=RESPONSE | CONTEXTS if has_target else frozenset(),
         extra=spec.extra_metrics,
         cluster=spec.cluster,
-        count_texts=count_texts and not asked,
+        count_texts=count_texts and not has_target,
         listener=listener,
     )
-    if asked and not planned.present.get(Field.QUESTION):
+    if has_target and not planned.present.get(Field.QUESTION):
         raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
     if spec.cascade is not None:
         require_judged(planned.metrics)

@@ -46,11 +46,11 @@ class Resources:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Everything that can change a number: of embedders, token encoders and entailment models."""
+        """The fingerprints of embedders, token encoders and entailment models."""
         return self._fingerprints(self.token_encoders, self.entailment_models)
 
     def provenance(self, metric: AnyMetric) -> MetricProvenance:
-        """What computes the scores of a metric here, beside the data and the metric itself."""
+        """The models, judge and prompts that compute the scores of a metric."""
         names = metric.embedder_names(self.names) if metric.vector_needs else ()
         models = [self.embedders[name].fingerprint for name in names]
         if metric.token_needs:
@@ -68,19 +68,19 @@ class Resources:
         return MetricProvenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts, **own)
 
     def run_provenance(self, metrics: Sequence[AnyMetric], dataset: str) -> RunProvenance:
-        """What computes the scores of these metrics over the data with this hash."""
-        made = {metric.canonical: self.provenance(metric) for metric in metrics}
-        return RunProvenance(dataset, package_version(), made)
+        """The provenance of these metrics over the data with this hash."""
+        by_metric = {metric.canonical: self.provenance(metric) for metric in metrics}
+        return RunProvenance(dataset, package_version(), by_metric)
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
-        """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
+        """The signature of these metrics over ``n`` rows, which is printed under every table."""
         of_tokens = [model for model in self.token_encoders if model in token_models(metrics)]
         of_pairs = [name for name in self.entailment_models if name in entailment_models(metrics)]
         judge = self.judge_identity(metrics) or "-"
         return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
 
     def judge_identity(self, metrics: Sequence[AnyMetric]) -> str:
-        """The judge's fingerprint and the digest of the prompts; empty where no metric asks a judge."""
+        """The judge's fingerprint and the digest of the prompts; empty if no metric needs a judge."""
         prompts = prompts_digest(metrics)
         return f"{self.judge.fingerprint}@{prompts}" if self.judge is not None and prompts else ""
 
@@ -91,7 +91,7 @@ class Resources:
 
 
 def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> None:
-    """Raise a UsageError where a metric needs a token or entailment model that is not open."""
+    """Raise a UsageError if a metric needs a token or entailment model that is not open."""
     elsewhere = "Score it with `sgi run` or sgi.evaluate."
     for metric in metrics:
         tokens, entailment = metric.token_needs, metric.entailment_needs
@@ -100,7 +100,7 @@ def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> Non
             message = f"{name} needs token vectors of {tokens.token_model}, which is not open here."
             raise UsageError(message, hint=elsewhere)
         if tokens and tokens.weighs_tokens and tokens.token_model not in resources.frequencies:
-            message = f"{name} weighs tokens by all references of the data; here rows come one by one."
+            message = f"{name} weighs tokens by all references of the data; here rows are scored one by one."
             raise UsageError(message, hint=f"{elsewhere} Or leave out idf.")
         if entailment and entailment.entailment_model not in resources.entailment_models:
             model = entailment.entailment_model

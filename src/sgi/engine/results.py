@@ -68,7 +68,7 @@ class GroundingReport(NotebookRepr):
     def doubtful(self) -> tuple[str, ...]:
         """The sentences with a score below 0.5."""
         sentences = self.evidence.sentences if self.evidence is not None else ()
-        return tuple(made.text for made in sentences if made.score is not None and made.score < _DOUBTFUL)
+        return tuple(each.text for each in sentences if each.score is not None and each.score < _DOUBTFUL)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -228,7 +228,7 @@ class Result(ScoreTable):
 
 
 class _UnknownMetricError(UnknownNameError, KeyError):
-    """Also a KeyError, as of every mapping."""
+    """Also a KeyError, as for every mapping."""
 
 
 def join_scores(parts: Sequence[Scores]) -> Scores:

@@ -80,10 +80,10 @@ class Router:
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
         """The rows of a batch that score above the threshold, shape (n,)."""
-        made = scores[self.detector]
+        detector_scores = scores[self.detector]
         if self.fitted.threshold is None:
-            return np.zeros(len(made), dtype=np.bool_)
-        return made.ok & (np.nan_to_num(made.values, nan=-1.0) > self.fitted.threshold)
+            return np.zeros(len(detector_scores), dtype=np.bool_)
+        return detector_scores.ok & (np.nan_to_num(detector_scores.values, nan=-1.0) > self.fitted.threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +93,13 @@ class RoutedBatch:
     Attributes:
         offline: scores of the metrics that need no judge.
         cleared: rows that did not go to the judge, shape (n,).
-        asked: judgements of the other rows, in order.
+        judgements: of the other rows, in order.
         inquired: their number.
     """
 
     offline: BatchScores
     cleared: NDArray[np.bool_]
-    asked: BatchJudgements
+    judgements: BatchJudgements
     inquired: int
 
     @property
@@ -148,7 +148,7 @@ async def score_routed(
     resources = replace(resources, judge=None)
     async with router.turn:
         batch_scores = await evaluate_batch(
-            rest, asking, resources, _renumber(failed, doubtful), routed.asked
+            rest, asking, resources, _renumber(failed, doubtful), routed.judgements
         )
     rows = np.flatnonzero(routed.cleared)
     scores = dict(routed.offline.scores)
@@ -166,22 +166,22 @@ async def score_routed(
             for name in {**offline.truncated, **batch_scores.truncated}
         },
         {**offline.failures, **batch_scores.failures},
-        {name: _scatter(found, doubtful, len(batch)) for name, found in batch_scores.evidence.items()},
+        {name: _scatter(rows, doubtful, len(batch)) for name, rows in batch_scores.evidence.items()},
     )
 
 
 def _cleared_scores(
     metric: AnyMetric, batch: Batch, rows: NDArray[np.int64], router: Router
 ) -> list[tuple[NDArray[np.int64], Scores]]:
-    """The scores of cleared rows: undefined where the judge could have been asked, else missing as ever."""
+    """The scores of cleared rows: undefined, or missing if a needed field is absent."""
     if not len(rows):
         return []
     present = batch.present(metric.spec.needs)[rows]
     able, lacking = rows[present], rows[~present]
-    told = [batch.samples[row].missing_reason(metric.spec.needs) for row in lacking.tolist()]
+    reasons = [batch.samples[row].missing_reason(metric.spec.needs) for row in lacking.tolist()]
     return [
         (able, Scores.without_value(Status.UNDEFINED, [router.reason] * len(able))),
-        (lacking, Scores.without_value(Status.MISSING, told)),
+        (lacking, Scores.without_value(Status.MISSING, reasons)),
     ]
 
 
@@ -191,17 +191,15 @@ def _renumber(failed: Mapping[int, str], rows: NDArray[np.int64]) -> dict[int, s
     return {places[row]: reason for row, reason in failed.items()}
 
 
-def _scatter(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
+def _scatter(values: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
     """Values of these rows out of ``n``; None elsewhere."""
     spread: list[Any] = [None] * n
-    for row, body in zip(rows.tolist(), found, strict=True):
+    for row, body in zip(rows.tolist(), values, strict=True):
         spread[row] = body
     return tuple(spread)
 
 
 class _CountingJudge:
-    """A judge that counts distinct requests."""
-
     def __init__(self, judge: Judge, questions: set[bytes]) -> None:
         self._judge, self._questions = judge, questions
         self.fingerprint, self.budget = judge.fingerprint, judge.budget
@@ -227,22 +225,19 @@ async def fit_threshold(
     on_reject: Callable[[Rejected], None] | None = None,
     listener: Listener = silent,
 ) -> Cascade:
-    r"""Fit the threshold of the cascade on labelled rows.
+    """Fit the threshold of the cascade on labelled rows.
 
-    With s the scores of n unsupported labelled rows, one for each question, the threshold is the ⌊(n +
-    1)·alpha⌋-th largest score. Rows with larger scores are cleared. A new exchangeable unsupported row is
-    then cleared with probability at most alpha. With fewer than 1/alpha − 1 rows nothing is cleared. Rows
-    without a value are left out, since they are never cleared. A failed row may get a value the next time, so
-    it raises an error.
+    The threshold is the ⌊(n + 1)·alpha⌋-th largest score of n unsupported labelled rows, one for each
+    question. A new exchangeable unsupported row has a larger score, and is cleared, with probability at most
+    alpha. With fewer than 1/alpha − 1 rows nothing is cleared. Rows without a value are left out.
 
     Args:
-        cascade: alpha, and the place of the labels.
+        cascade: alpha, and the file of labelled rows.
         detector: the metric that scores the rows.
         resources: its embedders.
         dataset: the rows that will be scored.
         columns: field → column, also for the file of labelled rows.
-        own_answers: whether the labels of the data belong to the answers that will be scored. False with a
-            target, and then they are not used.
+        own_answers: whether the labels of the data belong to the answers that will be scored.
         cluster: the rule by which rows form clusters; one row of each counts.
         on_reject: takes unreadable rows of the data; in the labelled file the first one raises.
         listener: takes progress events.
@@ -281,17 +276,17 @@ async def fit_threshold(
 async def _score_labelled(
     rows: _LabelledRows, detector: AnyMetric, resources: Resources, listener: Listener
 ) -> tuple[list[float], list[int]]:
-    """The scores of the unsupported rows that have one, and their clusters; an error if one failed."""
+    """The scores of the unsupported rows with a value, and their clusters; raises if a row failed."""
     scores: list[float] = []
     clusters: list[int] = []
     start = 0
     listener(Started("learning", None))
     for batch in batches(rows.unsupported()):
-        made = (await evaluate_batch(batch, [detector], resources)).scores[detector.canonical]
-        for place in np.flatnonzero(made.status == Status.FAILED.value)[:1].tolist():
-            raise _failed_row_error(batch.ids[place], detector, made.reasons[place])
-        scores += made.values[made.ok].tolist()
-        clusters += compress(rows.clusters[start : start + len(batch)], made.ok)
+        detector_scores = (await evaluate_batch(batch, [detector], resources)).scores[detector.canonical]
+        for place in np.flatnonzero(detector_scores.status == Status.FAILED.value)[:1].tolist():
+            raise _failed_row_error(batch.ids[place], detector, detector_scores.reasons[place])
+        scores += detector_scores.values[detector_scores.ok].tolist()
+        clusters += compress(rows.clusters[start : start + len(batch)], detector_scores.ok)
         start += len(batch)
         listener(Advanced(len(batch)))
     listener(Finished("learning"))
@@ -321,7 +316,7 @@ def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
 
 
 class _LabelledRows:
-    """Labelled rows, as they are read: count, identities, clusters of the unsupported ones."""
+    """Reads labelled rows, and collects their number, marks, and the clusters of unsupported rows."""
 
     def __init__(self, samples: Iterator[Sample], cluster: str) -> None:
         self._samples = samples
@@ -331,7 +326,6 @@ class _LabelledRows:
         self.clusters: list[int] = []
 
     def unsupported(self) -> Iterator[Sample]:
-        """The rows labelled 0."""
         for position, sample in enumerate(self._samples):
             if sample.label is None:
                 continue

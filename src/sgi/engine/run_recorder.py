@@ -79,9 +79,9 @@ class Recording:
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
         """The stored batch at row ``start``; texts come from ``read`` if the run stores none."""
-        found = stored_batch(self._database, self._record, start)
-        batch = read if self._no_texts else found.batch
-        return batch, BatchScores(found.scores, found.truncated, found.failures)
+        stored = stored_batch(self._database, self._record, start)
+        batch = read if self._no_texts else stored.batch
+        return batch, BatchScores(stored.scores, stored.truncated, stored.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], batch_scores: BatchScores) -> None:
         """Commit a batch and the usage of this attempt in one transaction."""
@@ -95,7 +95,8 @@ class Recording:
             truncated=batch_scores.truncated,
             failures=batch_scores.failures,
             judgements={
-                name: [_to_json(found) for found in rows] for name, rows in batch_scores.evidence.items()
+                name: [_to_json(judgement) for judgement in rows]
+                for name, rows in batch_scores.evidence.items()
             },
             usage=self._usage(),
         )
@@ -115,8 +116,8 @@ class Recording:
 
     def finish(self, summary: Summary) -> None:
         """Store the summary, and close the run."""
-        kept = summary_without_texts(summary) if self._no_texts else summary
-        self._recorder.finish(kept.to_dict())
+        stored = summary_without_texts(summary) if self._no_texts else summary
+        self._recorder.finish(stored.to_dict())
         self._database.verify()
 
     def stop(self, error: BaseException) -> None:
@@ -124,7 +125,6 @@ class Recording:
         self._recorder.stop(_stop_reason(error, whole=not self._no_texts), self._usage())
 
     def _usage(self) -> dict[str, Usage]:
-        """The judge usage of this attempt, by the judge's fingerprint."""
         if self._judge is None:
             return {}
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
@@ -154,7 +154,6 @@ def begin_recording(
 
 
 def _dataset(spec: RunSpec, plan: Plan) -> str:
-    """The hash of the data that the run stores."""
     return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
@@ -192,9 +191,9 @@ def check_same(
     now = resources.run_provenance(plan.metrics, _dataset(spec, plan))
     changed = ["its data"] if then.dataset != now.dataset else []
     if record.spec_hash != spec.identity(plan.metrics):
-        changed.append("what was asked for")
+        changed.append("its settings")
     elif differences := "; ".join(map(str, then.differences(now))):
-        changed.append(f"what makes its numbers ({differences})")
+        changed.append(f"what computes its scores ({differences})")
     if changed:
         raise mismatch_error(record, " and ".join(changed))
 
@@ -208,7 +207,7 @@ def mismatch_error(record: RunRecord, changed: str) -> RunMismatchError:
 
 
 def _stop_reason(error: BaseException, *, whole: bool) -> str:
-    """Why a run ended before its time; the kind of error alone where its message can quote texts."""
+    """Why a run stopped early; only the type of the error if its message can quote texts (not ``whole``)."""
     if not isinstance(error, Exception):
         return "interrupted"
     if not whole:
@@ -221,14 +220,14 @@ def _to_json(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what makes the numbers."""
-    found = {"sgi": package_version(), "python": platform.python_version()}
+    """The versions of the packages that compute the scores."""
+    versions = {"sgi": package_version(), "python": platform.python_version()}
     for name in _NUMERICAL:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # pragma: no cover - all of these are always installed
             continue
-    return found
+    return versions
 
 
 REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
@@ -238,8 +237,8 @@ REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
 def batch_without_texts(batch_scores: BatchScores, categories: Mapping[str, str]) -> BatchScores:
     """Remove the texts from the details, reasons and evidence of a batch."""
     scores = {
-        name: scores_without_texts(found, categories.get(name, ""))
-        for name, found in batch_scores.scores.items()
+        name: scores_without_texts(metric_scores, categories.get(name, ""))
+        for name, metric_scores in batch_scores.scores.items()
     }
     return replace(
         batch_scores,
@@ -265,8 +264,8 @@ def scores_without_texts(scores: Scores, category: str = "") -> Scores:
 
 
 def _only_numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, JsonValue]:
-    kept = {name: without_texts(value) for name, value in body.items() if not isinstance(value, str)}
-    return kept | {category: body[category]} if category in body else kept
+    numbers = {name: without_texts(value) for name, value in body.items() if not isinstance(value, str)}
+    return numbers | {category: body[category]} if category in body else numbers
 
 
 def summary_without_texts(summary: Summary) -> Summary:
@@ -274,8 +273,8 @@ def summary_without_texts(summary: Summary) -> Summary:
     dominant = summary.clustering.dominant
     if dominant is None:
         return summary
-    found = replace(dominant, text=placeholder(dominant.text))
-    return replace(summary, clustering=replace(summary.clustering, dominant=found))
+    question = replace(dominant, text=placeholder(dominant.text))
+    return replace(summary, clustering=replace(summary.clustering, dominant=question))
 
 
 def require_texts(record: RunRecord, purpose: str) -> None:

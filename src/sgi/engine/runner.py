@@ -110,20 +110,19 @@ async def resume(
 ) -> RunReport:
     """Resume a stored run; a finished run is not scored again.
 
-    ``retry_failed`` scores batches with failed rows again, and ``reread`` checks the data, also for a
-    finished run. ``take_over`` takes the run from another process that writes it.
+    ``retry_failed`` scores batches with failed rows again; ``reread`` checks the data of a finished run too;
+    ``take_over`` takes the run from another process.
 
     Raises:
         RunBusyError: another process writes the run.
         RunMismatchError: its data, settings, cluster rule, models or versions changed.
-        SgiError: as for `start_run`.
     """
     require_resumable(record)
     check_files(spec)
     if spec.no_texts != record.no_texts:
-        kept = "stores no texts" if record.no_texts else "stores its texts"
+        state = "stores no texts" if record.no_texts else "stores its texts"
         raise RunMismatchError(
-            f"The run {record.label} {kept}; that cannot change when it is resumed.",
+            f"The run {record.label} {state}; that cannot change when it is resumed.",
             hint="Resume it with the same setting, or start a new run.",
         )
     if spec.cluster != record.cluster:
@@ -139,9 +138,9 @@ async def resume(
         database = stack.enter_context(open_database(context.database, create=False))
         finished = record.finished and not retry_failed
         named = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
-        if finished and not reread:  # nothing is opened: no target is imported, no service is asked
+        if finished and not reread:  # no model or target is opened
             if spec.identity(named) != record.spec_hash:
-                raise mismatch_error(record, "what was asked for")
+                raise mismatch_error(record, "its settings")
             return _finished_report(spec, record, database)
         planned = plan_run(spec, listener=context.listener)
         pipeline = await stack.enter_async_context(
@@ -185,7 +184,6 @@ def require_resumable(record: RunRecord) -> None:
 def _open(
     spec: RunSpec, planned: Plan, context: RunContext, *, fit: bool = True, retry_failed: bool = False
 ) -> AbstractAsyncContextManager[Pipeline]:
-    """The pipeline of a planned run."""
     options = replace(
         ResourceOptions.of(spec),
         cache=context.cache,
@@ -234,7 +232,7 @@ def _finished_report(spec: RunSpec, record: RunRecord, database: Database) -> Ru
     if spec.out is not None:
         export(database, record, spec.out, inputs=spec.inputs)
     summary = Summary.from_dict(record.summary or {})
-    failed = max((made.counts[Status.FAILED] for made in summary.metrics), default=0)
+    failed = max((metric.counts[Status.FAILED] for metric in summary.metrics), default=0)
     return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)
 
 

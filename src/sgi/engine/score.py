@@ -83,23 +83,22 @@ class _Task:
 
     @property
     def batch(self) -> Batch:
-        """The rows, without judgements."""
         return self.rows.batch if isinstance(self.rows, JudgedRows) else self.rows
 
     def take(self, rows: Sequence[int]) -> _Task:
-        """Select some of the task's rows."""
-        taken = self.rows.take(rows)
+        selection = self.rows.take(rows)
         return replace(
-            self, rows=taken, positions=self.positions[list(rows)], prepared=self.metric.prepare(taken)
+            self,
+            rows=selection,
+            positions=self.positions[list(rows)],
+            prepared=self.metric.prepare(selection),
         )
 
     def within(self, rows: range) -> _Task:
-        """Select the task's rows that are among these consecutive rows of the batch."""
         first, last = np.searchsorted(self.positions, (rows.start, rows.stop)).tolist()
         return self if last - first == len(self.positions) else self.take(range(first, last))
 
     def token_texts(self) -> list[str]:
-        """The texts whose token vectors the metric needs."""
         needs = self.metric.token_needs
         return list(needs.token_texts(self.prepared)) if needs else []
 
@@ -156,7 +155,6 @@ async def evaluate_batch(
 
 
 def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
-    """The texts of each row of the batch that need token vectors."""
     texts: list[list[str]] = [[] for _ in range(n)]
     for task in tasks:
         for row, position in enumerate(task.positions.tolist()):
@@ -165,7 +163,6 @@ def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
 
 
 def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
-    """How many rows hold one of these texts, by field."""
     if not texts:
         return {}
     rows = Counter(
@@ -222,9 +219,9 @@ def _rows_without_features(
     task: _Task, features: BatchFeatures, tokens: TokenFeatures | None
 ) -> dict[int, str]:
     """The task's rows that need what a model did not return, with the reason."""
-    unusable = {text: model for model, found in features.vectors.items() for text in found.unusable}
+    unusable = {text: model for model, result in features.vectors.items() for text in result.unusable}
     unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
-    refused = {text: why for found in features.entailments.values() for text, why in found.unusable.items()}
+    refused = {text: why for result in features.entailments.values() for text, why in result.unusable.items()}
     if not unusable and not refused:
         return {}
     reasons = {}

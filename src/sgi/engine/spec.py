@@ -57,17 +57,14 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _as_judge(value: Any) -> Any:
-    """The settings of a judge that is given by its name."""
     return {"model": value} if isinstance(value, str) else value
 
 
 def _as_target(value: Any) -> Any:
-    """The settings of a target that is given by its name."""
     return {"where": value} if isinstance(value, str) else value
 
 
 def _as_calibration(value: Any) -> Any:
-    """The content of a calibration that is given by its file."""
     return None if value is None else read_calibration(value)
 
 
@@ -207,12 +204,12 @@ class RunSpec(BaseModel):
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """A hash of all settings that can change a score, without data and model fingerprints."""
-        asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
+        target = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
             "backend": self.backend,
-            "target": asked,
+            "target": target,
         }
         if self.precision != "auto":  # runs that are kept were identified without it
             facts["precision"] = self.precision
@@ -254,7 +251,7 @@ def read_spec(path: Path) -> dict[str, Any]:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
     if values.get("cascade") is not None:
-        asked = parse_cascade(values["cascade"])
-        if asked is not None and asked.labelled is not None:
-            values["cascade"] = asked.model_copy(update={"labelled": path.parent / asked.labelled})
+        cascade = parse_cascade(values["cascade"])
+        if cascade is not None and cascade.labelled is not None:
+            values["cascade"] = cascade.model_copy(update={"labelled": path.parent / cascade.labelled})
     return values

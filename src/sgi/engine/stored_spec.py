@@ -1,8 +1,8 @@
 """Reads the stored settings of a run, and limits what they may do without the user.
 
-A database or an export may come from someone else, so the settings in it are data. By themselves they only
-read the run's data, use models of this machine, and create new files in the working folder. Whatever runs
-code, sends data, spends money or replaces a file must be named on the command line, or be trusted as a whole.
+A database or an export may come from someone else. Its settings alone may only read the run's data, use
+models of this machine, and create new files in the working folder. The user must name, or trust, whatever
+runs code, sends data, spends money or replaces a file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sgi.target.spec import TargetSpec
 
 _INLINE = ("calibration", "cascade", "target")
-"""Settings that the command line takes as the name of a file or as text, and a run stores whole."""
+"""Settings that the command line takes as a file name or text, and that a run stores as objects."""
 _SERVICES = ("openai:", "azure:")
 TRUST = "--trust-target"
 _LABELS = re.compile(r"\(labels=[^)]*\)$")
@@ -45,7 +45,7 @@ def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
 
 def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
     """Settings from elsewhere, read without opening any file that they name."""
-    hint = "They cannot be used; run its data anew."
+    hint = "Start a new run over its data."
     inline = [key for key in _INLINE if not isinstance(values.get(key), (dict, type(None)))]
     if inline:
         raise StoreError(f"The settings of {source} are damaged: {inline[0]} is not an object.", hint=hint)
@@ -56,7 +56,7 @@ def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
 
 
 def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
-    """Raise unless the user named whatever stored settings would run, contact, pay or replace.
+    """Raise unless the user named everything that stored settings would run, contact, pay for or replace.
 
     ``named`` has the values of the command line, or of a file named there. ``command`` resumes the run.
 
@@ -67,7 +67,7 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
     if texts:
         raise UsageError(
             f"The stored settings of the run {run} name {_join_names(texts)}. Stored settings may come from "
-            "someone else, so SGI does not use these by itself.",
+            "someone else, so SGI does not use these without your consent.",
             hint=f"If you trust them: {command} {TRUST}. Otherwise name your own on the command line.",
         )
 
@@ -89,7 +89,7 @@ def require_local_models(record: RunRecord, names: Iterable[str], *, option: str
     if other:
         raise UsageError(
             f"The stored settings of the run {record.label} name the model {other[0]}, which is not of this "
-            "machine. They may come from someone else, so SGI does not use it by itself.",
+            "machine. They may come from someone else, so SGI does not use it without your consent.",
             hint=f"If you trust it, name it: {option} {other[0]}.",
         )
 
@@ -116,7 +116,7 @@ def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
 
 
 def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
-    """What stored settings would use beyond what they may, in words."""
+    """Descriptions of what stored settings name and may not use."""
     if spec.target is not None:
         yield from _of_target(spec.target, _table(named.get("target")))
     if spec.judge is not None and "model" not in _table(named.get("judge")):
@@ -132,8 +132,8 @@ def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
 def _of_target(target: TargetSpec, named: Mapping[str, Any]) -> Iterator[str]:
     if "where" not in named:
         yield f"the target {target.where}"
-    kept: dict[str, JsonValue] = {"headers": {**target.headers}, "body": target.body}
-    used = variables({key: value for key, value in kept.items() if key not in named})
+    settings: dict[str, JsonValue] = {"headers": {**target.headers}, "body": target.body}
+    used = variables({key: value for key, value in settings.items() if key not in named})
     yield from (f"the environment variable {name}" for name in sorted(used))
 
 
@@ -143,7 +143,6 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def _models(spec: RunSpec, named: Collection[str]) -> Iterator[str]:
-    """The models of stored settings that the user did not set anew."""
     if "embedders" not in named:
         yield from spec.embedders
     if "metrics" not in named and "nli" not in named:

@@ -89,21 +89,20 @@ def metric_summary(
 def _own_summary(
     column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None
 ) -> MetricSummary:
-    """The summary on the scale of the values."""
     ok = column.ok
     values = column.values[ok]
-    found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
+    interval = mean_interval(values, clusters[ok], low=column.low, high=column.high)
     return MetricSummary(
         metric=column.metric,
         mean=float(values.mean()) if ok.any() else None,
-        interval=interval_or_none(found),
+        interval=interval_or_none(interval),
         deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
         counts=column.counts(),
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
         is_percentage=column.is_percentage,
         is_score=column.unit == SCORE,
-        no_interval=found.reason if isinstance(found, NoInterval) else "",
+        no_interval=interval.reason if isinstance(interval, NoInterval) else "",
         total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
         higher_is_better=column.higher_is_better,
     )
@@ -145,8 +144,8 @@ def _misses(accumulator: Accumulator, cleared: np.ndarray[Any, np.dtype[np.bool_
         return None
     missed = cleared[unsupported].astype(np.float64)
     clusters = accumulator.clusters.numbers[unsupported]
-    found = mean_interval(missed, clusters, low=0.0, high=1.0)
-    return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(found))
+    interval = mean_interval(missed, clusters, low=0.0, high=1.0)
+    return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(interval))
 
 
 _NO_UPPER_END = "its upper end is infinite"
@@ -182,13 +181,13 @@ def ratio_summary(summary: MetricSummary) -> MetricSummary:
     )
 
 
-def ratio_interval(found: Interval | NoInterval) -> Interval | NoInterval:
+def ratio_interval(interval: Interval | NoInterval) -> Interval | NoInterval:
     """Convert an interval from the bounded scale to the ratio; none if its upper end is infinite."""
-    if isinstance(found, NoInterval):
-        return found
-    if found.high >= 1.0:
+    if isinstance(interval, NoInterval):
+        return interval
+    if interval.high >= 1.0:
         return NoInterval(_NO_UPPER_END)
-    return replace(found, low=ratio_of(found.low), high=ratio_of(found.high))
+    return replace(interval, low=ratio_of(interval.low), high=ratio_of(interval.high))
 
 
 def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
@@ -230,11 +229,11 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
     >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
     {'factual_accuracy': 'grade'}
     """
-    found = {}
+    keys = {}
     for name in metrics:
         with suppress(UsageError):
-            found[name] = _spec(name).category
-    return {name: key for name, key in found.items() if key}
+            keys[name] = _spec(name).category
+    return {name: key for name, key in keys.items() if key}
 
 
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
@@ -249,7 +248,7 @@ def growing_summary(database: Database, record: RunRecord) -> Summary:
     """The summary of a run that an application stored row by row."""
     run = scored_run(database, record)
     cut, left_out = (
-        _count_names(metadata_values(database, record, kept)) for kept in ("truncated", "left_out")
+        _count_names(metadata_values(database, record, name)) for name in ("truncated", "left_out")
     )
     return Summary(
         rows=len(run.ids),
@@ -266,5 +265,4 @@ def growing_summary(database: Database, record: RunRecord) -> Summary:
 
 
 def _count_names(values: list[Iterable[str] | None]) -> dict[str, int]:
-    """Rows by name."""
     return dict(Counter(name for names in values for name in names or ()))

@@ -147,9 +147,9 @@ class Summary(NotebookRepr):
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON values; ``cascade`` only where there was one."""
-        told = asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
-        del told["cascade"]
-        return told if self.cascade is None else told | {"cascade": self.cascade.to_dict()}
+        values = asdict(self) | {"metrics": [metric.to_dict() for metric in self.metrics]}
+        del values["cascade"]
+        return values if self.cascade is None else values | {"cascade": self.cascade.to_dict()}
 
     def notes(self) -> list[str]:
         """Notes for the reader of means and intervals."""
@@ -162,19 +162,20 @@ class Summary(NotebookRepr):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The summary that `to_dict` wrote."""
-        given = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
+        entries = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
         if values.get("cascade") is not None:
-            given["cascade"] = CascadeSummary.from_dict(values["cascade"])
-        given["metrics"] = tuple(_read_metric(entry) for entry in given["metrics"])
-        given["baselines"] = tuple(
-            Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])}) for entry in given["baselines"]
+            entries["cascade"] = CascadeSummary.from_dict(values["cascade"])
+        entries["metrics"] = tuple(_read_metric(entry) for entry in entries["metrics"])
+        entries["baselines"] = tuple(
+            Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])})
+            for entry in entries["baselines"]
         )
-        if "clustering" in given:
-            given["clustering"] = _read_clustering(given["clustering"])
-        return cls(**given)
+        if "clustering" in entries:
+            entries["clustering"] = _read_clustering(entries["clustering"])
+        return cls(**entries)
 
     def __str__(self) -> str:
-        lines = [_HEADER, *(_line(made) for made in self.metrics)]
+        lines = [_HEADER, *(_line(metric) for metric in self.metrics)]
         lines += [_baseline_line(baseline) for baseline in self.baselines]
         lines += reasons_without_interval(self.metrics)
         lines += self.cascade.notes() if self.cascade is not None else ()
@@ -192,11 +193,11 @@ def _read_clustering(values: Mapping[str, Any]) -> Clustering:
 
 
 def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
-    given = {name: values[name] for name in _names(MetricSummary) if name in values}
-    given["interval"] = given["interval"] and Interval(**given["interval"])
-    given["counts"] = {Status(name): rows for name, rows in given["counts"].items()}
-    given["ranking"] = given["ranking"] and _read_ranking(given["ranking"])
-    return MetricSummary(**given)
+    entries = {name: values[name] for name in _names(MetricSummary) if name in values}
+    entries["interval"] = entries["interval"] and Interval(**entries["interval"])
+    entries["counts"] = {Status(name): rows for name, rows in entries["counts"].items()}
+    entries["ranking"] = entries["ranking"] and _read_ranking(entries["ranking"])
+    return MetricSummary(**entries)
 
 
 def _read_ranking(values: Mapping[str, Any]) -> Ranking:
@@ -207,8 +208,8 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
     """One line for each reason why means and AUROCs have no interval.
 
     >>> counts = dict.fromkeys(Status, 0)
-    >>> made = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
-    >>> reasons_without_interval([made])
+    >>> summary = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
+    >>> reasons_without_interval([summary])
     ['No interval for sgi: 1 cluster is too few.']
     """
     known = [summary for summary in metrics if summary.mean is not None]
@@ -259,10 +260,10 @@ class _RatioOrNot(Protocol):
 
 def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
     """How the mean of each ratio is computed."""
-    for made in metrics:
-        if made.is_ratio:
-            name = metric_name(made.metric)
-            yield f"The mean of {made.metric} is that of {name}/(1 + {name}), converted back."
+    for metric in metrics:
+        if metric.is_ratio:
+            name = metric_name(metric.metric)
+            yield f"The mean of {metric.metric} is that of {name}/(1 + {name}), converted back."
 
 
 def verbatim_notes(copies: int, rows: int) -> Iterator[str]:

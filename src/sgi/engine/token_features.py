@@ -79,21 +79,20 @@ def row_parts(texts: Sequence[Sequence[str]], sizes: Mapping[str, int], most: in
     >>> list(row_parts([["a"], ["a", "b"], ["c"]], {"a": 3, "b": 2, "c": 4}, 5))
     [range(0, 2), range(2, 3)]
     """
-    start, held, size = 0, set[str](), 0
+    start, part_texts, size = 0, set[str](), 0
     for row, own in enumerate(texts):
-        added = sum(sizes[text] for text in set(own) - held)
+        added = sum(sizes[text] for text in set(own) - part_texts)
         if row > start and size + added > most:
             yield range(start, row)
-            start, held, size = row, set(), 0
+            start, part_texts, size = row, set(), 0
             added = sum(sizes[text] for text in set(own))
-        held.update(own)
+        part_texts.update(own)
         size += added
     if start < len(texts):
         yield range(start, len(texts))
 
 
 def _sizes(encoder: TokenEncoder, texts: Sequence[str]) -> dict[str, int]:
-    """The bytes that the token vectors of each text need."""
     if not texts:
         return {}
     row = _FLOAT * encoder.dimension
@@ -104,11 +103,11 @@ async def _encode(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str]
     """Encode texts in a thread; texts without token vectors are named and left out."""
     unusable: frozenset[str] = frozenset()
     while True:
-        asked = [text for text in texts if text not in unusable]
-        if not asked:
+        remaining = [text for text in texts if text not in unusable]
+        if not remaining:
             return TokenFeatures(model, _empty(model), unusable)
         try:
-            return TokenFeatures(model, await in_thread(encoder.encode_tokens, asked), unusable)
+            return TokenFeatures(model, await in_thread(encoder.encode_tokens, remaining), unusable)
         except EmbedderError as error:
             named = unusable_texts(error) - unusable
             if not named:

@@ -217,7 +217,6 @@ class Scorer:
         self._arrived.set()
 
     def _next_jobs(self) -> list[_Job]:
-        """The first jobs of the queue that fit into one batch."""
         jobs = [self._queue.popleft()]
         rows = len(jobs[0].samples)
         while self._queue and rows + len(self._queue[0].samples) <= BATCH_SIZE:

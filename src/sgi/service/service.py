@@ -324,7 +324,6 @@ class RAGEvalService:
         return answered_batch, answers[0]
 
     async def _resources(self, embedding_model: EmbeddingModel | None) -> Resources:
-        """The models and the judge that the metrics need."""
         from sgi.engine.open_resources import extra_embedders
         from sgi.engine.resources import Resources
 

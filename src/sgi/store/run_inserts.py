@@ -148,6 +148,7 @@ def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
 
     NULL marks an absent field, which differs from a blank one.
 
+    >>> from sgi.kernel.sample import Sample
     >>> sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))[4:7]
     ('', '["a"]', None)
     """

@@ -86,7 +86,7 @@ def test_a_run_does_not_go_on_with_a_model_that_changed(sgi, data, model):
     assert (model / "onnx" / "model.onnx").stat().st_size == written
     changed = sgi("run", data, "--resume", "last", "-q")
     assert changed.code == 2
-    assert "what makes its numbers (model of grounding" in changed.err
+    assert "what computes its scores (model of grounding" in changed.err
 
 
 def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, data, model, tmp_path):

@@ -163,7 +163,7 @@ def test_a_run_of_a_spec_file_goes_on_with_it(sgi, answers, tmp_path):
     assert sgi("run", "run.toml", "--resume", "one", "-q").out == first.out
     assert sgi("run", "--resume", "one", "--dry-run", "--json").json["rows"] == 20
     made = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
-    assert (made.code, "what was asked for changed" in made.err) == (2, True)
+    assert (made.code, "its settings changed" in made.err) == (2, True)
 
 
 def test_a_mistake_in_a_spec_file_names_file_and_key(sgi, answers, tmp_path):

@@ -151,7 +151,7 @@ def test_a_finished_run_is_shown_again_without_opening_anything(sgi, unfinished)
     assert sgi("run", "--resume", "last", "-q", "--target", "honest:answer").code == 0
     assert sgi("run", "--resume", "last", "-q").code == 0
     refused = sgi("run", "--resume", "last", "-q", "-m", "bleu")
-    assert (refused.code, "what was asked for changed" in refused.err) == (2, True)
+    assert (refused.code, "its settings changed" in refused.err) == (2, True)
 
 
 def test_card_and_rescore_contact_no_service_of_a_stored_run(sgi, tmp_path, monkeypatch):

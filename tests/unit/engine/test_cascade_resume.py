@@ -95,7 +95,7 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
 def test_another_rule_is_another_run(data, server, sqlite_url):
     anyio.run(start_run, spec(data, server), around(sqlite_url))
     for other in ("alpha=0.2", None):
-        with pytest.raises(RunMismatchError, match="what was asked for"):
+        with pytest.raises(RunMismatchError, match="its settings"):
             anyio.run(resume, spec(data, server, cascade=other), record_of(sqlite_url), around(sqlite_url))
 
 

@@ -163,7 +163,7 @@ def test_a_text_without_vector_fails_its_row_and_no_other_text_is_embedded_twice
 
 
 def test_what_is_no_embedder_is_refused():
-    with pytest.raises(UsageError, match="no embedder"):
+    with pytest.raises(UsageError, match="not an embedder"):
         sgi.evaluate(ROWS, ["sgi"], embedder=object())
 
 

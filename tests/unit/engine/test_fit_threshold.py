@@ -95,7 +95,7 @@ def test_without_labels_there_is_a_way_out():
 
 
 def test_labels_of_the_data_are_not_those_of_a_target():
-    with pytest.raises(UsageError, match="that the target will give"):
+    with pytest.raises(UsageError, match="that the target will generate"):
         learn(unsupported([0.1] * 9), own_answers=False)
 
 

@@ -226,7 +226,7 @@ def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
 def test_a_run_does_not_go_on_with_other_data_metrics_or_models(data, sqlite_url):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    with pytest.raises(RunMismatchError, match="what was asked for changed"):
+    with pytest.raises(RunMismatchError, match="its settings changed"):
         resumed(spec(data, metrics="rouge_l"), sqlite_url)
     with data.open("a") as file:
         file.write('{"response": "x", "reference": "y"}\n')
