@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     Folds = Sequence[NDArray[np.int64]]
 
 MIN_ROWS = 200
-"""Smallest number of labelled rows with a value for a fit."""
+"""Least number of labelled rows with a value."""
 
 MIN_QUESTIONS = 100
-"""Smallest number of distinct questions of these rows.
+"""Least number of questions of these rows.
 
 With 100 grounded questions, the true false positive rate of a threshold for 5 % has the distribution
 Beta(5, 96) over calibrations: 2 to 10 % in 19 of 20. With fewer questions it varies too much.
@@ -67,10 +67,10 @@ _FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
 
 @dataclass(frozen=True, eq=False)
 class CalibrationData:
-    """The rows of a run that have a label and a value.
+    """The rows of a run with a label and a value.
 
     Attributes:
-        values: higher is better, float64, shape (n,).
+        values: higher is better, shape (n,).
         truth: whether the row is grounded, shape (n,).
         lengths: characters of the responses, shape (n,).
         clusters: rows with the same question share a number, shape (n,).
@@ -118,20 +118,19 @@ def calibrate(
         record: the run, finished.
         metric: one of its metrics.
         target: the guaranteed error rate.
-        label: the column that says whether a response is grounded: yes or no, 1 or 0.
+        label: the column of labels: yes or 1 for grounded.
         bins: largest number of strata of length.
         kind: the kind of map.
 
     Raises:
-        UsageError: the run is not finished, lacks the metric or has another version of it, or does not record
-            what made its scores; the labels are not yes and no; there are too few labelled rows or questions,
-            or only one label; or the metric ranks ungrounded rows above grounded ones.
+        UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
+            few labelled rows or questions, or only one label; or the metric ranks in reverse.
         DataError: a label cannot be read.
     """
     if bins < 1:
         raise UsageError(f"`bins` must be 1 or more, not {bins}.")
     if kind not in get_args(MapKind):
-        raise UsageError(f"Unknown kind of map {kind!r}.", hint=f"Use {' or '.join(get_args(MapKind))}.")
+        raise UsageError(f"`kind` is {' or '.join(get_args(MapKind))}, not {kind!r}.")
     if not record.finished:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
@@ -139,14 +138,9 @@ def calibrate(
     run, labels = yes_no_labels(database, record, label)
     column = run.metric(metric)
     origin = origin_of(record, column)
-    rows = _calibration_data(record, run, column, labels, _lengths(database, record), label)
-    return _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
-
-
-def _lengths(database: Database, record: RunRecord) -> NDArray[np.int64]:
-    """Characters of each response, in the order of the rows."""
     lengths = (len(text) for stored in stored_batches(database, record) for text in stored.batch.response)
-    return np.fromiter(lengths, dtype=np.int64)
+    rows = _calibration_data(record, run, column, labels, np.fromiter(lengths, dtype=np.int64), label)
+    return _fit(record, column, origin, rows, target, label=label, bins=bins, kind=kind)
 
 
 def _calibration_data(
@@ -161,8 +155,8 @@ def _calibration_data(
     used = known & column.ok
     truth = np.array([value == 1 for value in labels], dtype=np.bool_)[used]
     questions = len(np.unique(run.clusters[used]))
+    without = int(known.sum()) - len(truth)
     if len(truth) < MIN_ROWS or questions < MIN_QUESTIONS:
-        without = int(known.sum()) - len(truth)
         message = f"{record.label} has {len(truth):,} rows with a label in {label!r} and a value of"
         gaps = f" ({without:,} more have no value)" if without else ""
         least = f"At least {MIN_ROWS} rows of {MIN_QUESTIONS} questions are required"
@@ -174,13 +168,7 @@ def _calibration_data(
         message = f"All {len(truth):,} labelled rows of {record.label} are {only} by {label!r}."
         raise UsageError(message, hint="Label rows of both kinds, at least some dozens of each.")
     sign = 1.0 if column.higher_is_better else -1.0
-    return CalibrationData(
-        sign * column.values[used],
-        truth,
-        lengths[used],
-        run.clusters[used],
-        int(known.sum()) - len(truth),
-    )
+    return CalibrationData(sign * column.values[used], truth, lengths[used], run.clusters[used], without)
 
 
 def _fit(
@@ -197,7 +185,11 @@ def _fit(
     sign = 1.0 if column.higher_is_better else -1.0
     grounded = rows.one_per_question & rows.truth
     strata = length_thresholds(rows.values[grounded], rows.lengths[grounded], target.value, bins=bins)
-    folds = _folds(record, rows)
+    try:
+        folds = grouped_folds(rows.truth, rows.clusters)
+    except ValueError as error:
+        hint = "Label rows of both kinds for several questions."
+        raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
     ranking = _discrimination(record, column, rows, label)
     flagged = flagged_out_of_fold(rows, target, folds, bins=bins)
     quality, base_rate = (_quality(rows, folds, method) for method in (kind, "base rate"))
@@ -230,14 +222,6 @@ def _fit(
     )
 
 
-def _folds(record: RunRecord, rows: CalibrationData) -> Folds:
-    try:
-        return grouped_folds(rows.truth, rows.clusters)
-    except ValueError as error:  # grouped_folds finds out what cannot be split
-        hint = "Label rows of both kinds for several questions."
-        raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
-
-
 def _discrimination(
     record: RunRecord, column: MetricColumn, rows: CalibrationData, label: str
 ) -> Discrimination:
@@ -261,12 +245,7 @@ def flagged_out_of_fold(rows: CalibrationData, target: Target, folds: Folds, *, 
     """Flag each row by thresholds that were fitted without the rows of its question.
 
     The thresholds of a fold are fitted on fewer rows than the final ones, so they may flag slightly less.
-
-    Args:
-        rows: the labelled rows.
-        target: the guaranteed error rate.
-        folds: row numbers of each fold; a question is in one fold.
-        bins: largest number of strata of length.
+    ``folds`` are row numbers; each question is in one fold. ``bins`` is the largest number of strata.
     """
     flagged = np.zeros(len(rows.truth), dtype=np.bool_)
     for fold in folds:
@@ -300,8 +279,8 @@ def _native_threshold(threshold: float, sign: float) -> float | None:
     return sign * threshold if np.isfinite(threshold) else None
 
 
-def _rate(rows: CalibrationData, flagged: Rows, which: Rows) -> Rate:
-    values = flagged[which & rows.one_per_question].astype(np.float64)
+def _rate(rows: CalibrationData, flagged: Rows, mask: Rows) -> Rate:
+    values = flagged[mask & rows.one_per_question].astype(np.float64)
     share = float(values.mean()) if len(values) else None
     interval = interval_or_none(mean_interval(values, low=0.0, high=1.0))
     return Rate(value=share, questions=len(values), interval=interval)

@@ -215,23 +215,20 @@ def compare(
     results = _paired_differences(before, after, names, level, draws)
     compared = tuple(
         _compare_metric(
-            before, after, name, difference, p, _changed(before, after, name, changed, only_worse=only_worse)
+            before,
+            after,
+            name,
+            difference,
+            p,
+            _changed_rows(before, after, name, changed, only_worse=only_worse),
         )
         for name, (difference, p) in results.items()
         if not selected or name in selected
     )
+    comparison = _comparison(base, new, pairs, compared)
     gaps = {name: difference.no_interval for name, (difference, _) in results.items() if difference.pairs}
-    return replace(
-        _comparison(base, new, pairs, compared),
-        differences=differences,
-        notes=(
-            *unknown_origin(base, new),
-            *pairing_notes(base, new, pairs),
-            *base.clustering.notes(len(base.ids)),
-            *ratio_notes(compared),
-            *without_interval(gaps.items()),
-        ),
-    )
+    notes = (*comparison.notes, *without_interval(gaps.items()))
+    return replace(comparison, differences=differences, notes=notes)
 
 
 def _comparison(
@@ -249,6 +246,12 @@ def _comparison(
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
         paired_by=pairs.by,
+        notes=(
+            *unknown_origin(base, new),
+            *pairing_notes(base, new, pairs),
+            *base.clustering.notes(len(base.ids)),
+            *ratio_notes(metrics),
+        ),
     )
 
 
@@ -334,7 +337,7 @@ def _missing_pairs(before: MetricColumn, after: MetricColumn) -> tuple[MissingPa
     )
 
 
-def _changed(
+def _changed_rows(
     before: ScoredRun, after: ScoredRun, name: str, most: int, *, only_worse: bool
 ) -> tuple[ChangedRow, ...]:
     """The rows that changed most."""

@@ -46,7 +46,7 @@ class Labels:
     values: tuple[float | str | None, ...]
 
     @cached_property
-    def known(self) -> NDArray[np.bool_]:
+    def known_rows(self) -> NDArray[np.bool_]:
         """Mask of the rows with a label, shape (n,)."""
         return np.array([value is not None for value in self.values], dtype=np.bool_)
 

@@ -85,11 +85,7 @@ def area_interval(
 
 
 def too_few_groups(codes: Codes, truth: NDArray[np.bool_]) -> str:
-    """Reason why an AUROC over these clusters has no interval; empty if it has one.
-
-    >>> too_few_groups(np.arange(4), np.array([True, False, False, False]))
-    'the rarer class occurs in 1 independent group; an interval needs 5'
-    """
+    """Reason why an AUROC over these clusters has no interval; empty if it has one."""
     count = rarer_class_clusters(codes, truth)
     if count >= MIN_CLUSTERS:
         return ""

@@ -24,9 +24,6 @@ def bootstrap_values(
     the cluster indices from 0. The same clusters and seed give the same resamples.
 
     Source: Efron (1979), Ann. Stat. 7.
-
-    >>> bootstrap_values(np.sum, np.array([0, 0, 1, 1]), 3, seed=0)
-    array([4., 4., 4.])
     """
     generator = np.random.default_rng(seed)
     count = int(codes.max()) + 1
@@ -41,21 +38,13 @@ def bootstrap_values(
 
 
 def has_spread(values: NDArray[np.float64]) -> bool:
-    """Whether the values other than NaN differ.
-
-    >>> has_spread(np.array([1.0, np.nan, 1.0])), has_spread(np.array([1.0, 0.5]))
-    (False, True)
-    """
+    """Whether the values other than NaN differ."""
     known = values[~np.isnan(values)]
     return len(known) > 0 and bool(np.any(known != known[0]))
 
 
 def jackknife_groups(codes: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
-    """Jackknife group of each row: its cluster, or one of ``most`` random groups if there are more clusters.
-
-    >>> jackknife_groups(np.array([0, 1, 1]), 400, seed=0).tolist()
-    [0, 1, 1]
-    """
+    """Jackknife group of each row: its cluster, or a random group of clusters if there are more than ``most``."""
     count = int(codes.max()) + 1
     return codes if count <= most else np.random.default_rng(seed).permutation(count)[codes] % most
 
@@ -81,9 +70,5 @@ def shuffled_labels(
 
 
 def rarer_class_clusters(codes: NDArray[np.int64], truth: NDArray[np.bool_]) -> int:
-    """Number of clusters that contain the rarer class.
-
-    >>> rarer_class_clusters(np.array([0, 0, 1, 2]), np.array([True, False, False, False]))
-    1
-    """
+    """Number of clusters that contain the rarer class."""
     return min(len(np.unique(codes[truth])), len(np.unique(codes[~truth])))

@@ -33,11 +33,7 @@ class NoInterval:
 
 
 def interval_or_none(made: Interval | NoInterval) -> Interval | None:
-    """Return the interval, or None for `NoInterval`.
-
-    >>> interval_or_none(NoInterval("1 cluster has no spread")) is None
-    True
-    """
+    """Return the interval, or None for `NoInterval`."""
     return made if isinstance(made, Interval) else None
 
 
@@ -81,11 +77,7 @@ class ValueRange:
 
 
 def too_few_clusters(count: int, needed: int = MIN_CLUSTERS) -> NoInterval:
-    """Reason for too few clusters.
-
-    >>> too_few_clusters(1).reason
-    '1 cluster is too few for an interval; 5 are needed'
-    """
+    """Reason for too few clusters."""
     some = "1 cluster is" if count == 1 else f"{count} clusters are"
     return NoInterval(f"{some} too few for an interval; {needed} are needed")
 
@@ -191,12 +183,7 @@ def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]
 
 
 def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], int]:
-    """Cluster index of each row, from 0, and the number of clusters.
-
-    >>> codes, count = cluster_codes(["b", "a", "b"], 3)
-    >>> codes.tolist(), count
-    ([1, 0, 1], 2)
-    """
+    """Cluster index of each row, from 0, and the number of clusters."""
     if clusters is None:
         return np.arange(n, dtype=np.int64), n
     given = np.asarray(clusters)
@@ -207,29 +194,19 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64]
 
 
 def check_level(level: float) -> None:
-    """Raise ValueError for a level outside (0, 1).
-
-    >>> check_level(0.95)
-    """
+    """Raise ValueError for a level outside (0, 1)."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), not {level}.")
 
 
 def check_draws(level: float, draws: int) -> None:
-    """Raise ValueError for a level outside (0, 1) or fewer than one draw.
-
-    >>> check_draws(0.95, 2000)
-    """
+    """Raise ValueError for a level outside (0, 1) or fewer than one draw."""
     check_level(level)
     if draws < 1:
         raise ValueError(f"draws must be at least 1, not {draws}.")
 
 
 def percentile_interval(means: NDArray[np.float64], level: float, method: str) -> Interval:
-    """Percentile interval of resampled values.
-
-    >>> round(percentile_interval(np.linspace(0, 1, 1001), 0.9, "bootstrap").high, 6)
-    0.95
-    """
+    """Percentile interval of resampled values."""
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, method)

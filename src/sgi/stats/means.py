@@ -99,11 +99,7 @@ def mean_interval(
 
 
 def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | NoInterval:
-    """Interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`.
-
-    >>> clustered_interval(np.arange(8.0), np.ones(8), ValueRange.of(0, 10), 0.95).method
-    'skew-corrected t'
-    """
+    """Interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`."""
     count = len(sums)
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
@@ -141,11 +137,7 @@ def _rare_or_unseen_interval(sums: Floats, sizes: Floats, scale: ValueRange, lev
 
 
 def clusters_that_differ(means: Floats, scale: ValueRange) -> int:
-    """Number of clusters whose mean differs from the most frequent one, by more than 1e-6 of the scale.
-
-    >>> clusters_that_differ(np.array([1.0, 1.0, 0.5, 1.0 - 1e-9]), ValueRange.of(0, 1))
-    1
-    """
+    """Number of clusters whose mean differs from the most frequent one, by more than 1e-6 of the scale."""
     width = scale.high - scale.low if scale.bounded else float(np.abs(means).max()) or 1.0
     _, counts = np.unique(np.round(means / (_EQUAL * width)), return_counts=True)
     return len(means) - int(counts.max())
@@ -161,9 +153,6 @@ def degrees_of_freedom(sums: Floats, sizes: Floats) -> float:
     :math:`e_c = S_c - n_c \bar s`.
 
     Source: Kish (1965), Survey Sampling; Satterthwaite (1946), Biometrics Bulletin 2.
-
-    >>> round(degrees_of_freedom(np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4)), 2)
-    3.0
     """
     few = effective_clusters(sizes) - 1
     squares = np.square(_deviations(sums, sizes))

@@ -45,9 +45,5 @@ class MonotoneLogistic:
 def standardise(
     signals: NDArray[np.float64], centres: NDArray[np.float64], spreads: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return (signals − centres) / spreads, with 0 for NaN.
-
-    >>> standardise(np.array([[3.0, np.nan]]), np.array([1.0, 0.0]), np.array([2.0, 1.0])).tolist()
-    [[1.0, 0.0]]
-    """
+    """Return (signals − centres) / spreads, with 0 for NaN."""
     return np.where(np.isnan(signals), 0.0, (signals - centres) / spreads)

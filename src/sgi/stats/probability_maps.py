@@ -242,11 +242,7 @@ def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
 
 
 def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Check scores and labels: finite, and both classes present.
-
-    >>> labelled_scores([0.1, 0.7], [0, 1])[1].tolist()
-    [False, True]
-    """
+    """Check scores and labels: finite, and both classes present."""
     column, truth = values_and_labels(scores, labels)
     if not np.isfinite(column).all():
         raise ValueError("A score is NaN or infinite; leave out rows without a value.")

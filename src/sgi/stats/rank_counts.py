@@ -25,11 +25,7 @@ class TieGroups:
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], strata: NDArray[np.int64] | None = None) -> Self:
-        """Sort the rows; with strata, by stratum first, and no group spans two strata.
-
-        >>> TieGroups.of(np.array([0.5, 0.2, 0.5])).starts.tolist()
-        [0, 1]
-        """
+        """Sort the rows; with strata, by stratum first, and no group spans two strata."""
         # A stable sort is fast for sorted rows, as in bootstrap resamples.
         order = np.argsort(scores, kind="stable") if strata is None else np.lexsort((scores, strata))
         begins = np.ones(len(order), dtype=np.bool_)
@@ -41,32 +37,20 @@ class TieGroups:
         return cls(order, np.flatnonzero(begins))
 
     def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the weights of each group, shape (k,).
-
-        >>> TieGroups.of(np.array([0.5, 0.2, 0.5])).sums(np.array([1.0, 2.0, 4.0])).tolist()
-        [2.0, 5.0]
-        """
+        """Sum of the weights of each group, shape (k,)."""
         ordered = weights[self.order]
         # Without ties, skip the slow reduction.
         return ordered if len(self.starts) == len(ordered) else np.add.reduceat(ordered, self.starts)
 
     def of_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Value of each row's group: shape (k,) to shape (n,).
-
-        >>> TieGroups.of(np.array([0.5, 0.2, 0.5])).of_rows(np.array([7.0, 9.0])).tolist()
-        [9.0, 7.0, 9.0]
-        """
+        """Value of each row's group: shape (k,) to shape (n,)."""
         spread = np.empty(len(self.order))
         spread[self.order] = np.repeat(values, np.diff(self.starts, append=len(self.order)))
         return spread
 
 
 def scores_and_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Check scores and labels and convert them to arrays.
-
-    >>> scores_and_labels([0.1, 0.4], [0, 1])
-    (array([0.1, 0.4]), array([False,  True]))
-    """
+    """Check scores and labels and convert them to arrays."""
     column, truth = values_and_labels(scores, labels)
     if np.isnan(column).any():
         raise ValueError("A score is NaN and has no rank.")
@@ -74,11 +58,7 @@ def scores_and_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
 
 
 def values_and_labels(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """As `scores_and_labels`, but values may be NaN.
-
-    >>> values_and_labels([np.nan, 0.4], [False, True])[0]
-    array([nan, 0.4])
-    """
+    """As `scores_and_labels`, but values may be NaN."""
     column, truth = np.asarray(values, dtype=np.float64), np.asarray(labels)
     if column.ndim != 1 or column.shape != truth.shape:
         raise ValueError(f"Scores of shape {column.shape} and labels of shape {truth.shape} do not match.")
@@ -88,11 +68,7 @@ def values_and_labels(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
 
 
 def row_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Check row weights, finite and not negative; 1 by default, 0 omits a row.
-
-    >>> row_weights(None, 2).tolist(), row_weights([3, 0], 2).tolist()
-    ([1.0, 1.0], [3.0, 0.0])
-    """
+    """Check row weights, finite and not negative; 1 by default, 0 omits a row."""
     if weights is None:
         return np.ones(n)
     column = np.asarray(weights, dtype=np.float64)

@@ -60,4 +60,4 @@ def test_words_are_no_numbers_where_a_scale_is_given():
 
 
 def test_known_marks_the_rows_with_a_label():
-    assert read(1, None, 0, None).known.tolist() == [True, False, True, False]
+    assert read(1, None, 0, None).known_rows.tolist() == [True, False, True, False]

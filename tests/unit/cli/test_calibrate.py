@@ -277,8 +277,8 @@ def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("-m", "content_f1", "--target", "0.05"), "Write --target fpr=0.05"),
-        (("-m", "content_f1", "--target", "fpr=5"), "Write --target fpr=0.05"),
+        (("-m", "content_f1", "--target", "0.05"), "Write fpr=0.05"),
+        (("-m", "content_f1", "--target", "fpr=5"), "Write fpr=0.05"),
         (("-m", "rouge_l", *TARGET), "Unknown metric of nightly 'rouge_l'. It has: content_f1."),
         (("-m", "content_f1", *TARGET, "--label", "method"), "are classes"),
         (("-m", "content_f1", *TARGET, "--label", "stars"), "Unknown column"),

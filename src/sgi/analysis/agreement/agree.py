@@ -57,7 +57,7 @@ class _LabelledMetric:
     @property
     def both(self) -> Rows:
         """Rows with a label and a value."""
-        return self.labels.known & self.column.ok
+        return self.labels.known_rows & self.column.ok
 
     @property
     def truth(self) -> Floats:
@@ -150,7 +150,7 @@ def agree(
         column=column,
         kind=labels.kind,
         rows=len(run.ids),
-        labelled=int(labels.known.sum()),
+        labelled=int(labels.known_rows.sum()),
         metrics=tuple(compared),
         notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, compared, scale)),
         signature=run.signature,
@@ -178,7 +178,7 @@ def _compare_metric(
     weights: Weights,
     scale: tuple[float, float] | None,
 ) -> MetricAgreement:
-    codes = data.column.codes[data.labels.known & ~data.column.ok].tolist()
+    codes = data.column.codes[data.labels.known_rows & ~data.column.ok].tolist()
     lacking = {STATUSES[code].value: rows for code, rows in sorted(Counter(codes).items())}
     result = MetricAgreement(data.column.metric, int(data.both.sum()), lacking)
     labels = {value for value, both in zip(data.labels.values, data.both, strict=True) if both}
@@ -305,12 +305,12 @@ def _notes(
     """Assumptions of the numbers, and signs that they are violated."""
     if labels.kind == "numbers" and scale is None:
         yield "Labels are taken to be on the scale of each metric; give `scale` if they are not."
-    if any(metric.corpus is not None for metric in compared) and not labels.known.all():
+    if any(metric.corpus is not None for metric in compared) and not labels.known_rows.all():
         yield (
             "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
             " independently of answers and scores."
         )
-        yield from _sampling_notes(run, labels.known, compared)
+        yield from _sampling_notes(run, labels.known_rows, compared)
     for metric in compared:
         interval = None if metric.kappa is None else metric.kappa.interval
         if interval is not None and interval.high < 0:

@@ -127,7 +127,7 @@ async def card_of_run(
         columns={name: values for name, values in rows.columns(()).items() if name != options.label},
         shuffled=shuffled,
         higher_is_better=column.higher_is_better,
-        dropped=rows.dropped | _unscored(record),
+        dropped=rows.dropped | _rows_without_score(record),
         draws=options.draws,
         seed=options.seed,
         signature=record.signature,
@@ -145,7 +145,7 @@ def _fitted_on_these_rows(record: RunRecord, column: MetricColumn) -> Iterator[s
         )
 
 
-def _unscored(record: RunRecord) -> dict[str, int]:
+def _rows_without_score(record: RunRecord) -> dict[str, int]:
     counts = {"could not be read": record.rejected, "not scored yet": record.rows - record.scored}
     return {reason: rows for reason, rows in counts.items() if rows}
 

@@ -51,11 +51,10 @@ class Rule:
     coverage: float | None = None
 
     def __post_init__(self) -> None:
-        given: object = self.metric
-        if not (isinstance(given, str) and given.strip()):
-            raise UsageError(
-                f"The metric of a rule is a name, not {given!r}.", hint='Give a name such as "sgi".'
-            )
+        metric: object = self.metric
+        if not (isinstance(metric, str) and metric.strip()):
+            message = f"The metric of a rule is a name, not {metric!r}."
+            raise UsageError(message, hint='Give a name such as "sgi".')
         try:
             condition = Condition(self.condition)
         except ValueError:
@@ -91,7 +90,7 @@ _WAY_OUT = 'Write METRIC, one of >= > <= <, and a number: "faithfulness>=0.8".'
 _RULE = re.compile(r"(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)", re.DOTALL)
 
 
-def read_rules(given: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[Rule, ...]:
+def read_rules(rules: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[Rule, ...]:
     """Read rules from expressions and from TOML files (paths, or texts that end in ``.toml``).
 
     A file has a table for each rule, and may set the coverage of all its rules::
@@ -110,7 +109,7 @@ def read_rules(given: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[
     >>> [str(rule) for rule in read_rules(["sgi > 1", "rouge_l(beta=1.2)>=0.3"])]
     ['sgi > 1.0', 'rouge_l(beta=1.2) >= 0.3']
     """
-    items = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    items = rules if isinstance(rules, Sequence) and not isinstance(rules, str) else [rules]
     return tuple(rule for item in items for rule in _read(item))
 
 
@@ -131,17 +130,16 @@ def parse_rule(text: str) -> Rule:
     >>> parse_rule("theta_rc <= 0.9").condition.name
     'AT_MOST'
     """
-    found = _RULE.fullmatch(text.strip())
-    if found is None:
+    match = _RULE.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{text!r} is not a rule.", hint=_WAY_OUT)
     try:
-        number = float(found["threshold"])
+        number = float(match["threshold"])
     except ValueError:
-        raise UsageError(
-            f"{text!r} is not a rule: {found['threshold'].strip()!r} is not a number.", hint=_WAY_OUT
-        ) from None
+        message = f"{text!r} is not a rule: {match['threshold'].strip()!r} is not a number."
+        raise UsageError(message, hint=_WAY_OUT) from None
     threshold = checked_threshold(repr(text), number)
-    return Rule(_canonical(found["metric"]), Condition(found["condition"]), threshold)
+    return Rule(_canonical(match["metric"]), Condition(match["condition"]), threshold)
 
 
 def check_range(rule: Rule, low: float | None, high: float | None) -> None:
@@ -154,9 +152,9 @@ def check_range(rule: Rule, low: float | None, high: float | None) -> None:
     least, most = -math.inf if low is None else low, math.inf if high is None else high
     if rule.condition is Condition.MAX_DROP:
         least, most = 0.0, most - least
-    threshold, never = rule.threshold, (rule.condition, rule.threshold)
-    inside = least <= threshold <= most and never not in {(Condition.ABOVE, most), (Condition.BELOW, least)}
-    if inside:
+    threshold, limit = rule.threshold, (rule.condition, rule.threshold)
+    never = {(Condition.ABOVE, most), (Condition.BELOW, least)}
+    if least <= threshold <= most and limit not in never:
         return
     scaled = threshold / 100
     hint = f"Did you mean {scaled:g}?" if most == 1 and threshold > 1 and least <= scaled <= most else ""
@@ -165,7 +163,7 @@ def check_range(rule: Rule, low: float | None, high: float | None) -> None:
 
 
 def _known_range(name: str) -> tuple[float | None, float | None]:
-    """The range of an installed metric; None twice for another."""
+    """The range of a metric; unbounded if it is not installed."""
     try:
         spec = named_metric(name).spec
     except UsageError:
@@ -174,7 +172,6 @@ def _known_range(name: str) -> tuple[float | None, float | None]:
 
 
 def _least(condition: Condition) -> float:
-    """The smallest valid threshold; a drop is not negative."""
     return 0.0 if condition is Condition.MAX_DROP else -math.inf
 
 
@@ -245,13 +242,11 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
     if not conditions:
         raise UsageError(f"{place}: no condition for {name}.", hint=f"Give one of: {', '.join(_KEYS)}.")
     share = checked_share(f"{place}: coverage", table["coverage"]) if "coverage" in table else coverage
-    return tuple(
-        Rule(_canonical(name), _KEYS[key], _threshold(place, key, table), share) for key in conditions
-    )
-
-
-def _threshold(place: str, key: str, table: dict[str, Any]) -> float:
-    return checked_threshold(f"{place}: {key}", table[key], least=_least(_KEYS[key]))
+    thresholds = {
+        _KEYS[key]: checked_threshold(f"{place}: {key}", table[key], least=_least(_KEYS[key]))
+        for key in conditions
+    }
+    return tuple(Rule(_canonical(name), condition, limit, share) for condition, limit in thresholds.items())
 
 
 def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
