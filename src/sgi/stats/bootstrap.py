@@ -44,7 +44,7 @@ def has_spread(values: NDArray[np.float64]) -> bool:
 
 
 def jackknife_groups(codes: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
-    """Jackknife group of each row: its cluster, or a random group of clusters if there are more than ``most``."""
+    """Jackknife group of each row: its cluster, or one of ``most`` random groups of clusters."""
     count = int(codes.max()) + 1
     return codes if count <= most else np.random.default_rng(seed).permutation(count)[codes] % most
 
