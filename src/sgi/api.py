@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.engine.progress import default_listener
 from sgi.engine.results import Result
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored_run import ScoredRun
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.engine.calibration_file import CalibrationFile
+    from sgi.engine.progress import Listener
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
     from sgi.store.database import Database
@@ -142,7 +145,7 @@ def calibrate(
 ) -> CalibrationFile:
     """Fit thresholds and probabilities of a metric on the labelled rows of a stored run.
 
-    ``Path("sgi.calibration.json").write_text(made.to_json())`` stores the result for
+    ``Path("sgi.calibration.json").write_text(calibration.to_json())`` stores the result for
     ``evaluate(…, calibration=…)``.
 
     Args:
@@ -179,6 +182,7 @@ def card(
     seed: int = 0,
     cluster: str | None = None,
     db: Db = None,
+    listener: Listener | None = None,
 ) -> DetectorCard:
     """Make a detector card of a metric of a stored run; `detector_card` makes one of any scores.
 
@@ -195,13 +199,15 @@ def card(
         seed: random seed.
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
+        listener: takes progress events; None shows a progress bar in a notebook.
     """
     from sgi.analysis.card.from_run import CardOptions, card_of_run
     from sgi.engine.evaluate import run_outside_loop
 
     options = CardOptions(label, beside, by, embedder, shuffled, cache, draws, seed)
+    work = partial(card_of_run, listener=listener or default_listener())
     with _open_runs((run,), cluster, db) as (database, (record,)):
-        return run_outside_loop(partial(card_of_run, database, record, metric, options))
+        return run_outside_loop(partial(work, database, record, metric, options))
 
 
 def agree(
@@ -306,15 +312,12 @@ def _open_runs(
     names: Sequence[Stored], cluster: str | None, db: Db
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
     """The database of stored runs, and their records."""
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
-
-    places = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
-    if len(places) > 1:
+    databases = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
+    if len(databases) > 1:
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
     ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
-    with open_database(next(iter(places)), create=False) as database:
-        yield database, [find_run(database, name).with_clusters(cluster) for name in ids]
+    with open_runs(next(iter(databases)), *ids, cluster=cluster) as opened:
+        yield opened
 
 
 def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
@@ -322,5 +325,5 @@ def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:
         return run
     if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):
         return run.scored()
-    name, place = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
-    return open_run(name, db=place, cluster=cluster).scored()
+    name, database = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
+    return open_run(name, db=database, cluster=cluster).scored()

@@ -16,6 +16,7 @@ from sgi.engine.evaluate import run_outside_loop
 from sgi.engine.progress import default_listener
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,14 +103,11 @@ def rescore(
         UsageError: the run is not finished, or does not store what a metric needs.
     """
     from sgi.analysis.rescore import rescore as rescore_run
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
     stored = run if isinstance(run, StoredRun) else None
     place = db if stored is None else stored.db
     embedders = [embedder] if isinstance(embedder, str) else embedder
-    with open_database(place, create=False) as database:
-        record = find_run(database, str(run) if stored is None else stored.record.id)
+    with open_runs(place, str(run) if stored is None else stored.record.id) as (database, (record,)):
         work = partial(rescore_run, database, record, metrics, name=name, embedders=embedders)
         result = run_outside_loop(partial(work, cache=cache, listener=listener or default_listener()))
     return open_run(result.report.run or "last", db=place)

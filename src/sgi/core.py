@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Embedder
 
 
-class Truncated(NamedTuple):
-    """A text of which the model read only the beginning; the counts are None where the model has none."""
+class TruncatedText(NamedTuple):
+    """A truncated text; its counts are None if the model does not count tokens."""
 
     field: str
     """``question``, ``context`` or ``response``; of several contexts ``context 1`` and so on."""
@@ -37,18 +37,18 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
         q: the question.
         c: the context, or several; the one nearest to the response counts, as in the metric ``sgi``.
         r: the response.
-        embedder: what embeds the texts; None for the embedded model.
+        embedder: embeds the texts; None for the bundled model.
 
     Returns:
-        ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). Where a list of contexts
-        was given, also ``context``, the number of the nearest, from 0.
+        ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). For a list of contexts
+        also ``context``, the index of the nearest.
 
     Raises:
         UsageError: a text is blank, or there is no context.
-        EmbedderError: the embedder gave no usable vector for one of the texts.
+        EmbedderError: the embedder returned no usable vector for a text.
 
     Warns:
-        TruncationWarning: a text is longer than the model reads, so that its end has no effect.
+        TruncationWarning: a text exceeds the limit of the model; its end has no effect.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3 and algorithm 1.
 
@@ -66,11 +66,11 @@ def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
 
 def sgi_with_truncation(
     q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
-) -> tuple[dict[str, float], list[Truncated]]:
-    """As `sgi`, and which of the texts the model read only in part; warns of nothing.
+) -> tuple[dict[str, float], list[TruncatedText]]:
+    """Compute `sgi` and list the truncated texts, without a warning.
 
     >>> sgi_with_truncation("Who wrote Emma?", "Emma is a novel. " * 200, "Jane Austen.")[1]
-    [Truncated(field='context', tokens=1002, limit=256)]
+    [TruncatedText(field='context', tokens=1002, limit=256)]
     """
     from sgi.geometry.sgi import compute_sgi
     from sgi.kernel.errors import UsageError
@@ -87,17 +87,17 @@ def sgi_with_truncation(
     for field, text in zip(fields, texts, strict=True):
         if not text.strip():
             raise UsageError(f"The {field} is blank; it has no direction to measure.")
-    used = embedder or load_embedder()
-    rows, cut = encode(used, texts)
+    model = embedder or load_embedder()
+    rows, cut = encode(model, texts)
     truncated = []
     for field, text, is_cut in zip(fields, texts, cut.tolist(), strict=True):
         if is_cut:
-            counter = used if isinstance(used, TokenCounter) else None
+            counter = model if isinstance(model, TokenCounter) else None
             tokens = None if counter is None else counter.token_counts([text])[0]
-            truncated.append(Truncated(field, tokens, None if counter is None else counter.limit))
+            truncated.append(TruncatedText(field, tokens, None if counter is None else counter.limit))
     question, response, *passages = unit_rows("The embedder", texts, rows)
-    made = [compute_sgi(question, passage, response) for passage in passages]
-    nearest = max(range(len(made)), key=lambda index: made[index].sgi)
-    best = made[nearest]
+    scores = [compute_sgi(question, passage, response) for passage in passages]
+    nearest = max(range(len(scores)), key=lambda index: scores[index].sgi)
+    best = scores[nearest]
     result = {"theta_rq": best.theta_rq, "theta_rc": best.theta_rc, "sgi": best.sgi}
     return result | ({} if isinstance(c, str) else {"context": nearest}), truncated

@@ -77,7 +77,7 @@ def schema(client):
 
 
 def test_every_operation_is_tried(schema):
-    found = {(made.ok().method.upper(), made.ok().path) for made in schema.get_all_operations()}
+    found = {(entry.ok().method.upper(), entry.ok().path) for entry in schema.get_all_operations()}
     assert found == {*OPERATIONS}
 
 

@@ -14,10 +14,10 @@ from sgi.bench.matrix import Bench
 @pytest.mark.slow
 def test_every_built_in_metric_on_the_bundled_sample(tmp_path):
     command = [sys.executable, "-m", "sgi", "bench-metrics", "-n", "10", "-o", "out", "--no-cache"]
-    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    assert "the bundled sample" in made.stderr
-    assert made.stdout.startswith(
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "the bundled sample" in result.stderr
+    assert result.stdout.startswith(
         "# Which metric detects which error\n\n10 grounded rows of halueval_qa_sample.jsonl"
     )
     written = Bench.model_validate_json((tmp_path / "out" / "bench.json").read_text("utf-8"))
@@ -26,5 +26,5 @@ def test_every_built_in_metric_on_the_bundled_sample(tmp_path):
     assert len(written.cells) == len(written.metrics) * len(PERTURBATIONS)
     assert written.cell("theta_rc", "contexts_exchanged").share > 0.7
     assert written.cell("theta_rc", "white_space").share == 1.0
-    assert (tmp_path / "out" / "bench.md").read_text("utf-8") == made.stdout
+    assert (tmp_path / "out" / "bench.md").read_text("utf-8") == result.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"bench.png", "bench.svg"}

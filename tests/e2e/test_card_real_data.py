@@ -13,20 +13,20 @@ pytestmark = pytest.mark.slow
 
 def sgi(*words, cwd):
     command = [sys.executable, "-m", "sgi", *map(str, words)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def card(data, cwd):
     sgi("run", data, "-m", "sgi", "-q", cwd=cwd)
-    told = json.loads(sgi("card", "last", "-m", "sgi", "--json", "-q", "-o", "card", cwd=cwd))
-    return told, (cwd / "card" / "card.md").read_text("utf-8")
+    facts = json.loads(sgi("card", "last", "-m", "sgi", "--json", "-q", "-o", "card", cwd=cwd))
+    return facts, (cwd / "card" / "card.md").read_text("utf-8")
 
 
 def test_on_halueval_length_beats_sgi_and_sgi_keeps_what_length_does_not_explain(data_folder, tmp_path):
     told, page = card(data_folder / "halueval_qa.jsonl", tmp_path)
-    auroc = {found["name"]: found["ranking"]["auroc"] for found in told["baselines"]}
+    auroc = {entry["name"]: entry["ranking"]["auroc"] for entry in told["baselines"]}
     assert told["ranking"]["auroc"] == pytest.approx(0.80, abs=0.01)
     assert auroc["length"] == pytest.approx(0.97, abs=0.01)
     assert auroc["verbatim"] == pytest.approx(0.975, abs=0.01)

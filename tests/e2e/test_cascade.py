@@ -73,7 +73,7 @@ def sound(asked):
 
 def asked_about(server):
     """The numbers of ships and bridges that any request named, and how many requests there were."""
-    texts = [asked.text for asked in server.requests]
+    texts = [request.text for request in server.requests]
     ships = {int(n) for text in texts for n in re.findall(r"ship number (\d+)", text)}
     bridges = {int(n) for text in texts for n in re.findall(r"[Bb]ridge number (\d+)", text)}
     return ships, bridges, len(texts)
@@ -81,18 +81,18 @@ def asked_about(server):
 
 def test_the_judge_gets_no_request_for_a_row_that_is_cleared(folder):
     with JudgeServer(replies=sound) as server:
-        done = run(folder, server, "--json", "-o", "scores.jsonl")
+        result = run(folder, server, "--json", "-o", "scores.jsonl")
         ships, bridges, requests = asked_about(server)
-    assert done.code == 0, done.err
-    told = done.json["cascade"]
+    assert result.code == 0, result.err
+    facts = result.json["cascade"]
     assert ships == set()
     assert bridges == set(range(50, 54))
-    assert requests == round(told["calls_per_row"] * 5)
-    assert (told["rows"], told["cleared"], told["without_value"]) == (11, 6, 1)
-    assert told["calls_saved"] == round(6 * told["calls_per_row"]) >= 6
-    assert (told["unsupported"], told["labelled"], told["judged"]) == (24, 25, ["faithfulness"])
-    assert (told["misses"]["unsupported"], told["misses"]["cleared"]) == (4, 0)
-    by_name = {made["metric"]: made for made in done.json["metrics"]}
+    assert requests == round(facts["calls_per_row"] * 5)
+    assert (facts["rows"], facts["cleared"], facts["without_value"]) == (11, 6, 1)
+    assert facts["calls_saved"] == round(6 * facts["calls_per_row"]) >= 6
+    assert (facts["unsupported"], facts["labelled"], facts["judged"]) == (24, 25, ["faithfulness"])
+    assert (facts["misses"]["unsupported"], facts["misses"]["cleared"]) == (4, 0)
+    by_name = {entry["metric"]: entry for entry in result.json["metrics"]}
     assert by_name["faithfulness"]["coverage"] == pytest.approx(5 / 11)
     assert by_name["faithfulness"]["counts"]["undefined"] == 6
     rows = [json.loads(line)["scores"] for line in (folder / "scores.jsonl").read_text().splitlines()]
@@ -101,33 +101,33 @@ def test_the_judge_gets_no_request_for_a_row_that_is_cleared(folder):
         r"not asked: grounding above \S+ clears it \(cascade, alpha 0\.05\)",
         rows[0]["faithfulness"]["reason"],
     )
-    assert rows[0]["grounding"]["value"] > told["threshold"] >= rows[6]["grounding"]["value"]
+    assert rows[0]["grounding"]["value"] > facts["threshold"] >= rows[6]["grounding"]["value"]
     assert rows[10]["grounding"]["status"] == "undefined"
     assert rows[10]["faithfulness"]["status"] == "ok"
 
 
 def test_the_terminal_the_report_and_a_second_telling_agree(folder):
     with JudgeServer(replies=sound) as server:
-        done = run(folder, server, "-q")
+        result = run(folder, server, "-q")
         requests = len(server.requests)
         again = sgi(folder, "run", "--resume", "last", "--trust-target", "-q")
         assert len(server.requests) == requests
-    assert done.code == 0, done.err
-    assert "cleared 6 of 11 rows (54.5%)" in done.out
-    assert "The means of faithfulness cover only the rows that the judge scored" in done.out
-    assert again.out == done.out
+    assert result.code == 0, result.err
+    assert "cleared 6 of 11 rows (54.5%)" in result.out
+    assert "The means of faithfulness cover only the rows that the judge scored" in result.out
+    assert again.out == result.out
     with open_database(str(folder / "sgi.db")) as database:
         view = headline(database, find_run(database, "last"))
     assert any("cleared 6 of 11 rows" in note for note in notes(view))
 
 
-def test_a_run_that_goes_on_keeps_its_threshold_whatever_became_of_the_labels(folder):
+def test_a_resumed_run_keeps_its_threshold_after_labels_change(folder):
     replies = [Says("no JSON at all")]
     with JudgeServer(replies=lambda asked: replies[0] or sound(asked)) as server:
         stopped = run(folder, server, "-q")
         assert stopped.code == 2, stopped.err
-        kept = sgi(folder, "show", "last", "--spec").out
-        threshold = re.search(r"threshold = (\S+?)[,}]", kept)[1]
+        output = sgi(folder, "show", "last", "--spec").out
+        threshold = re.search(r"threshold = (\S+?)[,}]", output)[1]
         (folder / "checked.jsonl").unlink()
         replies[0] = None
         other = sgi(
@@ -153,11 +153,11 @@ def test_a_run_that_goes_on_keeps_its_threshold_whatever_became_of_the_labels(fo
 def test_few_labels_send_everything_to_the_judge_and_say_so(folder):
     written(folder / "checked.jsonl", [unsupported(n, 0) for n in range(18)])
     with JudgeServer(replies=sound) as server:
-        done = run(folder, server, "-q")
+        result = run(folder, server, "-q")
         ships, bridges, _ = asked_about(server)
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     assert (len(ships), len(bridges)) == (6, 4)
-    assert "takes 19 labelled unsupported rows, one a question, and there were 18" in done.out
+    assert "takes 19 labelled unsupported rows, one a question, and there were 18" in result.out
 
 
 @pytest.mark.parametrize(
@@ -175,16 +175,16 @@ def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):
     written(folder / "bare.jsonl", [supported(1, None)])
     (folder / "broken.jsonl").write_text(json.dumps(unsupported(1, 0)) + "\n{\n")
     with JudgeServer(replies=sound) as server:
-        done = run(folder, server, *words, cascade=cascade)
+        result = run(folder, server, *words, cascade=cascade)
         assert not server.requests
-    assert done.code == 2
-    assert said in done.err
+    assert result.code == 2
+    assert said in result.err
 
 
 def test_a_dry_run_asks_nothing_and_says_that_it_counts_the_most(folder):
     with JudgeServer(replies=sound) as server:
-        done = run(folder, server, "--dry-run", "--json")
+        result = run(folder, server, "--dry-run", "--json")
         assert not server.requests
-    assert done.code == 0, done.err
-    assert done.json["metrics"] == ["faithfulness", "grounding"]
-    assert "at most" in done.json["cascade"]
+    assert result.code == 0, result.err
+    assert result.json["metrics"] == ["faithfulness", "grounding"]
+    assert "at most" in result.json["cascade"]

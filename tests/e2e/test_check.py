@@ -21,7 +21,7 @@ def test_a_script_can_stop_at_an_answer_that_is_not_supported() -> None:
         "--fail-under",
         "0.5",
     ]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (made.returncode, made.stderr) == (4, "")
-    assert "It is [12 m] tall." in made.stdout
-    assert "passage 1 has 330 m" in made.stdout
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (4, "")
+    assert "It is [12 m] tall." in result.stdout
+    assert "passage 1 has 330 m" in result.stdout

@@ -42,7 +42,7 @@ def test_of_three_resumes_at_once_one_does_the_run_and_all_cost_is_counted(tmp_p
 
 
 @pytest.mark.slow
-def test_a_run_that_is_taken_over_counts_what_both_processes_asked(tmp_path):
+def test_a_run_that_is_taken_over_counts_the_requests_of_both_processes(tmp_path):
     rows_file(tmp_path, ROWS)
     with CountingServer(0.4) as server:
         judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))

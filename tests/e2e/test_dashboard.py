@@ -113,7 +113,7 @@ def test_rows_are_filtered_sorted_and_paged(page):
     assert page.get_by_role("heading", level=1).inner_text() == "Row item-61"
 
 
-def test_what_cannot_be_read_is_told_in_the_place_of_the_rows(browser, address):
+def test_an_error_replaces_rows_that_cannot_be_read(browser, address):
     with watched_page(browser, base_url=address) as watched:
         watched.page.goto("/runs/before")
         watched.page.get_by_label("Min", exact=True).first.fill("9")
@@ -152,7 +152,7 @@ def test_a_file_is_uploaded_scored_renamed_tagged_and_deleted(page, site, tmp_pa
     assert "ours" not in page.locator("#runs").inner_text()
 
 
-def test_a_bad_file_is_told_with_its_line(page, tmp_path):
+def test_an_error_of_a_bad_file_has_the_line(page, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n')
     page.goto("/upload")
     page.get_by_label(re.compile("^File")).set_input_files(tmp_path / "bad.jsonl")

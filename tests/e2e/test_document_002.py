@@ -91,7 +91,7 @@ def shown(tmp_path_factory):
 
 
 def means(group):
-    return {made["metric"]: made for made in group["metrics"]}
+    return {entry["metric"]: entry for entry in group["metrics"]}
 
 
 def test_scores_by_method_are_those_of_the_table(shown):
@@ -125,7 +125,7 @@ def test_answers_are_counted_by_method_and_in_all(shown):
         assert tuple(found[name]["total"] for name in names) == counted
         classes = found["answer_classification"]["classes"]
         assert tuple(classes.get(name, 0) for name in ("correct", "wrong", "dont_know")) == counted
-    whole = {made["metric"]: made for made in run["metrics"]}
+    whole = {entry["metric"]: entry for entry in run["metrics"]}
     assert tuple(whole[name]["total"] for name in names) == (17, 6, 1)
     assert whole["answer_classification"]["mean"] == pytest.approx(17 / 24)  # the document's 70.8 %
     assert list(whole["answer_classification"]["classes"].items()) == [

@@ -93,8 +93,8 @@ def test_the_means_in_the_readme_are_those_of_its_answers():
     ]
     names = ("sgi", "rouge_l", "semantic_similarity")
     command = [sys.executable, "-m", "sgi", "score", "-", *(word for name in names for word in ("-m", name))]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
-    scored = [json.loads(line) for line in done.stdout.splitlines()]
+    result = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
+    scored = [json.loads(line) for line in result.stdout.splitlines()]
     readme = (FOLDER / "README.md").read_text()
     for name in names:
         values = {row["id"]: row["scores"][name]["value"] for row in scored}
@@ -108,7 +108,7 @@ def test_it_answers_alike_behind_http(server):
     assert replies(server, asked) == replies("rag:answer", asked)
 
 
-def test_a_wrong_field_is_told_by_the_server(server):
+def test_the_server_reports_a_wrong_field(server):
     async def run():
         async with open_target(TargetSpec(where=server, question_field="query")) as target:
             await target.answer("Who?")

@@ -46,15 +46,15 @@ def test_from_a_table_to_its_report(command: Command, tmp_path: Path) -> None:
     write_csv(tmp_path / "answers.csv")
     run = command("run", "answers.csv", "-m", "grounding", "--quiet", "--json")
     assert (run.code, run.err) == (0, "")
-    shown = command("show", "last", "--sample", "wrong")
-    assert (shown.code, shown.err) == (0, "")
-    assert "The tower is [312 m] tall." in shown.out
-    assert "✗ number 312 m: passage 1 has 330 m (other value)" in shown.out
+    outcome = command("show", "last", "--sample", "wrong")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "The tower is [312 m] tall." in outcome.out
+    assert "✗ number 312 m: passage 1 has 330 m (other value)" in outcome.out
     silent = command("show", "last", "--sample", "silent", "--json").json["scores"]["grounding"]
     assert (silent["status"], silent["value"]) == ("undefined", None)
     assert silent["reason"] == "the response claims nothing that passages could support"
-    made = command("report", "last", "-o", "report.html")
-    assert made.code == 0, made.err
+    result = command("report", "last", "-o", "report.html")
+    assert result.code == 0, result.err
     told = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<mark class="contradicted" title="passage 1 has 330 m (other value)">312 m<' in told
     values = {name: value(command, name) for name in ("right", "wrong")}
@@ -78,9 +78,9 @@ def value(command: Command, sample: str) -> float:
     ],
 )
 def test_a_gate_for_one_answer(command: Command, answer: str, least: float, code: int) -> None:
-    made = command("check", "--c", TOWER, "--r", answer, "--fail-under", least)
-    assert made.code == code, made.out + made.err
-    assert bool(made.err) == (code == 2)
+    result = command("check", "--c", TOWER, "--r", answer, "--fail-under", least)
+    assert result.code == code, result.out + result.err
+    assert bool(result.err) == (code == 2)
 
 
 def test_the_examples_of_the_help_do_what_they_say(command: Command, tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Pa
         ("run", "answers.csv", "-m", "grounding", "--calibration", "fitted.json", "--quiet"),
     )
     for step in steps:
-        made = command(*step)
-        assert made.code == 0, made.err
+        result = command(*step)
+        assert result.code == 0, result.err
     scores = command("show", "last", "--sample", "wrong", "--json").json["scores"]
     plain, (calibrated,) = scores.pop("grounding"), scores.values()
     assert set(calibrated["details"]) == {*plain["details"], "score", "threshold", "verdict"}
     assert calibrated["details"]["sentences"] == plain["details"]["sentences"]
     assert calibrated["details"]["score"] == plain["value"]
-    shown = command("show", "last", "--sample", "wrong").out
-    assert shown.count("The tower is [312 m] tall.") == 2
-    assert "verdict: flagged" in shown
+    output = command("show", "last", "--sample", "wrong").out
+    assert output.count("The tower is [312 m] tall.") == 2
+    assert "verdict: flagged" in output

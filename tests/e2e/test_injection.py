@@ -102,18 +102,18 @@ def test_the_attacks_are_many_and_reach_every_field():
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_what_is_asked_is_the_row_between_markers_to_the_letter(name, requests):
+def test_a_request_has_the_row_unchanged_between_markers(name, requests):
     row = ATTACKS[name]
     allowed = INVENTED | set(map(as_written, texts_of(row)))
-    for asked in requests[name]:
-        sections = sections_of(asked.text)
-        assert list(sections) in KNOWN[asked.system]
+    for request in requests[name]:
+        sections = sections_of(request.text)
+        assert list(sections) in KNOWN[request.system]
         lists = [body for body in sections.values() if isinstance(body, list)]
         texts = [body for body in sections.values() if isinstance(body, str)] + list(chain(*lists))
         assert {as_written(text) for text in texts} <= allowed
         marks = 2 * len(sections) + sum(map(len, lists))
-        assert asked.text.count(tag_of(asked.text)) == marks
-    shown = as_written("".join(asked.text for asked in requests[name]))
+        assert request.text.count(tag_of(request.text)) == marks
+    shown = as_written("".join(request.text for request in requests[name]))
     assert all(as_written(text) in shown for text in texts_of(row))
 
 
@@ -121,10 +121,10 @@ def test_what_is_asked_is_the_row_between_markers_to_the_letter(name, requests):
 def test_a_verdict_is_demanded_for_each_entry_and_no_other(name, requests):
     row = ATTACKS[name]
     demanded = {}
-    for asked in requests[name]:
-        schema = asked.body["response_format"]["json_schema"]["schema"]["properties"].get("verdicts", {})
+    for request in requests[name]:
+        schema = request.body["response_format"]["json_schema"]["schema"]["properties"].get("verdicts", {})
         assert schema.get("minItems") == schema.get("maxItems")
-        demanded.setdefault(PROMPTS[asked.system].name, set()).add(schema.get("minItems"))
+        demanded.setdefault(PROMPTS[request.system].name, set()).add(schema.get("minItems"))
     assert demanded == {key: {None} for key in NAMES} | {
         "claims.verify": {len(EXTRACT.examples[0].reply.claims)},
         "context_precision.relevance": {len(row.contexts)},
@@ -133,15 +133,17 @@ def test_a_verdict_is_demanded_for_each_entry_and_no_other(name, requests):
 
 def test_instructions_and_roles_are_the_same_whatever_is_judged(requests):
     for several in requests.values():
-        assert {PROMPTS[asked.system].name for asked in several} == NAMES
-        for asked in several:
-            assert [message["role"] for message in asked.body["messages"]] == ["system", "user"]
+        assert {PROMPTS[request.system].name for request in several} == NAMES
+        for request in several:
+            assert [message["role"] for message in request.body["messages"]] == ["system", "user"]
 
 
 def test_role_tokens_in_a_text_are_broken_on_the_way(requests):
     written = "".join(ATTACKS["role tokens"].response + ATTACKS["role tokens of another family"].contexts[0])
     assert all(token in written for token in ROLE_TOKENS)
-    sent = json.dumps([asked.body for several in requests.values() for asked in several], ensure_ascii=False)
+    sent = json.dumps(
+        [request.body for several in requests.values() for request in several], ensure_ascii=False
+    )
     assert f"<{JOINER}|im_start|>" in sent
     assert not any(token in sent for token in ROLE_TOKENS)
 
@@ -221,7 +223,7 @@ def test_a_reply_that_obeys_the_text_in_form_fails_and_scores_nothing(reply):
     with JudgeServer(replies=Says(reply)) as server, pytest.raises(JudgeMalformedError) as failed:
         run(server, lambda judge: verify_claims(listed, ROW.contexts, judge))
     assert len(str(failed.value)) > len("The judge")
-    assert {asked.system for asked in server.requests} == {VERIFY.system}
+    assert {request.system for request in server.requests} == {VERIFY.system}
 
 
 @pytest.mark.parametrize("rating", ["4", "-1", "100", '"3"', "3.0", "true", "null"])
@@ -238,7 +240,7 @@ def test_what_an_unfit_reply_says_comes_back_as_the_judges_own_turn_and_as_no_or
     with JudgeServer([Says(unfit)], Says(json.dumps(supports(0)))) as server:
         evidence = run(server, lambda judge: verify_claims(["It rains."], ROW.contexts, judge))
     assert [claim.supported for claim in evidence.claims] == [0]
-    first, second = (asked.body["messages"] for asked in server.requests)
+    first, second = (request.body["messages"] for request in server.requests)
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert second[:2] == first
     assert second[2]["content"] == unfit

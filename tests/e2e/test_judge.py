@@ -87,18 +87,20 @@ def run(folder, server, *words, rows=1):
 
 def test_a_sound_judge_gives_the_score_that_the_table_would_fake(tmp_path):
     with JudgeServer(replies=saying(verdicts((1,), (2, 0), (3,), (4, 0), (5,)))) as server:
-        done = run(tmp_path, server, "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["metrics"][0]["mean"] == pytest.approx(0.6)
+        result = run(tmp_path, server, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["metrics"][0]["mean"] == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(("reply", "reason"), RETURNED.values(), ids=RETURNED)
 def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, reason):
     with JudgeServer(replies=saying(reply)) as server:
-        done = run(tmp_path, server, "-o", "scores.jsonl")
+        result = run(tmp_path, server, "-o", "scores.jsonl")
         gate = sgi(tmp_path, "gate", "last", "faithfulness>=0.01")
-    assert done.code == FINISHED_WITH_FAILURES, done.err
-    assert re.search(r"faithfulness +– +– +0 / 1 +1 failed", done.out)  # the headline says how many there are
+    assert result.code == FINISHED_WITH_FAILURES, result.err
+    assert re.search(
+        r"faithfulness +– +– +0 / 1 +1 failed", result.out
+    )  # the headline says how many there are
     scored = json.loads((tmp_path / "scores.jsonl").read_text())["scores"]["faithfulness"]
     assert (scored["value"], scored["status"]) == (None, "failed")
     assert reason in scored["reason"]
@@ -112,15 +114,15 @@ def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
         return Says(GOOD if "It is 3." in json.dumps(asked.body) else verdicts((1,)))
 
     with JudgeServer(replies=answer) as server:
-        done = run(tmp_path, server, rows=10)
+        result = run(tmp_path, server, rows=10)
         gate = sgi(tmp_path, "gate", "last", "faithfulness>=0.01")
-    assert done.code == FINISHED_WITH_FAILURES, done.err
-    assert re.search(r"100\.00 % .* 1 / 10 +9 failed", done.out)
+    assert result.code == FINISHED_WITH_FAILURES, result.err
+    assert re.search(r"100\.00 % .* 1 / 10 +9 failed", result.out)
     assert gate.code == GATE_NOT_MET
     assert "coverage" in gate.out
 
 
-def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_path):
+def test_too_many_failures_stop_the_run_and_it_resumes_without_new_requests(tmp_path):
     rows_file(tmp_path, 3)
     with JudgeServer(replies=saying("no")) as server:
         judge = ("--judge", f"openai:m@{server.url}")
@@ -149,7 +151,7 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
         calls = len(server.requests)
         second = sgi(tmp_path, *lenient)
         assert second.code == FINISHED_WITH_FAILURES
-        assert "2 rows failed from cached replies of the judge that could not be used" in second.err
+        assert "2 rows failed because a cached reply of the judge was invalid" in second.err
         assert "--retry-failed" in second.err
         stopped = sgi(tmp_path, *words)
         assert "For 2 of them the judge was not asked: its cached replies are unusable." in stopped.err
@@ -158,12 +160,12 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
         replies["now"] = saying(GOOD)
         third = sgi(tmp_path, *words, "--retry-failed")
         assert (third.code, "2 / 2" in third.out) == (0, True), third.err
-    shown = sgi(tmp_path, "show", "last~2", "--sample", "0").out
-    assert "judge_reply: Well, \N{REPLACEMENT CHARACTER}[31mthat depends." in shown
-    assert "reply_from_cache: yes" in shown
+    output = sgi(tmp_path, "show", "last~2", "--sample", "0").out
+    assert "judge_reply: Well, \N{REPLACEMENT CHARACTER}[31mthat depends." in output
+    assert "reply_from_cache: yes" in output
 
 
-def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(tmp_path):
+def test_only_failed_rows_are_judged_again_on_request(tmp_path):
     sound = threading.Event()
 
     def answer(asked):
@@ -175,16 +177,16 @@ def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(
         assert run(tmp_path, server, rows=3).code == FINISHED_WITH_FAILURES
         calls = len(server.requests)
         sound.set()
-        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--retry-failed")
-    assert done.code == 0, done.err
-    assert "3 / 3" in done.out
+        result = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--retry-failed")
+    assert result.code == 0, result.err
+    assert "3 / 3" in result.out
     assert len(server.requests) == calls + 2  # one verdict for each of the two rows; their claims are known
 
 
-def test_a_wrong_key_ends_quickly_and_is_told_without_the_key(tmp_path):
+def test_a_wrong_key_is_an_error_without_the_key(tmp_path):
     with JudgeServer(key="right") as server:
-        done = run(tmp_path, server, "--judge-concurrency", "1", "--json", "-o", "scores.jsonl", rows=10)
-    assert done.code == FINISHED_WITH_FAILURES, done.err
+        result = run(tmp_path, server, "--judge-concurrency", "1", "--json", "-o", "scores.jsonl", rows=10)
+    assert result.code == FINISHED_WITH_FAILURES, result.err
     reasons = {
         json.loads(line)["scores"]["faithfulness"]["reason"]
         for line in (tmp_path / "scores.jsonl").read_text().splitlines()
@@ -212,9 +214,9 @@ def test_a_run_killed_midway_makes_no_paid_call_twice(tmp_path):
             words = ["run", "-q", "--resume", "last", "--trust-target"]
             known = replies_kept(tmp_path)
             asked = len(server.requests)
-        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--json")
-        assert done.code == 0, done.err
-        assert json.loads(done.out)["metrics"][0]["ok"] == rows
+        result = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--json")
+        assert result.code == 0, result.err
+        assert json.loads(result.out)["metrics"][0]["ok"] == rows
         assert len(server.requests) - asked == 2 * rows - known  # each of those that are not known, once
         texts = [asked.text for asked in server.requests]
     assert len(set(texts)) == 2 * rows
@@ -279,8 +281,8 @@ def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
         assert stopped.code == 2, stopped.err
         assert "--resume" in stopped.err
         assert len(server.requests) <= 9
-        shown = json.loads(sgi(tmp_path, "show", "last", "--json").out)
-    assert shown["usage"]
+        facts = json.loads(sgi(tmp_path, "show", "last", "--json").out)
+    assert facts["usage"]
 
 
 @pytest.mark.parametrize(
@@ -288,14 +290,14 @@ def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
 )
 def test_faults_that_pass_are_passed_over(tmp_path, fault):
     with JudgeServer([fault, fault], replies=saying(GOOD)) as server:
-        done = run(tmp_path, server, "--json")
-    assert done.code == 0, done.err
-    assert json.loads(done.out)["metrics"][0]["mean"] == 1.0
+        result = run(tmp_path, server, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["metrics"][0]["mean"] == 1.0
 
 
 def test_a_judged_metric_without_a_judge_is_one_error_before_any_work(tmp_path):
     rows_file(tmp_path, 1)
-    done = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q")
-    assert done.code == 2
-    assert "A judge is needed for faithfulness" in done.err
+    result = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q")
+    assert result.code == 2
+    assert "A judge is needed for faithfulness" in result.err
     assert not (tmp_path / "sgi.db").exists()

@@ -28,7 +28,7 @@ def model():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The shortest real row of the bundled sample, and one without passages and without an answer."""
-    made = tmp_path_factory.mktemp("local_model")
+    result = tmp_path_factory.mktemp("local_model")
     sample = (files("sgi") / "data" / "halueval_qa_sample.jsonl").read_text(encoding="utf-8")
     real = json.loads(min(sample.splitlines(), key=len))
     rows = [
@@ -41,15 +41,15 @@ def folder(tmp_path_factory):
         },
         {"id": "no passage", "question": "Who?", "contexts": [], "response": "", "reference": "Mira Oduya."},
     ]
-    (made / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return made
+    (result / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return result
 
 
 def sgi(folder, *words):
     settings = {"SGI_CACHE_DIR": str(folder / "cache"), "NO_PROXY": "127.0.0.1"}
-    done = command.sgi(folder, *words, **settings)
-    assert done.code in FINISHED, done.err
-    return done.out
+    result = command.sgi(folder, *words, **settings)
+    assert result.code in FINISHED, result.err
+    return result.out
 
 
 def run(folder, url, *words):
@@ -90,11 +90,11 @@ def test_every_judged_metric_gives_each_row_a_value_or_a_reason(folder, first):
 
 def test_every_row_is_accounted_for(folder, first):
     kept = scores(folder, "first.jsonl")
-    assert [told["metric"] for told in first["metrics"]] == list(JUDGED)
-    for told in first["metrics"]:
-        statuses = Counter(row[told["metric"]]["status"] for row in kept.values())
-        assert Counter(told["counts"]) == statuses
-        assert told["coverage"] == statuses["ok"] / len(kept)
+    assert [entry["metric"] for entry in first["metrics"]] == list(JUDGED)
+    for entry in first["metrics"]:
+        statuses = Counter(row[entry["metric"]]["status"] for row in kept.values())
+        assert Counter(entry["counts"]) == statuses
+        assert entry["coverage"] == statuses["ok"] / len(kept)
 
 
 def usage(folder, name):
@@ -102,24 +102,24 @@ def usage(folder, name):
     return used
 
 
-def test_usage_is_counted_kept_and_shown(folder, first):
+def test_usage_is_counted_stored_and_shown(folder, first):
     assert first
     used = usage(folder, "first")
     assert used["calls"] > 0
     assert used["input_tokens"] > used["output_tokens"] > 0
-    assert f"asked {used['calls']} times" in sgi(folder, "show", "first")
+    assert f"Judge requests: {used['calls']}" in sgi(folder, "show", "first")
 
 
 def test_the_evidence_of_a_row_is_shown(folder, first):
     facts = json.loads(sgi(folder, "show", "first", "--sample", "real", "--json"))["scores"]
-    told = sgi(folder, "show", "first", "--sample", "real")
+    result = sgi(folder, "show", "first", "--sample", "real")
     for name, score in facts.items():
-        assert name in told
+        assert name in result
         if score["status"] == "ok":
             assert score["evidence"]
         else:
             assert score["reason"]
-    assert "evidence" in told
+    assert "evidence" in result
 
 
 def test_another_look_at_the_evidence_gives_the_same_values_without_the_model(folder, first):

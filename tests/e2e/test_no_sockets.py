@@ -86,8 +86,8 @@ def test_commands_open_no_socket_and_a_server_only_its_own(tmp_path, subtests):
         for name, words in OFFLINE.items():
             with subtests.test(name):
                 command = prepared(tmp_path / name)
-                done = command.run(*words)
-                assert done.returncode == 0, done.stderr
+                result = command.run(*words)
+                assert result.returncode == 0, result.stderr
                 assert command.inet_sockets + command.name_lookups == []
                 assert stated(command.left_in_home), command.left_in_home
         time.sleep(max(0.0, started + SERVED_SECONDS - time.monotonic()))
@@ -127,20 +127,20 @@ def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
         for name, (url, words, environment) in services.items():
             with subtests.test(name):
                 command = prepared(tmp_path / name)
-                done = command.run(*SGI, "run", "rows.jsonl", *words, **environment)
-                assert done.returncode == 0, done.stderr
+                result = command.run(*SGI, "run", "rows.jsonl", *words, **environment)
+                assert result.returncode == 0, result.stderr
                 assert command.addresses == {url.split("/")[2]}
                 assert stated(command.left_in_home), command.left_in_home
-                assert ("texts are sent to azure:" in done.stderr) == (name == "azure")
+                assert ("texts are sent to azure:" in result.stderr) == (name == "azure")
 
 
 def test_a_local_cluster_stays_on_the_loopback(tmp_path):
     command = prepared(tmp_path)
     # Ray's sockets have longer paths than temporary folders of tests leave room for.
-    done = command.run(
+    result = command.run(
         *SGI, "run", "rows.jsonl", "-m", "sgi", "--ray", "local", "-o", "scores", TMPDIR=gettempdir()
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     hosts = {address.rpartition(":")[0] for address in command.addresses}
     assert hosts <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert not [address for address in command.addresses if address.endswith(":53")]

@@ -87,8 +87,8 @@ def runs(tmp_path_factory):
         for name, more in (("texts", ()), ("private", ("--no-texts",))):
             own = {"SGI_CACHE_DIR": str(folder / f"cache-{name}")}
             place = ("--db", f"{name}.db", "--name", name, "--cache", f"{name}.cache")
-            done = sgi(folder, *words, *place, *more, **own)
-            assert done.code == 3, done.err
+            result = sgi(folder, *words, *place, *more, **own)
+            assert result.code == 3, result.err
     return folder
 
 
@@ -146,15 +146,15 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
     for name in ("private", "texts"):
         assert sgi(runs, "db", "import", f"{name}.jsonl", *both).code == 0
     (runs / "texts.jsonl").unlink()
-    done = sgi(runs, "compare", "texts", "private", "--json", *both)
-    assert done.code == 0, done.err
-    assert done.json["pairs"] == ROWS
-    assert {made["difference"]["difference"] for made in done.json["metrics"]} == {0.0}
+    result = sgi(runs, "compare", "texts", "private", "--json", *both)
+    assert result.code == 0, result.err
+    assert result.json["pairs"] == ROWS
+    assert {entry["difference"]["difference"] for entry in result.json["metrics"]} == {0.0}
     write_rows(runs / "other.jsonl", rows("A blue bridge, number {k}."))
     sgi(runs, "run", "other.jsonl", "-m", "sgi", "-q", "--name", "other", *both)
-    done = sgi(runs, "compare", "private", "other", "-m", "sgi", "--json", *both)
-    assert done.code == 0, done.err
-    assert done.json["pairs"] == ROWS
+    result = sgi(runs, "compare", "private", "other", "-m", "sgi", "--json", *both)
+    assert result.code == 0, result.err
+    assert result.json["pairs"] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
     ],
 )
 def test_what_needs_the_texts_says_so(runs, command, said):
-    done = sgi(runs, *command.split(), "--db", "private.db")
-    assert done.code == 2
-    assert said in " ".join(done.err.split())
+    result = sgi(runs, *command.split(), "--db", "private.db")
+    assert result.code == 2
+    assert said in " ".join(result.err.split())
 
 
 @pytest.mark.parametrize(
@@ -191,13 +191,13 @@ def test_what_needs_the_texts_says_so(runs, command, said):
     ],
 )
 def test_what_needs_no_texts_works_and_shows_none(runs, command):
-    done = sgi(runs, *command.split(), "--db", "private.db")
-    assert done.code == 0, done.err
+    result = sgi(runs, *command.split(), "--db", "private.db")
+    assert result.code == 0, result.err
     for page in runs.glob("page.*"):
         assert not quoted(page)
         assert b"(text not kept)" in page.read_bytes()
         page.unlink()
-    assert not [piece for piece in PIECES if piece in done.out]
+    assert not [piece for piece in PIECES if piece in result.out]
 
 
 def test_the_run_is_marked(runs):
@@ -208,7 +208,7 @@ def test_the_run_is_marked(runs):
     assert [shown[name]["run"]["no_texts"] for name in shown] == [False, True]
 
 
-def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
+def test_an_interrupted_run_resumes_and_stores_no_texts(runs):
     mended = []
 
     def failing(asked):
@@ -225,13 +225,13 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
         mended.append(True)
         server.requests.clear()
         refused = sgi(runs, "run", "rows.jsonl", "--resume", "last", "-m", "sgi", *place)
-        done = sgi(runs, "run", "--resume", "last", "--judge", judge, "-o", "resumed.csv", *place)
+        result = sgi(runs, "run", "--resume", "last", "--judge", judge, "-o", "resumed.csv", *place)
         asked = len(server.requests)
         retried = sgi(runs, "run", "--resume", "last", "--judge", judge, "--retry-failed", *place)
     assert stopped.code == 2
     assert stopped_because == "JudgeError; the reason is not kept, since it can quote texts"
     assert refused.code == 2
-    assert done.code == 3, done.err
+    assert result.code == 3, result.err
     assert asked <= 3 * (ROWS - BATCH)
     assert retried.code == 3, retried.err
     with open_database(runs / "resumed.db") as again, open_database(runs / "private.db") as whole:
@@ -243,25 +243,27 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
     assert not set().union(*map(quoted, files_of(runs, "resumed")))
 
 
-def test_a_run_goes_on_as_it_was_begun(runs):
-    done = sgi(runs, "run", "--resume", "texts", "--no-texts", "--db", "texts.db")
-    assert done.code == 2
-    assert "stores its texts" in done.err
-    done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--target", "app:answer", "--db", "t.db")
-    assert done.code == 2
-    assert "--no-texts does not go with --target" in done.err
+def test_a_run_resumes_with_its_settings(runs):
+    result = sgi(runs, "run", "--resume", "texts", "--no-texts", "--db", "texts.db")
+    assert result.code == 2
+    assert "stores its texts" in result.err
+    result = sgi(
+        runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--target", "app:answer", "--db", "t.db"
+    )
+    assert result.code == 2
+    assert "--no-texts does not go with --target" in result.err
     assert not (runs / "t.db").exists()
 
 
 def test_postgresql_gets_no_texts_either(runs, postgres_url):
-    done = sgi(runs, "run", "rows.jsonl", "-m", "grounding", "--no-texts", "-q", "--db", postgres_url)
-    assert done.code == 0, done.err
+    result = sgi(runs, "run", "rows.jsonl", "-m", "grounding", "--no-texts", "-q", "--db", postgres_url)
+    assert result.code == 0, result.err
     with open_database(postgres_url) as database:
         held = repr(contents(database)).lower()
     assert not [piece for piece in PIECES if piece in held]
 
 
 def test_a_run_on_ray_is_refused(runs):
-    done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--ray", "local", "-o", "parts")
-    assert done.code == 2
-    assert "`no_texts` does not apply to a run on Ray" in done.err
+    result = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--ray", "local", "-o", "parts")
+    assert result.code == 2
+    assert "`no_texts` does not apply to a run on Ray" in result.err

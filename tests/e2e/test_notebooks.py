@@ -24,7 +24,7 @@ def test_there_are_the_three_that_the_documents_name():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_output_is_kept(path):
+def test_no_output_is_stored(path):
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
@@ -54,8 +54,8 @@ def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
     notebook = {"cells": [cell | {"source": EVALUATE}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "in.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     command = [sys.executable, "-c", RUN, "in.ipynb", "out.ipynb"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
     (ran,) = json.loads((tmp_path / "out.ipynb").read_text(encoding="utf-8"))["cells"]
     assert [output["data"] for output in ran["outputs"]] == [{"text/html": [], "text/plain": []}]
 
@@ -65,12 +65,12 @@ def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
 def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path):
     settings = {"SGI_DATA_DIR": str(data_folder), "SGI_NOTEBOOK_LIMIT": ANSWERS}
     command = [sys.executable, "-c", RUN, str(path), "done.ipynb"]
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     notebook = json.loads((tmp_path / "done.ipynb").read_text(encoding="utf-8"))
-    written = {made.suffix for made in (tmp_path / "results").rglob("*") if made.is_file()}
+    written = {entry.suffix for entry in (tmp_path / "results").rglob("*") if entry.is_file()}
     assert written == {".md", ".json", ".png", ".svg"}
     shown = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     assert any("text/markdown" in output.get("data", {}) for output in shown)

@@ -55,8 +55,8 @@ def command(tmp_path):
 
 
 def test_it_scores_and_passes_the_contract(command, tmp_path):
-    made = command("run", "rows.jsonl", "-m", "brevity(power=2.0)", "-o", "out.jsonl", "-q")
-    assert made.returncode == 0, made.stderr
+    result = command("run", "rows.jsonl", "-m", "brevity(power=2.0)", "-o", "out.jsonl", "-q")
+    assert result.returncode == 0, result.stderr
     scores = json.loads((tmp_path / "out.jsonl").read_text())["scores"]
     assert scores == {"brevity(power=2.0)": {"value": 0.25, "status": "ok"}}
     check = "import sgi; from brevity_plugin import Brevity; sgi.testing.check_metric(Brevity(power=2.0))"
@@ -67,10 +67,10 @@ def test_it_has_its_page(command):
     assert "One over the number of words" in command("metrics", "brevity").stdout
 
 
-def test_a_broken_entry_is_told_and_harms_no_other(command):
-    made = command("run", "rows.jsonl", "-m", "broken")
-    assert made.returncode == 2
-    assert "brevity_plugin:Nowhere" in made.stderr
+def test_a_broken_entry_is_reported_and_the_others_work(command):
+    result = command("run", "rows.jsonl", "-m", "broken")
+    assert result.returncode == 2
+    assert "brevity_plugin:Nowhere" in result.stderr
     assert command("run", "rows.jsonl", "-m", "brevity", "-q").returncode == 0
     listed = command("metrics")
     assert listed.returncode == 0, listed.stderr

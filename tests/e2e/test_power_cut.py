@@ -72,10 +72,10 @@ def states(folder, events, place, seed, cuts):
     disk, reported = Disk(folder), Reported()
     for number, event in enumerate(events):
         if number in moments:
-            for kept in KEPT:
-                copy = place / f"{number}-{kept}"
+            for entry in KEPT:
+                copy = place / f"{number}-{entry}"
                 copy.mkdir()
-                disk.cut(copy, chance, kept)
+                disk.cut(copy, chance, entry)
                 yield reported, copy
                 shutil.rmtree(copy)
         if Path(event.path).name == marked_run.MARKERS:

@@ -95,35 +95,35 @@ def variables(server):
 
 
 def test_document_000_python_example(azure, tmp_path):
-    made = python("-c", PRINTED_000, cwd=tmp_path, **variables(azure))
-    assert made.returncode == 0, made.stderr
-    assert re.fullmatch(r"SGI: [\d.]+\nθ\(r,q\): [\d.]+\nθ\(r,c\): [\d.]+\n", made.stdout)
+    result = python("-c", PRINTED_000, cwd=tmp_path, **variables(azure))
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"SGI: [\d.]+\nθ\(r,q\): [\d.]+\nθ\(r,c\): [\d.]+\n", result.stdout)
 
 
 def test_document_000_reads_a_dotenv_file(azure, tmp_path):
     lines = [f"{name}={value}" for name, value in variables(azure).items()]
     (tmp_path / ".env").write_text("\n".join(lines))
-    made = python("-c", PRINTED_000, cwd=tmp_path, PYTHONIOENCODING="utf-8")
-    assert made.returncode == 0, made.stderr
-    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    result = python("-c", PRINTED_000, cwd=tmp_path, PYTHONIOENCODING="utf-8")
+    assert result.returncode == 0, result.stderr
+    result = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
     assert len(azure.requests) == 2
 
 
 @pytest.mark.parametrize("with_azure", [True, False])
 def test_document_000_command_line(azure, tmp_path, with_azure):
     known = variables(azure) if with_azure else {}
-    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path, **known)
-    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", made.stdout)
-    made = python("-m", "sgi.cli", "compute", *TRIPLE, "--json", cwd=tmp_path, **known)
-    assert list(json.loads(made.stdout)) == ["theta_rq", "theta_rc", "sgi"]
+    result = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path, **known)
+    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", result.stdout)
+    result = python("-m", "sgi.cli", "compute", *TRIPLE, "--json", cwd=tmp_path, **known)
+    assert list(json.loads(result.stdout)) == ["theta_rq", "theta_rc", "sgi"]
     assert len(azure.requests) == (2 if with_azure else 0)
 
 
 def test_document_000_deployment(azure, tmp_path):
     words = ("-m", "sgi.cli", "compute", *TRIPLE, "--deployment", "your-deployment-name")
-    made = python(*words, cwd=tmp_path, **variables(azure))
-    assert made.returncode == 0, made.stderr
+    result = python(*words, cwd=tmp_path, **variables(azure))
+    assert result.returncode == 0, result.stderr
     assert "/openai/deployments/your-deployment-name/embeddings" in azure.requests[0].path
 
 
@@ -132,9 +132,9 @@ def test_document_001_quick_start(data_folder, tmp_path):
         'sgi.load_embedder("minilm")', "sgi.DummyEmbedder()"
     )  # the test below has MiniLM
     script = PRINTED_001.replace("from sentence_transformers import SentenceTransformer", encoder)
-    made = python("-c", script, cwd=tmp_path, SGI_DATA_DIR=str(data_folder))
-    assert made.returncode == 0, made.stderr
-    lines = made.stdout.splitlines()
+    result = python("-c", script, cwd=tmp_path, SGI_DATA_DIR=str(data_folder))
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert len(lines) == 100
     assert all(re.fullmatch(r"SGI: \d+\.\d{3}, Grounded: (True|False)", line) for line in lines)
     assert sum(line.endswith("True") for line in lines) == 50
@@ -153,10 +153,10 @@ def test_document_001_quick_start_needs_no_network_on_a_base_install(tmp_path):
     script = NO_NETWORK + PRINTED_001.replace(
         "from sentence_transformers import SentenceTransformer", ENCODER
     )
-    made = python("-c", script, cwd=tmp_path, SGI_DATA_DIR="", HF_HUB_OFFLINE="")
-    assert made.returncode == 0, made.stderr
-    assert len(made.stdout.splitlines()) == 100
-    assert made.stderr == ""
+    result = python("-c", script, cwd=tmp_path, SGI_DATA_DIR="", HF_HUB_OFFLINE="")
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 100
+    assert result.stderr == ""
 
 
 def test_document_000_environment_template(tmp_path):
@@ -165,9 +165,9 @@ def test_document_000_environment_template(tmp_path):
     printed = ["API_KEY", "ENDPOINT", "DEPLOYMENT_NAME", "API_VERSION"]
     assert re.findall(r"AZURE_OPENAI_(\w+)=", template) == printed
     (tmp_path / ".env").write_text(template, encoding="utf-8")
-    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    assert made.stderr == ""
+    result = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
 
 
 def test_document_000_requirements_are_the_package_with_the_azure_client():
@@ -175,7 +175,7 @@ def test_document_000_requirements_are_the_package_with_the_azure_client():
     (requirement,) = [line for line in lines if not line.startswith("#")]
     assert requirement == ".[openai]"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert any(wanted.startswith("openai") for wanted in project["optional-dependencies"]["openai"])
+    assert any(entry.startswith("openai") for entry in project["optional-dependencies"]["openai"])
 
 
 def test_document_000_dummy_embedder_is_deterministic(tmp_path):

@@ -101,16 +101,16 @@ def nightly(database_url):
     async def work():
         async with RAGEvalService(ANSWERS.__getitem__, database=database_url) as service:
             for name, question, reference in QUESTIONS:
-                made = await service.generate_and_evaluate(question, reference)
-                service.save_evaluation_to_db("nightly", name, made)
+                result = await service.generate_and_evaluate(question, reference)
+                service.save_evaluation_to_db("nightly", name, result)
 
     asyncio.run(work())
     return database_url
 
 
 def test_the_published_names_work_as_printed(tmp_path):
-    done = python("-c", PRINTED, cwd=tmp_path, SGI_DATABASE_URL="")
-    assert (done.stdout, done.returncode) == ("1 True Paris None\n", 0), done.stderr
+    result = python("-c", PRINTED, cwd=tmp_path, SGI_DATABASE_URL="")
+    assert (result.stdout, result.returncode) == ("1 True Paris None\n", 0), result.stderr
     assert (tmp_path / "sgi.db").exists()
 
 
@@ -144,11 +144,11 @@ def test_a_run_of_the_service_is_exported_like_any_other(nightly, tmp_path):
 def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
     rows = [{"id": name, "question": q, "reference": r, "response": "Paris"} for name, q, r in QUESTIONS]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    done = python(
+    result = python(
         *("-m", "sgi", "run", "rows.jsonl", "-m", "content_f1", "--db", database_url, "--name", "batch"),
         cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     service = RAGEvalService(database=database_url)
     found = service.get_by_test_run_id("batch")
     assert [record["qa_pair_id"] for record in found] == ["q1", "q2", "q3"]
@@ -180,7 +180,7 @@ def test_a_database_that_cannot_be_written_is_one_clear_error(tmp_path):
 
 def test_the_example_evaluates_its_rag_system(tmp_path):
     example = Path(__file__).parents[2] / "examples" / "service" / "application.py"
-    done = python(str(example), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("15 / 15") == 9
+    result = python(str(example), cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("15 / 15") == 9
     assert list(tmp_path.iterdir()) == []

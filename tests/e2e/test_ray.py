@@ -72,8 +72,8 @@ def test_two_workers_write_what_one_process_writes(finished, answers, tmp_path):
     assert (report.summary.rows, report.failures, report.rejected) == (200, 0, 0)
     assert sum(scored_events(events)) == 200
     # Its headline is that of one process, to the last bit.
-    told = json.loads(sgi("run", answers, "-m", "rouge_l,sgi", "--no-store", "--json", "-q"))
-    assert json.loads(json.dumps(report.summary.to_dict())).items() <= told.items()
+    facts = json.loads(sgi("run", answers, "-m", "rouge_l,sgi", "--no-store", "--json", "-q"))
+    assert json.loads(json.dumps(report.summary.to_dict())).items() <= facts.items()
 
 
 def test_a_worker_that_is_killed_costs_and_doubles_no_row(cluster, answers, tmp_path):
@@ -108,7 +108,7 @@ def _scored(events):
         return []
 
 
-def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_path):
+def test_a_killed_run_resumes_and_repeats_no_partition(cluster, answers, tmp_path):
     import ray
 
     folder = tmp_path / "parts"
@@ -118,8 +118,8 @@ def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_
     assert first.returncode == 130
     assert b"To resume, give the same command again." in first.stderr
     assert b"Traceback" not in first.stderr
-    done = len(manifests(folder))
-    second = _until(folder, done + 1, [*words, "-o", str(folder)], signal.SIGKILL)
+    result = len(manifests(folder))
+    second = _until(folder, result + 1, [*words, "-o", str(folder)], signal.SIGKILL)
     assert second.returncode == -signal.SIGKILL
     before = _settled(folder)
     events = []
@@ -197,7 +197,7 @@ def test_a_row_that_cannot_be_read_stops_or_is_put_aside(cluster, answers, tmp_p
     assert json.loads(aside)["row"] == "{broken"
 
 
-def test_an_id_that_stands_in_two_fragments_is_put_aside_as_one_process_does(cluster, tmp_path):
+def test_an_id_in_two_fragments_is_rejected_as_in_one_process(cluster, tmp_path):
     data, folder = tmp_path / "rows.jsonl", tmp_path / "parts"
     rows = [{"id": f"{n % 150}", "response": f"{n} " + "a" * 200, "reference": "b"} for n in range(200)]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -221,8 +221,8 @@ def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp
     with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
         assert comparable(contents(one)) == comparable(contents(two))
         kept = import_partitions(one, folder, data=answers, name="cluster")
-    shown = json.loads(sgi("show", "cluster", "--db", tmp_path / "one.db", "--json"))
-    assert kept.run in json.dumps(shown)
+    facts = json.loads(sgi("show", "cluster", "--db", tmp_path / "one.db", "--json"))
+    assert kept.run in json.dumps(facts)
     with open_database(tmp_path / "one.db") as one:
         (alone,) = (record.id for record in list_runs(one) if record.id != kept.run)
     compared = json.loads(sgi("compare", alone, "cluster", "--db", tmp_path / "one.db", "--json"))
@@ -231,7 +231,7 @@ def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp
         assert (difference["pairs"], difference["first"]) == (200, difference["second"])
 
 
-def test_an_incomplete_folder_is_imported_only_when_told(finished, answers, tmp_path):
+def test_an_incomplete_folder_is_imported_only_on_request(finished, answers, tmp_path):
     folder = tmp_path / "parts"
     shutil.copytree(finished[0], folder)
     sorted(folder.glob("part-??????.json"))[1].unlink()

@@ -57,9 +57,9 @@ def test_it_is_read_as_it_is_and_nothing_is_changed(tmp_path, path, file_mode, f
     database.parent.chmod(folder_mode)
     before = database.read_bytes()
     for words in (["runs"], ["show", name, "--sample", "q1"]):
-        done = sgi(tmp_path, *words, "--db", str(database))
-        assert done.returncode == 0, (words, done.stderr)
-        assert name in done.stdout
+        result = sgi(tmp_path, *words, "--db", str(database))
+        assert result.returncode == 0, (words, result.stderr)
+        assert name in result.stdout
     refused = sgi(tmp_path, "rename", name, "other", "--db", str(database))
     assert (refused.returncode, "readonly" in refused.stderr) == (2, True), refused.stderr
     assert database.read_bytes() == before

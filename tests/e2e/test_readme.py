@@ -39,15 +39,15 @@ def blocks(page, language):
 def test_the_python_examples_run(page, count, printed, tmp_path):
     examples = blocks(page, "python")
     assert len(examples) == count
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", "\n".join(examples)],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].startswith(printed)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1].startswith(printed)
 
 
 def test_the_files_shown_are_read(tmp_path):
@@ -65,11 +65,11 @@ def test_the_files_shown_are_read(tmp_path):
 def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
     command, printed = CHECK.search(page.read_text("utf-8")).groups()
     words = shlex.split(command.replace("\\\n", " "))
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == (4 if "--fail-under" in words else 0), done.stderr
-    assert done.stdout.rstrip() == printed
+    assert result.returncode == (4 if "--fail-under" in words else 0), result.stderr
+    assert result.stdout.rstrip() == printed
 
 
 def test_every_verb_shown_is_there():

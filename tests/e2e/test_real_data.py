@@ -22,9 +22,9 @@ def run(*words, cwd):
 @pytest.mark.slow
 def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_path):
     metrics = "sgi,semantic_similarity,lexical_aggregate"
-    made = run(data_folder / "halueval_qa.jsonl", "-m", metrics, "-o", "out.jsonl", "--json", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    summary = json.loads(made.stdout)
+    result = run(data_folder / "halueval_qa.jsonl", "-m", metrics, "-o", "out.jsonl", "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
     assert summary["rows"] == 5994
     assert summary["questions"] < 3000
     first = summary["metrics"][0]
@@ -43,9 +43,11 @@ def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_pat
 
 @pytest.mark.slow
 def test_ragtruth_keeps_a_value_for_each_of_several_passages(data_folder, tmp_path):
-    made = run(data_folder / "ragtruth_qa_test.jsonl", "-m", "sgi", "-o", "out.jsonl", "--json", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    assert json.loads(made.stdout)["rows"] == 306
+    result = run(
+        data_folder / "ragtruth_qa_test.jsonl", "-m", "sgi", "-o", "out.jsonl", "--json", cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["rows"] == 306
     details = [
         json.loads(line)["scores"]["sgi"]["details"]
         for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
@@ -81,9 +83,9 @@ def test_every_labelled_set_is_read_without_a_mapping(data_folder, name, metric,
 
 
 def test_questions_without_answers_are_refused_with_the_fields_there_are(data_folder, tmp_path):
-    made = run(data_folder / "graphrag_bench.jsonl", cwd=tmp_path)
-    assert made.returncode == 2
-    assert "question (1264), reference (1264)" in made.stderr
+    result = run(data_folder / "graphrag_bench.jsonl", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "question (1264), reference (1264)" in result.stderr
 
 
 def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_path):

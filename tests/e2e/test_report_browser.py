@@ -233,7 +233,7 @@ def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: Watched) -
     assert page.evaluate("document.activeElement.textContent") == "row-7"
 
 
-def test_a_row_that_is_told_whole_opens_with_its_story_whatever_its_id(opened: Watched) -> None:
+def test_a_row_link_opens_its_details_for_any_id(opened: Watched) -> None:
     page = opened.page
     page.locator("#rows-table tbody tr").nth(2).locator("button").click()
     panel = page.get_by_role("dialog")

@@ -106,7 +106,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     assert (record.scored, record.rows, len(set(run.ids))) == (ROWS, ROWS, ROWS)
     assert all(column.ok.all() for column in run.metrics.values())
     summary = json.loads(out)
-    assert [made["ok"] for made in summary["metrics"]] == [ROWS, ROWS]
+    assert [entry["ok"] for entry in summary["metrics"]] == [ROWS, ROWS]
     lines = (tmp_path / "scores.jsonl").read_bytes().splitlines()
     written = [json.loads(line)["id"] for line in lines]
     assert tuple(written) == run.ids
@@ -155,11 +155,11 @@ def kept_answers(url):
     """The positions whose answers are in the store."""
     with open_database(url, create=False) as database, database.reading() as connection:
         (record,) = list_runs(database)
-        return {n for n, found in read_answers(connection, record.id, 0, 10_000).items() if found.response}
+        return {n for n, entry in read_answers(connection, record.id, 0, 10_000).items() if entry.response}
 
 
 @slow_on_postgresql
-def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
+def test_no_stored_answer_is_requested_again(tmp_path, database_url):
     rows = [{"id": str(n), "question": f"question {n}", "reference": f"question {n}"} for n in range(600)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with TargetServer([Sent(delay=0.005)] * 2000) as server:
@@ -186,7 +186,7 @@ def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
 
 def numbers(server):
     """What was asked, in order."""
-    return [int(asked.body["question"].split()[1]) for asked in list(server.requests)]
+    return [int(request.body["question"].split()[1]) for request in list(server.requests)]
 
 
 def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):

@@ -69,9 +69,9 @@ def test_compare_takes_names_stored_runs_and_results(db):
     stored = [sgi.open_run(name, db=db) for name in ("monday", "friday")]
     assert sgi.compare(*stored) == by_name
     answers = rows(24), rows(24, answer="The {topic} may be old.")
-    in_memory = sgi.compare(*(sgi.evaluate(given, METRICS) for given in answers))
-    assert [made.difference for made in in_memory.metrics] == [made.difference for made in by_name.metrics]
-    assert next(made for made in by_name.metrics if made.metric == "content_f1").verdict == "worse"
+    in_memory = sgi.compare(*(sgi.evaluate(entry, METRICS) for entry in answers))
+    assert [item.difference for item in in_memory.metrics] == [item.difference for item in by_name.metrics]
+    assert next(item for item in by_name.metrics if item.metric == "content_f1").verdict == "worse"
 
 
 def test_gate_counts_gates_on_stored_runs_and_decides_on_results_too(db):
@@ -96,8 +96,8 @@ def test_calibrate_card_and_agree_read_labels(tmp_path):
     path = tmp_path / "sgi.db"
     with open_database(path) as database:
         labelled_run(database)
-    made = sgi.calibrate("r1", "sgi", "fpr=0.1", db=path)
-    assert (made.metric, made.rows, made.target.value) == ("sgi", 240, 0.1)
+    result = sgi.calibrate("r1", "sgi", "fpr=0.1", db=path)
+    assert (result.metric, result.rows, result.target.value) == ("sgi", 240, 0.1)
     report = sgi.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
     assert report.metrics[0].rows == 240
 
@@ -140,7 +140,7 @@ def test_run_stores_what_the_command_stores(tmp_path):
     assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 24
 
 
-def test_run_refuses_rows_in_memory_wrong_settings_and_a_taken_name(db, tmp_path):
+def test_run_refuses_rows_in_memory_wrong_settings_and_a_name_in_use(db, tmp_path):
     data = tmp_path / "rows.jsonl"
     data.write_text(json.dumps(rows(12)[0]) + "\n")
     with pytest.raises(sgi.UsageError, match=r"from a file, not from a list.*sgi\.evaluate"):

@@ -7,49 +7,45 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import (
-    one_line,
-    print_json,
-    print_lines,
-    print_tables,
-    readers_may_leave,
-    scaled,
-    span,
-    talk,
-)
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, talk
 from sgi.cli.option_values import metric_list
 from sgi.kernel.errors import UsageError
+from sgi.reporting.formatting import format_scaled, span
+from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.analysis.agreement.report import AgreementReport, Estimate, MetricAgreement
-    from sgi.reporting.table import Table
     from sgi.stats.agreement import Agreement
-    from sgi.store.run_queries import RunRecord
 
-_MAX_NOTE = 400
+
+Label = Annotated[str, typer.Option(help="Column of the data with the human labels.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Scores of at least this value count as yes (at most, if lower is better). Default: 0.5."
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="LOW:HIGH, the scale of the labels, if it differs from the scale of the metric."),
+]
+Weights = Annotated[
+    Literal["quadratic", "linear"],
+    typer.Option(help="Weight of a disagreement between numbers or grades in kappa."),
+]
 
 
 def agree(
     run: options.Run,
-    label: Annotated[str, typer.Option(help="Column of the data with the human labels.")] = "label",
+    label: Label = "label",
     metric: options.RunMetrics = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Scores of at least this value count as yes (at most, if lower is better). Default: 0.5."
-        ),
-    ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(help="LOW:HIGH, the scale of the labels, if it differs from the scale of the metric."),
-    ] = None,
-    weights: Annotated[
-        Literal["quadratic", "linear"],
-        typer.Option(help="Weight of a disagreement between numbers or grades in kappa."),
-    ] = "quadratic",
+    threshold: Threshold = None,
+    scale: Scale = None,
+    weights: Weights = "quadratic",
     cluster: options.RunCluster = None,
     db: options.Database = None,
     percent: options.Percent = True,
@@ -67,38 +63,33 @@ def agree(
       sgi agree nightly --label human -m faithfulness --threshold 0.8
       sgi agree nightly --label stars --scale 1:5 --json
     """
-    from sgi.analysis.agreement import agree as engine
-    from sgi.engine.summarise import class_keys
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
-    from sgi.store.scored_runs import grouped_run
+    from sgi import api
 
-    ends = None if scale is None else _ends(scale)
-    with open_database(db, create=False) as database:
-        record = find_run(database, run).with_clusters(cluster)
-        scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
-    made = engine.agree(
-        scored,
-        label,
-        values,
-        metrics=metric_list(metric or []),
-        classes=classes,
-        threshold=threshold,
-        weights=weights,
-        scale=ends,
-    )
-    with readers_may_leave():
-        if as_json:
-            print_json(made.to_dict())
-        else:
-            print_lines([f"{one_line(made.run)}: {_head(made)}", ""])
-            print_tables(agreement_tables(made, percent=percent))
-            print_lines([*_verdicts(made.metrics), made.signature])
-    for line in (*_unfinished(record), *made.notes):
-        talk(one_line(line, longest=_MAX_NOTE))
+    with open_runs(db, run) as (_, (record,)):
+        report = api.agree(
+            record.id,
+            label,
+            metrics=metric_list(metric or []),
+            threshold=threshold,
+            weights=weights,
+            scale=None if scale is None else _parse_scale(scale),
+            cluster=cluster,
+            db=db,
+        )
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        column = one_line(report.column)
+        labelled = f"{report.labelled:,} of {report.rows:,} rows have a label in {column} ({report.kind})"
+        print_lines([f"{one_line(report.run)}: {labelled}", ""])
+        print_tables(agreement_tables(report, percent=percent))
+        print_lines([*_verdicts(report.metrics), report.signature])
+    if record.scored < record.rows:
+        talk(f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared.")
+    print_notes(report.notes)
 
 
-def _ends(text: str) -> tuple[float, float]:
+def _parse_scale(text: str) -> tuple[float, float]:
     low, _, high = text.partition(":")
     try:
         return float(low), float(high)
@@ -106,30 +97,18 @@ def _ends(text: str) -> tuple[float, float]:
         raise UsageError(f"Cannot read --scale {text!r}.", hint="Write --scale 0:3, low end first.") from None
 
 
-def _head(report: AgreementReport) -> str:
-    return (
-        f"{report.labelled:,} of {report.rows:,} rows have a label in {one_line(report.column)} "
-        f"({report.kind})"
-    )
-
-
-def _unfinished(record: RunRecord) -> Iterator[str]:
-    if record.scored < record.rows:
-        yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
-
-
 def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
-    """Agreement, correlations, rates by label and corrected means; empty tables are left out."""
+    """The tables that have rows: agreement, correlations, rates by label and corrected means."""
     tables = [
-        _beyond_chance(report.metrics),
+        _chance_corrected(report.metrics),
         _correlations(report.metrics),
         _rates(report.metrics, percent=percent),
-        _corrected(report.metrics, percent=percent),
+        _corrected_means(report.metrics, percent=percent),
     ]
     return [table for table in tables if table.rows]
 
 
-def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
+def _chance_corrected(metrics: Iterable[MetricAgreement]) -> Table:
     columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
     rows = []
     for agreement in metrics:
@@ -152,7 +131,7 @@ def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
 
 
 def _agreement(agreement: Agreement) -> tuple[str, str]:
-    return scaled(agreement.value, percent=False), span(agreement.interval, percent=False)
+    return number_text(agreement.value), span(agreement.interval)
 
 
 def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
@@ -167,31 +146,23 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
     return Table(("verdicts", *columns), rows, left=["intervals"])
 
 
-def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
+def _corrected_means(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
     interval = "95 % interval"
-    columns = (
-        "its own",
-        interval,
-        "labels alone",
-        interval,
-        "corrected",
-        interval,
-        "lambda",
-        "labels / rows",
-    )
-    table = []
+    means = ("its own", interval, "labels alone", interval, "corrected", interval)
+    columns = (*means, "lambda", "labels / rows")
+    rows = []
     for agreement in metrics:
-        if agreement.corpus is not None:
-            three = (agreement.corpus.naive, agreement.corpus.labels, agreement.corpus.corrected)
+        if (corpus := agreement.corpus) is not None:
             as_percent = percent and agreement.is_share
-            cells = [cell for one in three for cell in _estimate(one, percent=as_percent)]
-            rows = f"{agreement.corpus.labels.rows:,} / {agreement.corpus.naive.rows:,}"
-            table.append((agreement.metric, *cells, f"{agreement.corpus.power:.2f}", rows))
-    return Table(("mean", *columns), table)
+            estimates = (corpus.naive, corpus.labels, corpus.corrected)
+            cells = [cell for one in estimates for cell in _estimate(one, percent=as_percent)]
+            counts = f"{corpus.labels.rows:,} / {corpus.naive.rows:,}"
+            rows.append((agreement.metric, *cells, f"{corpus.power:.2f}", counts))
+    return Table(("mean", *columns), rows)
 
 
 def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
-    return scaled(estimate.value, percent=percent), span(estimate.interval, percent=percent)
+    return format_scaled(estimate.value, percent), span(estimate.interval, percent)
 
 
 def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
@@ -205,5 +176,5 @@ def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
             "Spearman": agreement.spearman,
         }
         parts += [f"{name}: {one.reason}." for name, one in coefficients.items() if one and one.reason]
-        yield f"{one_line(agreement.metric)}: {one_line(' '.join(parts), longest=2 * _MAX_NOTE)}"
+        yield f"{one_line(agreement.metric)}: {one_line(' '.join(parts), longest=800)}"
     yield ""

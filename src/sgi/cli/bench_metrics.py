@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_tables, progress, readers_may_leave, talk
+from sgi.cli.console import print_json, print_tables, progress, talk
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
 from sgi.cli.run_output import print_columns
+from sgi.cli.study_output import make_folder, print_study, write_study
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.reporting.table import Table
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sgi.bench.matrix import Bench
     from sgi.bench.perturbation import Perturbation
 
-_MAX_LINE = 400
-
 
 def _complete(incomplete: str) -> list[str]:
     from sgi.bench.catalogue import FAULTS, PERTURBATIONS
@@ -30,42 +28,48 @@ def _complete(incomplete: str) -> list[str]:
     return [name for name in (*PERTURBATIONS, *FAULTS) if name.startswith(incomplete)]
 
 
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="A metric, or several separated by commas; repeatable. Default: every built-in metric that "
+        "needs no judge and whose fields the data has.",
+    ),
+]
+Data = Annotated[
+    Path | None,
+    typer.Option(help="Rows with label 1 for grounded. Default: the bundled sample of HaluEval QA."),
+]
+N = Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows to sample.")]
+Perturb = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A perturbation, or several separated by commas; repeatable. Default: all.",
+        autocompletion=_complete,
+    ),
+]
+Listing = Annotated[bool, typer.Option("--list", help="List the perturbations and exit.")]
+Out = Annotated[
+    Path | None,
+    options.output_option("-o", "--out", help="Folder for bench.md, bench.json, bench.png and bench.svg."),
+]
+
+
 def bench_metrics(
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            help="A metric, or several separated by commas; repeatable. Default: every built-in metric that "
-            "needs no judge and whose fields the data has.",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Rows with label 1 for grounded. Default: the bundled sample of HaluEval QA."),
-    ] = None,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows to sample.")] = 200,
-    perturb: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A perturbation, or several separated by commas; repeatable. Default: all.",
-            autocompletion=_complete,
-        ),
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the perturbations and exit.")] = False,
-    seed: Annotated[int, options.statistics_option(min=0, help="Random seed.")] = 0,
+    metric: Metric = None,
+    data: Data = None,
+    n: N = 200,
+    perturb: Perturb = None,
+    listing: Listing = False,
+    seed: options.Seed = 0,
     embedder: options.Embedders = None,
     judge: options.Judge = None,
     judge_set: options.JudgeSet = None,
     max_cost: options.MaxCost = None,
     columns: options.ColumnMap = None,
     cluster: options.Cluster = None,
-    out: Annotated[
-        Path | None,
-        options.output_option(
-            "-o", "--out", help="Folder for bench.md, bench.json, bench.png and bench.svg."
-        ),
-    ] = None,
+    out: Out = None,
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     as_json: options.Json = False,
@@ -87,19 +91,17 @@ def bench_metrics(
       sgi bench-metrics --list
     """
     from sgi.bench.bench import bench
-    from sgi.reporting.charts import check_figure
 
     if listing:
         _list(as_json=as_json)
         return
     if out is not None:
-        check_figure(out / "bench.png")
-        out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
+        make_folder(out)
     metrics = metric_list(metric or []) or None
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
         listener = stack.enter_context(progress(quiet=quiet))
-        made = bench(
+        result = bench(
             rows,
             metrics,
             metric_list(perturb or []),
@@ -112,9 +114,7 @@ def bench_metrics(
             cache=cache_choice(cache, no_cache=no_cache),
             listener=listener if quiet else print_columns(listener),
         )
-    _show(made, as_json=as_json)
-    if out is not None:
-        _write(made, out, quiet=quiet)
+    _show(result, out, as_json=as_json, quiet=quiet)
 
 
 def _sample(stack: ExitStack, *, quiet: bool) -> Path:
@@ -129,48 +129,27 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
 def _list(*, as_json: bool) -> None:
     from sgi.bench.catalogue import FAULTS, PERTURBATIONS
 
-    found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
+    changes: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
+    rows = [(change.name, change.kind.value, change.says) for change in changes]
     if as_json:
-        print_json([{"name": one.name, "kind": one.kind.value, "says": one.says} for one in found])
+        print_json([dict(zip(("name", "kind", "says"), row, strict=True)) for row in rows])
         return
-    rows = [(one.name, one.kind.value, one.says) for one in found]
     print_tables([Table(("perturbation", "kind", "what it does"), rows, left=("kind", "what it does"))])
 
 
-def _show(made: Bench, *, as_json: bool) -> None:
-    from sgi.bench.page import bench_markdown
+def _show(bench: Bench, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Print the results, and write them to the folder."""
+    from sgi.bench.page import bench_chart, bench_markdown, bench_tables, headline, in_words
 
-    with readers_may_leave():
-        if as_json:
-            print_json(made.model_dump(mode="json"))
-        elif sys.stdout.isatty():
-            _show_tables(made)
-        else:
-            print_lines([bench_markdown(made).rstrip("\n")])
-
-
-def _show_tables(made: Bench) -> None:
-    from sgi.bench.page import bench_tables, headline, in_words
-
-    lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
-    print_lines([*(one_line(line, longest=_MAX_LINE) for line in lines), ""])
-    for part in bench_tables(made, intervals=False):
-        print_lines([part.title])
-        print_tables([part])
-    print_lines([one_line(made.signature, longest=_MAX_LINE)])
-
-
-def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
-    """Write the results as Markdown, JSON and figures."""
-    from sgi.bench.page import bench_chart, bench_markdown
-    from sgi.reporting.charts import save_figure
-
-    (folder / "bench.md").write_text(bench_markdown(made), encoding="utf-8")
-    (folder / "bench.json").write_text(
-        made.model_dump_json(indent=2, ensure_ascii=True) + "\n", encoding="utf-8"
+    markdown = bench_markdown(bench)
+    print_study(
+        bench.model_dump(mode="json"),
+        markdown,
+        bench_tables(bench, intervals=False),
+        head=[headline(bench), *bench.notes, *(f"- {line}" for line in in_words(bench))],
+        foot=[bench.signature],
+        as_json=as_json,
     )
-    chart = bench_chart(made)
-    for name in ("bench.png", "bench.svg"):
-        save_figure(chart, folder / name)
-    if not quiet:
-        talk(f"Written to {folder}: bench.md, bench.json, bench.png, bench.svg.")
+    if folder is not None:
+        text = bench.model_dump_json(indent=2, ensure_ascii=True)
+        write_study(folder, "bench", markdown=markdown, json=text, chart=bench_chart(bench), quiet=quiet)

@@ -1,4 +1,4 @@
-"""``sgi cache``: size of the caches of vectors and of judge replies, and how to clear them."""
+"""``sgi cache``: shows and clears the caches of vectors and of judge replies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import plain, print_json
+from sgi.cli.console import print_json, print_lines
 
 cache = typer.Typer(
     name="cache",
@@ -37,17 +37,17 @@ def stats(path: PathOption = None, replies: RepliesOption = False, as_json: opti
     """
     from sgi.store.cache import SqliteCache
 
-    with SqliteCache(_cache_path(path, replies=replies)) as opened:
-        found = opened.stats()
+    with SqliteCache(_cache_path(path, replies=replies)) as store:
+        size = store.stats()
     if as_json:
-        print_json({"path": str(found.path), "entries": found.entries, "bytes": found.bytes})
+        print_json({"path": str(size.path), "entries": size.entries, "bytes": size.bytes})
     else:
-        typer.echo(plain(f"{found.entries:,} {_what(replies)}, {found.bytes / 1e6:,.1f} MB, in {found.path}"))
+        print_lines([f"{size.entries:,} {_kind(replies)}, {size.bytes / 1e6:,.1f} MB, in {size.path}"])
 
 
 @cache.command()
 def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
-    """Delete all cached vectors, or all cached replies. Replies cost money to make again.
+    """Delete all cached vectors, or all cached replies. New replies cost money.
 
     Examples:
       sgi cache clear
@@ -55,10 +55,10 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
     """
     from sgi.store.cache import SqliteCache
 
-    with SqliteCache(_cache_path(path, replies=replies)) as opened:
-        entries = opened.stats().entries
-        opened.clear()
-    typer.echo(plain(f"Deleted {entries:,} {_what(replies)}."))
+    with SqliteCache(_cache_path(path, replies=replies)) as store:
+        entries = store.stats().entries
+        store.clear()
+    print_lines([f"Deleted {entries:,} {_kind(replies)}."])
 
 
 def _cache_path(path: Path | None, *, replies: bool) -> Path:
@@ -68,5 +68,5 @@ def _cache_path(path: Path | None, *, replies: bool) -> Path:
     return replies_path(vectors) if replies else vectors
 
 
-def _what(replies: bool) -> str:
+def _kind(replies: bool) -> str:
     return "replies" if replies else "vectors"

@@ -8,54 +8,46 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import (
-    one_line,
-    print_json,
-    print_lines,
-    print_tables,
-    readers_may_leave,
-    scaled,
-    span,
-    talk,
-)
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.kernel.errors import UsageError
+from sgi.reporting.formatting import format_scaled, span
+from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.engine.calibration_file import CalibrationFile, LengthBin, Rate
-    from sgi.reporting.table import Table
+
+
+ErrorRate = Annotated[
+    str,
+    typer.Option(
+        help="Guaranteed error rate: fpr=0.05 flags at most 5 % of the grounded answers to questions "
+        "like these, one answer per question."
+    ),
+]
+Bins = Annotated[int, options.statistics_option(min=1, help="Largest number of ranges of answer length.")]
+Kind = Annotated[
+    Literal["platt", "isotonic"],
+    options.statistics_option(
+        "--map", help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows."
+    ),
+]
+Out = Annotated[
+    Path | None, options.output_option("-o", "--out", help="File. Default: METRIC.calibration.json.")
+]
 
 
 def calibrate(
     run: options.Run,
-    metric: Annotated[str, typer.Option("-m", "--metric", help="Metric of the run.")],
-    target: Annotated[
-        str,
-        typer.Option(
-            help="Guaranteed error rate: fpr=0.05 flags at most 5 % of the grounded answers to questions "
-            "like these, one answer per question."
-        ),
-    ],
-    label: Annotated[
-        str,
-        typer.Option(help="Column of the data that says whether an answer is grounded: yes or no."),
-    ] = "label",
-    bins: Annotated[
-        int,
-        options.statistics_option(min=1, help="Largest number of ranges of answer length."),
-    ] = 4,
-    kind: Annotated[
-        Literal["platt", "isotonic"],
-        options.statistics_option(
-            "--map", help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows."
-        ),
-    ] = "platt",
-    out: Annotated[
-        Path | None,
-        options.output_option("-o", "--out", help="File. Default: METRIC.calibration.json."),
-    ] = None,
+    metric: options.RunMetric,
+    target: ErrorRate,
+    label: options.Label = "label",
+    bins: Bins = 4,
+    kind: Kind = "platt",
+    out: Out = None,
     cluster: options.RunCluster = None,
     db: options.Database = None,
     percent: options.Percent = True,
@@ -74,32 +66,28 @@ def calibrate(
       sgi calibrate nightly -m faithfulness --target fpr=0.1 --label human --map isotonic -o judge.json
       sgi run answers.jsonl -m sgi --calibration sgi.calibration.json
     """
-    from sgi.analysis import calibrate as fit
-    from sgi.engine.calibration_file import Target
+    from sgi import api
     from sgi.io.write import write_whole
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
-    goal = Target.of(target)
-    with open_database(db, create=False) as database:
-        record = find_run(database, run).with_clusters(cluster)
-        made = fit.calibrate(database, record, metric, goal, label=label, bins=bins, kind=kind)
-    path = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
-    notes = _replacement_notes(path, made)
-    write_whole(path, made.to_json().encode())
-    with readers_may_leave():
-        if as_json:
-            print_json(made.model_dump(mode="json") | {"file": str(path)})
-        else:
-            print_lines([f"{one_line(record.label)}: {_head(made)}", ""])
-            print_tables([_thresholds(made, percent=percent), _probabilities(made)])
-    notes = (*_notes(made, bins), *notes, f"Calibration {made.digest} written to {path}.")
-    for line in () if quiet else notes:
-        talk(one_line(line, longest=1000))
+    with open_runs(db, run) as (_, (record,)):
+        result = api.calibrate(
+            record.id, metric, target, label=label, bins=bins, kind=kind, cluster=cluster, db=db
+        )
+    path = out or Path(f"{result.metric.partition('(')[0]}.calibration.json")
+    notes = _replacement_notes(path, result)
+    write_whole(path, result.to_json().encode())
+    if as_json:
+        print_json(result.model_dump(mode="json") | {"file": str(path)})
+    else:
+        print_lines([f"{one_line(record.label)}: {_head(result)}", ""])
+        print_tables([_thresholds(result, percent=percent), _probabilities(result)])
+    if not quiet:
+        notes = (*_notes(result, bins), *notes, f"Calibration {result.digest} written to {path}.")
+        print_notes(notes, longest=1000)
 
 
 def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, ...]:
-    """Say which file is replaced, unless it holds the same calibration. Called before writing."""
+    """Say which calibration the new one replaces. Call this before writing."""
     from sgi.engine.calibration_file import read_calibration
 
     if not path.is_file():
@@ -107,7 +95,7 @@ def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, .
     try:
         old = read_calibration(path)
     except UsageError:
-        return (f"{path} was not a calibration; it is replaced.",)
+        return (f"{path} was replaced; it was not a calibration.",)
     if old.digest == calibration.digest:
         return ()
     facts = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
@@ -135,9 +123,9 @@ def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
     of = "questions"
     columns = (flags, "grounded flagged", interval, of, "ungrounded flagged", interval, of)
     rows = []
-    for found in calibration.bins:
-        rates = (*_rate(found.false_positives, percent), *_rate(found.recall, percent))
-        rows.append((_range(found), scaled(found.threshold, percent=False), *rates))
+    for length_bin in calibration.bins:
+        rates = (*_rate(length_bin.false_positives, percent), *_rate(length_bin.recall, percent))
+        rows.append((_range(length_bin), number_text(length_bin.threshold), *rates))
     if len(calibration.bins) > 1:
         rates = (*_rate(calibration.false_positives, percent), *_rate(calibration.recall, percent))
         rows.append(("all", "", *rates))
@@ -145,7 +133,7 @@ def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
 
 
 def _rate(rate: Rate, percent: bool) -> tuple[str, str, str]:
-    return scaled(rate.value, percent=percent), span(rate.interval, percent=percent), f"{rate.questions:,}"
+    return format_scaled(rate.value, percent), span(rate.interval, percent), f"{rate.questions:,}"
 
 
 def _range(length_bin: LengthBin) -> str:
@@ -155,13 +143,11 @@ def _range(length_bin: LengthBin) -> str:
 
 
 def _probabilities(calibration: CalibrationFile) -> Table:
-    rows = []
-    for name, found in {
-        calibration.map.to_dict()["map"]: calibration.quality,
-        "base rate": calibration.base_rate,
-    }.items():
-        numbers = (found.brier, found.ece_width, found.ece_mass)
-        rows.append((name, *(scaled(number, percent=False) for number in numbers)))
+    qualities = {calibration.map.to_dict()["map"]: calibration.quality, "base rate": calibration.base_rate}
+    rows = [
+        (name, *map(number_text, (quality.brier, quality.ece_width, quality.ece_mass)))
+        for name, quality in qualities.items()
+    ]
     columns = ("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
     return Table(columns, rows)
 
@@ -182,12 +168,10 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
             f"There are questions with a grounded answer for only {len(calibration.bins)} of "
             f"{bins} length ranges."
         )
-    for found in calibration.bins:
-        if found.threshold is None:
-            few = (
-                f"{found.questions:,} questions with a grounded answer are too few for {_target(calibration)}"
-            )
-            yield f"{_range(found)} characters: {few}, so nothing is flagged."
+    for length_bin in calibration.bins:
+        if length_bin.threshold is None:
+            few = f"{length_bin.questions:,} questions with a grounded answer are too few"
+            yield f"{_range(length_bin)} characters: {few} for {_target(calibration)}, so nothing is flagged."
     if not calibration.ranking.shown:
         yield (
             f"{calibration.metric} may not rank grounded answers above ungrounded ones: {_area(calibration)}."

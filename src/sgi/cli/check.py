@@ -15,7 +15,7 @@ from sgi.reporting.formatting import calibration_hint
 if TYPE_CHECKING:
     from sgi.reporting.views.evidence_map import EvidenceMapView
 
-_NOT_MET = 4  # as `sgi gate`
+_NOT_MET = 4  # the exit code of a failed gate
 _HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
 
 
@@ -24,8 +24,7 @@ def check(
     r: options.Response,
     q: options.Question = "",
     fail_under: Annotated[
-        float | None,
-        typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing."),
+        float | None, typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing.")
     ] = None,
     nli: options.Nli = None,
     embedder: options.Embedders = None,
@@ -80,7 +79,6 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
 
 
 def _print(value: float, view: EvidenceMapView) -> None:
-    """Print the score and the evidence map, and how to get a probability."""
     from rich.console import Console
     from rich.text import Text
 

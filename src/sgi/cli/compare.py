@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import metric_list
 from sgi.cli.tables import changed_table
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.compare import Comparison
-
-_MAX_NOTE = 400
 
 
 def compare(
@@ -49,11 +48,8 @@ def compare(
     """
     from sgi.reporting.tables import comparison_tables
     from sgi.reporting.views.comparison import comparison_view
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
-    with open_database(db, create=False) as database:
-        records = [find_run(database, name).with_clusters(cluster) for name in (base, new)]
+    with open_runs(db, base, new, cluster=cluster) as (database, records):
         view = comparison_view(
             database,
             *records,
@@ -62,16 +58,14 @@ def compare(
             allow_different=allow_different,
         )
     comparison = view.comparison
-    with readers_may_leave():
-        if as_json:
-            print_json(comparison.to_dict())
-        else:
-            print_lines([*_head(comparison), ""])
-            shares = view.shares if percent else frozenset()
-            print_tables([*comparison_tables(comparison, shares), changed_table(comparison, shares)])
-            print_lines(_signatures(comparison))
-    for note in view.notes:
-        talk(one_line(note, longest=_MAX_NOTE))
+    if as_json:
+        print_json(comparison.to_dict())
+    else:
+        print_lines([*_head(comparison), ""])
+        shares = view.shares if percent else frozenset()
+        print_tables([*comparison_tables(comparison, shares), changed_table(comparison, shares)])
+        print_lines(_signatures(comparison))
+    print_notes(view.notes)
 
 
 def _head(comparison: Comparison) -> Iterator[str]:

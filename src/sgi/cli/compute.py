@@ -54,8 +54,8 @@ def compute(
     from sgi.models.known_models import DEFAULT_MODEL
 
     name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
-    used = load_embedder(name, backend=backend, precision=precision)
-    result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, used)
+    model = load_embedder(name, backend=backend, precision=precision)
+    result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
         talk(f"Note: {text}.")
     if result["theta_rc"] < VERBATIM_ANGLE:

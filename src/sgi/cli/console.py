@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
-from sgi.reporting import formatting
 from sgi.reporting.formatting import STEERING
 from sgi.reporting.formatting import one_line as one_line  # noqa: PLC0414 - commands import it from here
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from sgi.engine.summary import Summary
     from sgi.kernel.errors import SgiError
     from sgi.reporting.table import Table
-    from sgi.stats.intervals import Interval
 
 _INVISIBLE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
@@ -57,6 +55,12 @@ def talk(message: str, *, style: str = "") -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(plain(message), style=style))
 
 
+def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
+    """Print each note as one line on stderr."""
+    for note in notes:
+        talk(one_line(note, longest=longest))
+
+
 def complain(error: SgiError) -> None:
     """Print an error on stderr: what is wrong, then what to do; options replace Python arguments."""
     text = _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), str(error))
@@ -75,6 +79,22 @@ def escaped_json(text: str) -> str:
     return _INVISIBLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+@contextmanager
+def ignore_broken_pipe() -> Iterator[None]:
+    """Ignore that the reader of stdout, such as head, closes the pipe; later output is discarded."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Discard what is still buffered, so that closing stdout raises no second error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@ignore_broken_pipe()
 def print_json(value: Any) -> None:
     """Print data as JSON on stdout."""
     try:
@@ -186,17 +206,6 @@ class _Lines:
         talk(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
-@contextmanager
-def readers_may_leave() -> Iterator[None]:
-    """End the block quietly if the reader of stdout, such as head, closes the pipe."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Discard the buffered output, so that closing stdout raises no second error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 class _Output(Console):
     """Standard output that leaves a broken pipe to the caller."""
 
@@ -204,17 +213,19 @@ class _Output(Console):
         raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
 
 
+@ignore_broken_pipe()
 def print_tables(tables: Iterable[Table]) -> None:
     """Print the tables that have rows on stdout; numbers are never cut, even in a narrow window."""
-    shown = [table.terminal() for table in tables if table.rows]
+    rich_tables = [table.terminal() for table in tables if table.rows]
     wide = Console(width=10_000)
-    needed = max((wide.measure(table).maximum for table in shown), default=0)
-    output = _Output(highlight=False, width=max(Console().width, needed))
-    for table in shown:
+    width = max((wide.measure(table).maximum for table in rich_tables), default=0)
+    output = _Output(highlight=False, width=max(Console().width, width))
+    for table in rich_tables:
         output.print(table)
         output.print()
 
 
+@ignore_broken_pipe()
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines on stdout without wrapping them."""
     for line in lines:
@@ -231,25 +242,3 @@ def print_summary(summary: Summary, *, percent: bool = True) -> None:
     print_lines(
         [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
     )
-
-
-def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = "-") -> str:
-    """A number on the scale of the metric, or a share as percent; a dash for None.
-
-    Args:
-        number: the number.
-        percent: whether to show it as percent.
-        unit: unit of a percentage; ``pp`` for differences of shares.
-        sign: ``+`` to show the sign of positive numbers too.
-
-    >>> scaled(0.25, percent=True), scaled(0.25, percent=False)
-    ('25.00 %', '0.2500')
-    >>> scaled(0.25, percent=True, unit="pp", sign="+")
-    '+25.00 pp'
-    """
-    return formatting.format_scaled(number, percent, unit=unit, sign=sign)
-
-
-def span(interval: Interval | None, *, percent: bool) -> str:
-    """Both ends of an interval, as text."""
-    return formatting.span(interval, percent)

@@ -1,4 +1,4 @@
-"""``sgi db``: the database of runs."""
+"""``sgi db``: inspects, upgrades, exports and imports the database of runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ db = typer.Typer(
     no_args_is_help=True,
 )
 
-ImportPlace = Annotated[
+ImportSource = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|FOLDER",
@@ -42,8 +42,7 @@ ExportFile = Annotated[
     typer.Argument(metavar="FILE", help="File name that ends in .jsonl or .jsonl.gz.", show_default=False),
 ]
 OldDatabase = Annotated[
-    Path,
-    typer.Argument(metavar="OLD.db", help="SQLite file with a table `evals`.", show_default=False),
+    Path, typer.Argument(metavar="OLD.db", help="SQLite file with a table `evals`.", show_default=False)
 ]
 
 
@@ -54,9 +53,9 @@ def upgrade(database: options.Database = None, as_json: options.Json = False) ->
     Example:
       sgi db upgrade
     """
-    from sgi.store.database import upgrade as bring_up
+    from sgi.store.database import upgrade as upgrade_schema
 
-    before, after = bring_up(database)
+    before, after = upgrade_schema(database)
     if as_json:
         print_json({"from": before, "to": after})
     elif before == after:
@@ -72,15 +71,19 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
     Example:
       sgi db status --json
     """
-    from sgi.store.database import status as look
+    from sgi.store.database import status as database_status
 
-    found = look(database)
+    state = database_status(database)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(state))
         return
-    current = "the current one" if found.revision == found.head else f"this version knows {found.head}"
-    facts = {"place": found.shown, "kind": found.dialect, "schema": f"{found.revision or 'none'} ({current})"}
-    rows = {name: f"{count:,}" for name, count in found.rows.items()}
+    current = "the current one" if state.revision == state.head else f"this version knows {state.head}"
+    facts = {
+        "database": state.shown,
+        "kind": state.dialect,
+        "schema": f"{state.revision or 'none'} ({current})",
+    }
+    rows = {name: f"{count:,}" for name, count in state.rows.items()}
     print_lines(f"{name:<12}{value}" for name, value in facts.items())
     print_lines(f"{name:<12}{value:>12} rows" for name, value in rows.items())
 
@@ -95,17 +98,17 @@ def export(file: ExportFile, database: options.Database = None, as_json: options
     from sgi.store import transfer
     from sgi.store.database import open_database
 
-    with open_database(database, create=False) as opened:
-        rows = transfer.export(opened, file)
+    with open_database(database, create=False) as store:
+        rows = transfer.export(store, file)
     if as_json:
         print_json({"file": str(file), "rows": rows})
     else:
-        talk(f"Wrote all {rows:,} rows of {opened.shown} to {file}.")
+        talk(f"Wrote all {rows:,} rows of {store.shown} to {file}.")
 
 
 @db.command("import")
 def import_(
-    file: ImportPlace,
+    file: ImportSource,
     data: ImportData = None,
     incomplete: Incomplete = False,
     database: options.Database = None,
@@ -133,15 +136,15 @@ def import_(
             "--data applies only to a folder of partitions.", hint="An export contains its data."
         )
     require_export(file)  # checked first, so that an invalid file creates no database
-    with open_database(database) as opened:
-        imported = import_runs(opened, file)
+    with open_database(database) as store:
+        result = import_runs(store, file)
     if as_json:
-        print_json(asdict(imported))
+        print_json(asdict(result))
         return
-    print_lines([f"Imported runs: {imported.runs:,}. Skipped as known: {imported.skipped:,}."])
+    print_lines([f"Imported runs: {result.runs:,}. Already in the database: {result.skipped:,}."])
     print_lines(
         f"The name {one_line(old)} is taken; the run is named {one_line(new)}."
-        for old, new in imported.renamed.items()
+        for old, new in result.renamed.items()
     )
 
 
@@ -152,14 +155,14 @@ def _import_partitions(
     from sgi.store.database import open_database
 
     read_folder(folder)  # checked first, so that an invalid folder creates no database
-    with open_database(database) as opened:
-        kept = import_partitions(opened, folder, data=data, incomplete=incomplete)
+    with open_database(database) as store:
+        result = import_partitions(store, folder, data=data, incomplete=incomplete)
     if as_json:
-        print_json(asdict(kept))
+        print_json(asdict(result))
         return
-    missing = f", {kept.missing:,} missing" if kept.missing else ""
-    print_lines([f"Imported run {kept.run}: {kept.rows:,} rows{missing}."])
-    print_lines([f"Show it: sgi show {kept.run}{database_option(database)}"])
+    missing = f", {result.missing:,} missing" if result.missing else ""
+    show = f"Show it: sgi show {result.run}{database_option(database)}"
+    print_lines([f"Imported run {result.run}: {result.rows:,} rows{missing}.", show])
 
 
 @db.command("import-evals")
@@ -175,14 +178,13 @@ def import_evals(old: OldDatabase, database: options.Database = None, as_json: o
     from sgi.store.database import open_database
 
     legacy_import.require_evals(old)  # checked first, so that an invalid file creates no database
-    with open_database(database) as opened:
-        made = legacy_import.import_evals(opened, old)
+    with open_database(database) as store:
+        result = legacy_import.import_evals(store, old)
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(result))
         return
-    print_lines(
-        [f"Imported runs: {len(made.runs):,}, rows: {made.rows:,}. Skipped as known: {made.skipped:,}."]
-    )
-    print_lines(f"  {one_line(name)}" for name in made.runs)
-    if made.metadata:
-        print_lines([f"Columns stored as metadata: {', '.join(map(one_line, made.metadata))}."])
+    counts = f"Imported runs: {len(result.runs):,}, rows: {result.rows:,}"
+    print_lines([f"{counts}. Already in the database: {result.skipped:,}."])
+    print_lines(f"  {one_line(name)}" for name in result.runs)
+    if result.metadata:
+        print_lines([f"Columns stored as metadata: {', '.join(map(one_line, result.metadata))}."])

@@ -1,4 +1,4 @@
-"""``sgi demo``: scores the bundled sample and writes a report."""
+"""``sgi demo``: scores the bundled sample, and writes a report."""
 
 from __future__ import annotations
 
@@ -41,23 +41,13 @@ def demo(
     database = str(out.with_suffix(".db"))
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         if not quiet:
-            talk(
-                "HaluEval QA (MIT licence): 250 items, each with a right answer (label 1) "
-                "and a hallucinated one (label 0)."
-            )
-        run(
-            context,
-            data=sample,
-            out=out,
-            inputs=True,
-            db=database,
-            as_json=as_json,
-            quiet=quiet,
-        )
+            answers = "each with a right answer (label 1) and a hallucinated one (label 0)"
+            talk(f"HaluEval QA (MIT licence): 250 items, {answers}.")
+        run(context, data=sample, out=out, inputs=True, db=database, as_json=as_json, quiet=quiet)
         report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
             talk(
-                "Read the AUROC with care: on this data, answer length alone ranks as well as grounding and "
-                "better than sgi; its AUROC is in the table too. Grounding was fitted on pairs of this data "
-                "set and others."
+                "Read the AUROC with care: on this data, the length of an answer alone ranks as well as "
+                "grounding and better than sgi, see the table. Grounding was fitted on pairs of this "
+                "data set and of others."
             )

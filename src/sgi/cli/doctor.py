@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import plain, print_json
+from sgi.cli.console import print_json, print_lines
 from sgi.kernel.errors import ModelCorruptError, SgiError
 from sgi.kernel.install_hint import install_target
 
@@ -70,7 +70,7 @@ def doctor(as_json: options.Json = False) -> None:
     else:
         for check in checks:
             mark = "ok " if check.ok else "–  " if not check.required else "BAD"
-            typer.echo(plain(f"{mark} {check.name:<15} {check.found}"))
+            print_lines([f"{mark} {check.name:<15} {check.found}"])
     if not all(check.ok for check in checks if check.required):
         raise typer.Exit(2)
 
@@ -83,9 +83,9 @@ def _library(name: str) -> Check:
 
 
 def _extra(name: str, module: str) -> Check:
-    found = find_spec(module) is not None
-    line = "installed" if found else f"pip install {install_target(name)}"
-    return Check(f"extra {name}", found, line, required=False)
+    installed = find_spec(module) is not None
+    line = "installed" if installed else f"pip install {install_target(name)}"
+    return Check(f"extra {name}", installed, line, required=False)
 
 
 def _attempt(name: str, check: Callable[[], str]) -> Check:
@@ -96,15 +96,14 @@ def _attempt(name: str, check: Callable[[], str]) -> Check:
 
 
 def _processor() -> Check:
-    """Precisions that this processor supports."""
     from sgi.models.embedder.openvino import processor
 
     try:
-        found = processor()
+        cpu = processor()
     except SgiError:
         return Check("precision", True, "f32 (install the extra openvino to see others)", required=False)
-    able = ("f32", *(name for name in ("bf16", "int8") if getattr(found, name)))
-    return Check("precision", True, f"{', '.join(able)} on {found.name}", required=False)
+    precisions = ("f32", *(name for name in ("bf16", "int8") if getattr(cpu, name)))
+    return Check("precision", True, f"{', '.join(precisions)} on {cpu.name}", required=False)
 
 
 def _check_bundled_model() -> str:
@@ -113,9 +112,7 @@ def _check_bundled_model() -> str:
     embedder = load_embedder("minilm")
     cat, kitten, law = embedder.embed(["A cat.", "A kitten.", "The law of contracts."])
     if not cat @ kitten > cat @ law:
-        raise ModelCorruptError(
-            "The bundled model places 'A cat.' nearer to 'The law of contracts.' than to 'A kitten.'"
-        )
+        raise ModelCorruptError("The bundled model finds 'A cat.' more similar to a law than to 'A kitten.'")
     return embedder.fingerprint
 
 
@@ -123,5 +120,5 @@ def _check_cache() -> str:
     from sgi.store.cache import SqliteCache, default_cache_path
 
     with SqliteCache(default_cache_path()) as cache:
-        found = cache.stats()
-    return f"{found.entries:,} vectors in {found.path}"
+        size = cache.stats()
+    return f"{size.entries:,} vectors in {size.path}"

@@ -50,7 +50,7 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
     for passage in view.unused:
         yield Text(f"Passage {passage.number} supports no sentence: {_shorten(passage.text)}", style="dim")
     if view.more_unused:
-        yield Text(f"Nor do {view.more_unused:,} further passages.", style="dim")
+        yield Text(f"{view.more_unused:,} further passages support no sentence either.", style="dim")
     if view.signals:
         parts = ", ".join(f"{_shorten(part.name)} {part.log_odds:+.2f}" for part in view.signals)
         yield Text("")
@@ -68,7 +68,7 @@ def _sentence(sentence: SentenceView) -> Text:
 
 
 def _best_passage(sentence: SentenceView) -> Iterator[Text]:
-    """The best passage of a sentence, or why it needs none."""
+    """The best passage, or why there is none."""
     if sentence.about_passages:
         yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
     elif sentence.score is None:
@@ -91,7 +91,6 @@ def _fact(fact: FactView) -> Text:
 
 
 def _similarities(view: EvidenceMapView, width: int) -> Iterator[Text]:
-    """One line per sentence and one column per passage; the best passage has a star."""
     per_line = max(1, (width - _COLUMN) // _COLUMN)
     yield Text("similarity of sentences to passages (* best passage)", style="dim")
     for first in range(0, len(view.passages), per_line):

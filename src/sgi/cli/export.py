@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_json_line, readers_may_leave, talk
+from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, talk
 from sgi.kernel.errors import UsageError
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
@@ -34,21 +35,16 @@ def export(
       sgi export nightly -o scores.parquet --inputs
       sgi export last | jq .scores.sgi.value
     """
-    from sgi.engine.export import export as write_rows
-    from sgi.engine.export import require_not_data
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
+    from sgi import api
 
     if as_json and out is None:
         raise UsageError("--json needs -o.", hint="Without -o, the rows are printed as JSON lines.")
-    with open_database(db, create=False) as database:
-        record = find_run(database, run)
+    with open_runs(db, run) as (database, (record,)):
         if out is None:
-            with readers_may_leave():
+            with ignore_broken_pipe():
                 _print_rows(database, record, inputs=inputs)
             return
-        require_not_data(record, out)
-        rows = write_rows(database, record, out, inputs=inputs)
+        rows = api.export(record.id, out, inputs=inputs, db=db)
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
     else:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.tables import gate_table, worst_tables
 from sgi.kernel.errors import UsageError
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.checks import On
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _NOT_MET = 4
 _baseline_option = options.option_group("Baseline run")
-_MAX_NOTE = 400
 
 
 Rules = Annotated[
@@ -41,7 +41,7 @@ Coverage = Annotated[
     str,
     typer.Option(
         help="Share of rows that must have a value, unless a rule sets it. Rows that could not be read have "
-        "none.",
+        "none."
     ),
 ]
 DecideOn = Annotated[
@@ -60,16 +60,12 @@ Looks = Annotated[
         "then 1 − 0.05 / LOOKS, and every further run fails.",
     ),
 ]
-Worst = Annotated[
-    int,
-    options.output_option(min=0, help="Number of rows to list for each failed rule."),
-]
+Worst = Annotated[int, options.output_option(min=0, help="Number of rows to list for each failed rule.")]
 AllowUnfinished = Annotated[
     bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
 ReportFile = Annotated[
-    Path | None,
-    options.output_option("--junit", help="Also write the checks as JUnit XML, for CI."),
+    Path | None, options.output_option("--junit", help="Also write the checks as JUnit XML, for CI.")
 ]
 
 
@@ -106,8 +102,6 @@ def gate(
     from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules
     from sgi.engine.spec import share
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")
@@ -120,20 +114,17 @@ def gate(
         "looks": looks,
         "worst": worst,
     }
-    parsed = read_rules(rules or [])
-    with open_database(db, create=False) as database:
-        record = find_run(database, run).with_clusters(cluster)
-        base = None if against is None else find_run(database, against).with_clusters(cluster)
-        report, notes = gate_stored_run(database, record, parsed, base, **settings)
+    checked_rules = read_rules(rules or [])
+    names = (run,) if against is None else (run, against)
+    with open_runs(db, *names, cluster=cluster) as (database, records):
+        report, notes = gate_stored_run(database, records[0], checked_rules, *records[1:], **settings)
     _write_junit(report, report_file)
-    for line in (*report.notes, *notes):
-        talk(one_line(line, longest=_MAX_NOTE))
-    with readers_may_leave():
-        if as_json:
-            print_json(report.to_dict())
-        else:
-            print_tables([gate_table(report), *worst_tables(report)])
-            print_lines([f"{one_line(report.run)}: {report.verdict}"])
+    print_notes([*report.notes, *notes])
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_tables([gate_table(report), *worst_tables(report)])
+        print_lines([f"{one_line(report.run)}: {report.verdict}"])
     if not report.passed:
         raise typer.Exit(_NOT_MET)
 
@@ -146,6 +137,5 @@ def _write_junit(report: GateReport, path: Path | None) -> None:
     try:
         path.write_bytes(junit(report))
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}.", hint="Choose another file."
-        ) from error
+        message = f"{path} cannot be written: {error.strerror}."
+        raise UsageError(message, hint="Choose another file.") from error

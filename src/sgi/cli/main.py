@@ -1,7 +1,7 @@
-"""The command ``sgi``: its subcommands, and how errors are printed.
+"""The command ``sgi``: its subcommands, and how it prints errors.
 
-Exit codes: 0 done, 1 a bug in SGI, 2 an error that the user can fix, 3 finished with failed or rejected rows,
-4 a gate that failed, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+Exit codes: 0 success, 1 a bug in SGI, 2 an error that the user can fix, 3 success except for failed or
+rejected rows, 4 a failed gate, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sgi.cli.card import card
 from sgi.cli.check import check
 from sgi.cli.compare import compare
 from sgi.cli.compute import compute
+from sgi.cli.console import complain, talk
 from sgi.cli.db import db
 from sgi.cli.demo import demo
 from sgi.cli.doctor import doctor
@@ -86,13 +87,11 @@ def _options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
     max_cell: Annotated[
-        str | None,
-        _limit_option(metavar="SIZE", help="Largest value in a row. Default: 4MB."),
+        str | None, _limit_option(metavar="SIZE", help="Largest value in a row. Default: 4MB.")
     ] = None,
     max_row: Annotated[str | None, _limit_option(metavar="SIZE", help="Largest row. Default: 8MB.")] = None,
     max_columns: Annotated[
-        str | None,
-        _limit_option(metavar="N", help="Largest number of columns. Default: 10000."),
+        str | None, _limit_option(metavar="N", help="Largest number of columns. Default: 10000.")
     ] = None,
     max_file: Annotated[
         str | None,
@@ -102,9 +101,9 @@ def _options(
     ] = None,
 ) -> None:
     del version  # the callback has printed it
-    given = {"cell": max_cell, "row": max_row, "columns": max_columns, "file": max_file}
+    limits = {"cell": max_cell, "row": max_row, "columns": max_columns, "file": max_file}
     # Worker processes inherit the environment, so limits are passed in it.
-    os.environ.update({variable(name): text for name, text in given.items() if text is not None})
+    os.environ.update({variable(name): text for name, text in limits.items() if text is not None})
     input_limits()
 
 
@@ -116,13 +115,9 @@ def main() -> None:
     try:
         run_until_signal(app)
     except SgiError as error:
-        from sgi.cli.console import complain
-
         complain(error)
         sys.exit(2)
     except OSError as error:
-        from sgi.cli.console import talk
-
-        place = "" if error.filename is None else f" {error.filename}"
-        talk(f"Error: the operating system cannot read or write{place}: {error.strerror or error}.")
+        file = "" if error.filename is None else f" {error.filename}"
+        talk(f"Error: the operating system cannot read or write{file}: {error.strerror or error}.")
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""``sgi rename``, ``sgi tag`` and ``sgi delete``: manage stored runs."""
+"""``sgi rename``, ``sgi tag`` and ``sgi delete``: manages stored runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, talk
 from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,21 +48,17 @@ def rename(
       sgi rename last nightly
       sgi rename nightly --clear
     """
-    from sgi.store.database import open_database
     from sgi.store.manage_runs import rename_run
-    from sgi.store.run_queries import find_run
 
     if (name is None) != clear:
         raise UsageError("NAME is required.", hint="Give a name, or --clear to remove it.")
-    with open_database(db, create=False) as database:
-        record = find_run(database, run)
+    with open_runs(db, run) as (database, (record,)):
         rename_run(database, record.id, name)
     if as_json:
         print_json({"id": record.id, "name": name})
     else:
-        talk(
-            f"Cleared the name of run {record.id}." if name is None else f"Renamed {record.label} to {name}."
-        )
+        done = f"Renamed {record.label} to {name}." if name else f"Cleared the name of run {record.id}."
+        talk(done)
 
 
 def tag(
@@ -78,14 +75,11 @@ def tag(
       sgi tag last
       sgi tag last nightly --remove
     """
-    from sgi.store.database import open_database
     from sgi.store.manage_runs import set_tags
-    from sgi.store.run_queries import find_run
 
     if remove and not tags:
         raise UsageError("TAG is required with --remove.", hint="Give the tags to remove.")
-    with open_database(db, create=False) as database:
-        record = find_run(database, run)
+    with open_runs(db, run) as (database, (record,)):
         current = record.tags
         if tags:
             current = set_tags(database, record.id, _without(record, tags) if remove else [*current, *tags])
@@ -98,7 +92,7 @@ def tag(
 
 
 def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
-    """The tags of the run without these; an error for a tag that it does not have."""
+    """The tags of the run without these; an error if it lacks one."""
     removed = {tag.strip() for tag in tags}
     for unknown in sorted(removed.difference(record.tags)):
         hint = f"It has: {', '.join(record.tags)}." if record.tags else "It has none."
@@ -116,12 +110,10 @@ def delete(runs: Runs, yes: Yes = False, db: options.Database = None, as_json: o
       sgi delete last
       sgi delete monday tuesday --yes
     """
-    from sgi.store.database import open_database
     from sgi.store.manage_runs import count_scores, delete_run
-    from sgi.store.run_queries import find_run
 
-    with open_database(db, create=False) as database:
-        records = list({record.id: record for record in (find_run(database, run) for run in runs)}.values())
+    with open_runs(db, *runs) as (database, matches):
+        records = list({record.id: record for record in matches}.values())
         if not yes:
             _confirm(records)
         deleted: list[dict[str, Any]] = []
@@ -136,7 +128,6 @@ def delete(runs: Runs, yes: Yes = False, db: options.Database = None, as_json: o
 
 
 def _confirm(records: Sequence[RunRecord]) -> None:
-    """Ask for confirmation; exit without it."""
     if not sys.stdin.isatty():
         raise UsageError("Confirmation needs a terminal.", hint="Add --yes to delete without confirmation.")
     for record in records:

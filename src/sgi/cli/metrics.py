@@ -1,4 +1,4 @@
-"""``sgi metrics``: lists the metrics and what each of them means."""
+"""``sgi metrics``: lists the metrics, or explains one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import complain, plain, print_json, print_tables, readers_may_leave
+from sgi.cli.console import complain, plain, print_json, print_tables
 from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
 from sgi.reporting.table import Table
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.reporting.table import Table
 
 
 _GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
@@ -49,12 +48,11 @@ def metrics(
     if as_json:
         print_json([_facts(kind) for kind in kinds])
         return
-    with readers_may_leave():
-        print_tables(_tables(kinds))
+    print_tables(_tables(kinds))
 
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
-    """One table for each set of needed fields: offline metrics, judged ones, then other names of both."""
+    """One table per group."""
     groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:
         groups.setdefault(_group(kind), []).append(kind)
@@ -66,7 +64,7 @@ def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
 
 
 def _group(kind: type[AnyMetric]) -> tuple[int, str]:
-    """The position and the title of the group of a metric."""
+    """Position and title of the group of a metric: by the fields that it needs."""
     from sgi.kernel.judged_metric import JudgedMetric
 
     if kind.__module__ == _GRAPHRAG_NAMES:

@@ -94,4 +94,4 @@ def fetch(name: NameArgument) -> None:
     from sgi.models.embedder.load import load_embedder
 
     load_embedder(name).embed(["A test sentence."])
-    typer.echo(plain(f"The files of {name} are on this machine."))
+    typer.echo(plain(f"Downloaded the files of {name}."))

@@ -47,7 +47,7 @@ def select_embedders(
     backend: str = "auto",
     precision: str = "auto",
 ) -> list[str]:
-    """The embedders of a command: those given by name, otherwise the default one.
+    """The embedders of a command: those of ``-e``, otherwise the default one.
 
     Prints a note on stderr if the environment selects Azure. An empty list stands for the bundled model.
 
@@ -92,8 +92,8 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     if not nli.strip():
         raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
     model = _absolute_model(nli)
-    parsed = [metric(text) for text in metrics]
-    grounding = [item for item in parsed if isinstance(item, Grounding)]
+    items = [metric(text) for text in metrics]
+    grounding = [item for item in items if isinstance(item, Grounding)]
     if not grounding:
         raise UsageError("--nli needs the metric grounding.", hint="Add -m grounding.")
     if all(item.nli not in {"", model} for item in grounding):
@@ -101,7 +101,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
         raise UsageError(f"{grounding[0].canonical} already has an entailment model.", hint=hint)
     return [
         (replace(item, nli=model) if isinstance(item, Grounding) and not item.nli else item).canonical
-        for item in parsed
+        for item in items
     ]
 
 

@@ -18,12 +18,10 @@ def _complete_metric(incomplete: str) -> list[str]:
 
 def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     """Complete names and ids of runs; names with unprintable characters are left out."""
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import list_runs
+    from sgi import api
 
     try:
-        with open_database(context.params.get("db"), create=False) as database:
-            runs = list_runs(database)
+        runs = api.runs(db=context.params.get("db"))
     except SgiError:
         return []
     names = ["last", *(name for run in runs for name in (run.name, run.id) if name and name.isprintable())]
@@ -66,9 +64,13 @@ Metrics = Annotated[
     ),
 ]
 RunMetrics = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--metric", help=f"{_METRICS} Default: all metrics of the run."),
+    list[str] | None, typer.Option("-m", "--metric", help=f"{_METRICS} Default: all metrics of the run.")
 ]
+RunMetric = Annotated[str, typer.Option("-m", "--metric", help="Metric of the run.")]
+Label = Annotated[
+    str, typer.Option(help="Column of the data that says whether an answer is grounded: yes (1) or no (0).")
+]
+Seed = Annotated[int, statistics_option(min=0, help="Random seed.")]
 Embedders = Annotated[
     list[str] | None,
     model_option(
@@ -155,17 +157,10 @@ JudgeConcurrency = Annotated[
     int | None,
     judge_option("--judge-concurrency", min=1, help="Largest number of concurrent requests. Default: 16."),
 ]
-Rpm = Annotated[
-    int | None,
-    judge_option("--rpm", min=1, help="Largest number of requests per minute."),
-]
-Tpm = Annotated[
-    int | None,
-    judge_option("--tpm", min=1, help="Largest number of tokens per minute."),
-]
+Rpm = Annotated[int | None, judge_option("--rpm", min=1, help="Largest number of requests per minute.")]
+Tpm = Annotated[int | None, judge_option("--tpm", min=1, help="Largest number of tokens per minute.")]
 JudgeTimeout = Annotated[
-    float | None,
-    judge_option("--judge-timeout", help="Seconds for one request, with its retries and waits."),
+    float | None, judge_option("--judge-timeout", help="Seconds for one request, with its retries and waits.")
 ]
 MaxCost = Annotated[
     float | None,
@@ -192,8 +187,7 @@ Nli = Annotated[
     ),
 ]
 Cluster = Annotated[
-    str | None,
-    statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: question."),
+    str | None, statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: question.")
 ]
 RunCluster = Annotated[
     str | None,
@@ -202,13 +196,9 @@ RunCluster = Annotated[
 Json = Annotated[bool, output_option("--json", help="Print JSON.")]
 Inputs = Annotated[bool, output_option("--inputs", help="Write the texts beside the scores.")]
 Out = Annotated[
-    Path | None,
-    output_option("-o", "--out", help="File for the scores: .jsonl, .csv or .parquet."),
+    Path | None, output_option("-o", "--out", help="File for the scores: .jsonl, .csv or .parquet.")
 ]
-Rejects = Annotated[
-    Path | None,
-    output_option(help="File for rejected rows. Default: beside the scores."),
-]
+Rejects = Annotated[Path | None, output_option(help="File for rejected rows. Default: beside the scores.")]
 Percent = Annotated[bool, output_option(help="Print shares as percent.")]
 DryRun = Annotated[bool, output_option("--dry-run", help="Print what would be done, and do nothing.")]
 Quiet = Annotated[bool, output_option("-q", "--quiet", help="Print no progress and no notes.")]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +15,7 @@ from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +42,8 @@ class Kind(StrEnum):
     COMPARISON = "comparison"
 
 
-class _Request(NamedTuple):
+@dataclass(frozen=True)
+class _Request:
     """The requested figure."""
 
     database: Database
@@ -50,43 +54,54 @@ class _Request(NamedTuple):
     new: RunRecord | None
     allow_different: bool
 
+    @cached_property
+    def columns(self) -> RunColumns:
+        from sgi.reporting.views.columns import run_columns
+
+        return run_columns(self.database, self.record)
+
+
+class _NotPossibleError(Exception):
+    """A run cannot be drawn as this kind of figure; the message says why."""
+
+
+FigureKind = Annotated[Kind, typer.Option("-k", "--kind", help="Kind of figure.", show_default=False)]
+Out = Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        "-m",
+        "--metric",
+        help="Metric of distribution, groups and scatter (vertical). Default: the first suitable one.",
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(help="Second metric of scatter (horizontal axis). Default: the first lexical metric."),
+]
+By = Annotated[
+    str | None, typer.Option(help="Column of groups. Default: label, otherwise the first suitable column.")
+]
+With = Annotated[
+    str | None,
+    typer.Option("--with", help="The newer run of comparison.", autocompletion=options.complete_run),
+]
+Width = Annotated[int | None, options.output_option(min=50, max=5000, help="Width of the axes in points.")]
+Height = Annotated[int | None, options.output_option(min=50, max=5000, help="Height of the axes in points.")]
+Scale = Annotated[float, options.output_option(min=0.1, max=10, help="Pixels per point in a PNG.")]
+
 
 def plot(
     run: options.Run,
-    kind: Annotated[Kind, typer.Option("-k", "--kind", help="Kind of figure.", show_default=False)],
-    out: Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)],
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "-m",
-            "--metric",
-            help="Metric of distribution, groups and scatter (vertical). Default: the first suitable one.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(help="Second metric of scatter (horizontal axis). Default: the first lexical metric."),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(help="Column of groups. Default: label, otherwise the first suitable column."),
-    ] = None,
-    with_: Annotated[
-        str | None,
-        typer.Option("--with", help="The newer run of comparison.", autocompletion=options.complete_run),
-    ] = None,
-    width: Annotated[
-        int | None,
-        options.output_option(min=50, max=5000, help="Width of the axes in points."),
-    ] = None,
-    height: Annotated[
-        int | None,
-        options.output_option(min=50, max=5000, help="Height of the axes in points."),
-    ] = None,
-    scale: Annotated[
-        float,
-        options.output_option(min=0.1, max=10, help="Pixels per point in a PNG."),
-    ] = 2.0,
+    kind: FigureKind,
+    out: Out,
+    metric: Metric = None,
+    against: Against = None,
+    by: By = None,
+    with_: With = None,
+    width: Width = None,
+    height: Height = None,
+    scale: Scale = 2.0,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
@@ -107,16 +122,14 @@ def plot(
     from sgi.io.write import check_place
     from sgi.reporting.charts import check_figure, save_figure
     from sgi.reporting.descriptions import short
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
     _check_options(kind, metric=metric, against=against, by=by, with_=with_)
     check_figure(out)
     check_place(out)  # fails before the work if the file cannot be written
-    with open_database(db, create=False) as database:
-        record = find_run(database, run).with_clusters(cluster)
-        other = None if with_ is None else find_run(database, with_).with_clusters(cluster)
-        chart = _DRAWN[kind](_Request(database, record, metric, against, by, other, allow_different))
+    names = (run,) if with_ is None else (run, with_)
+    with open_runs(db, *names, cluster=cluster) as (database, (record, *others)):
+        other = others[0] if others else None
+        chart = _figure(kind, _Request(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
     chart |= {name: size for name, size in sides.items() if size is not None}
     save_figure(chart, out, scale=scale)
@@ -142,14 +155,36 @@ def _check_options(kind: Kind, **values: str | None) -> None:
         raise UsageError("A comparison needs a second run.", hint="Add the newer one: --with last.")
 
 
+def _figure(kind: Kind, request: _Request) -> Chart:
+    """Draw the run; if that is not possible, say why, and which kinds are."""
+    try:
+        return _FIGURES[kind](request)
+    except _NotPossibleError as error:
+        request = replace(request, metric=None, against=None, by=None)
+        kinds = ", ".join(other.value for other in Kind if other is not kind and _is_possible(other, request))
+        raise UsageError(
+            f"{request.record.label} cannot be drawn as {kind.value}: {error}.",
+            hint=f"Possible kinds: {kinds}." if kinds else "No figure is possible yet.",
+        ) from None
+
+
+def _is_possible(kind: Kind, request: _Request) -> bool:
+    if kind is Kind.COMPARISON:
+        return _is_possible(Kind.DISTRIBUTION, request)  # the other run is not known
+    try:
+        _FIGURES[kind](request)
+    except _NotPossibleError:
+        return False
+    return True
+
+
 def _distribution(request: _Request) -> Chart:
     from sgi.reporting.figures import distribution_figure
     from sgi.reporting.views.distribution import distributions
 
-    columns = _columns(request)
-    parts = {part.metric: part for part in distributions(columns)}
+    parts = {part.metric: part for part in distributions(request.columns)}
     if not parts:
-        raise _not_possible(request, columns, Kind.DISTRIBUTION, "no metric has a value")
+        raise _NotPossibleError("no metric has a value")
     return distribution_figure(parts[_metric(request, list(parts))])
 
 
@@ -159,8 +194,7 @@ def _plane(request: _Request) -> Chart:
 
     view = plane(request.database, request.record, most=_POINTS)
     if view is None or not view.points:
-        why = "no metric stored θ(r, c) and θ(r, q), as sgi does"
-        raise _not_possible(request, _columns(request), Kind.PLANE, why)
+        raise _NotPossibleError("no metric stored θ(r, c) and θ(r, q), as sgi does")
     return plane_figure(view)
 
 
@@ -171,7 +205,7 @@ def _groups(request: _Request) -> Chart:
     means = {metric.metric for group in table.groups for metric in group.metrics if metric.mean is not None}
     metrics = [name for name in request.record.metrics if name in means]
     if not metrics:
-        raise _not_possible(request, _columns(request), Kind.GROUPS, "no metric has a value")
+        raise _NotPossibleError("no metric has a value")
     return groups_figure(table, _metric(request, metrics))
 
 
@@ -180,11 +214,10 @@ def _group_table(request: _Request) -> GroupTable:
 
     if request.by is not None:
         return group_table(request.database, request.record, request.by)
-    columns = _columns(request)
-    tables = group_tables(columns)
+    tables = group_tables(request.columns)
     if not tables:
         why = "its data has neither labels of both kinds nor a column with a few values"
-        raise _not_possible(request, columns, Kind.GROUPS, f"{why}; name one with --by")
+        raise _NotPossibleError(f"{why}; name one with --by")
     return tables[0]
 
 
@@ -193,20 +226,20 @@ def _scatter(request: _Request) -> Chart:
     from sgi.reporting.views.disagreement import semantic_and_lexical
     from sgi.reporting.views.scatter import scatter_of
 
-    columns = _columns(request)
-    columns_by_name = {column.metric: column for column in columns.metrics if column.ok.any()}
+    columns = request.columns
+    with_values = [column.metric for column in columns.metrics if column.ok.any()]
     pair = semantic_and_lexical(columns)
     names = dict(zip(("metric", "against"), (column.metric for column in pair or ()), strict=False))
-    for name in ("metric", "against"):
-        if (name_text := getattr(request, name)) is not None:
-            names[name] = _metric_name(request, name_text, list(columns_by_name))
+    for option, name in (("metric", request.metric), ("against", request.against)):
+        if name is not None:
+            names[option] = _metric_name(request, name, with_values)
     view = None
     if len(names) > 1 and names["metric"] != names["against"]:
-        both = (columns.run.metrics[names[name]] for name in ("metric", "against"))
+        both = (columns.run.metrics[names[option]] for option in ("metric", "against"))
         view = scatter_of(columns, *both, most=_POINTS)
     if view is None:
-        why = "it needs two metrics with values for the same rows; name them with -m and --against"
-        raise _not_possible(request, columns, Kind.SCATTER, why)
+        why = "it needs two metrics with values for the same rows"
+        raise _NotPossibleError(f"{why}; name them with -m and --against")
     return scatter_figure(view)
 
 
@@ -214,10 +247,9 @@ def _correlation(request: _Request) -> Chart:
     from sgi.reporting.figures import correlation_figure
     from sgi.reporting.views.correlation import correlation
 
-    columns = _columns(request)
-    matrix = correlation(columns)
+    matrix = correlation(request.columns)
     if matrix is None:
-        raise _not_possible(request, columns, Kind.CORRELATION, "fewer than two of its metrics vary")
+        raise _NotPossibleError("fewer than two of its metrics vary")
     return correlation_figure(matrix)
 
 
@@ -225,10 +257,9 @@ def _roc(request: _Request) -> Chart:
     from sgi.reporting.figures import roc_figure
     from sgi.reporting.views.label_metrics import label_metrics
 
-    columns = _columns(request)
-    parts = [part for part in label_metrics(columns) if part.roc]
+    parts = [part for part in label_metrics(request.columns) if part.roc]
     if not parts:
-        raise _not_possible(request, columns, Kind.ROC, "no metric has values for rows of both labels")
+        raise _NotPossibleError("no metric has values for rows of both labels")
     return roc_figure(parts)
 
 
@@ -236,11 +267,9 @@ def _reliability(request: _Request) -> Chart:
     from sgi.reporting.figures import reliability_figure
     from sgi.reporting.views.label_metrics import label_metrics
 
-    columns = _columns(request)
-    parts = [part for part in label_metrics(columns) if part.reliability is not None]
+    parts = [part for part in label_metrics(request.columns) if part.reliability is not None]
     if not parts:
-        why = "no metric has values for enough rows of both labels"
-        raise _not_possible(request, columns, Kind.RELIABILITY, why)
+        raise _NotPossibleError("no metric has values for enough rows of both labels")
     return reliability_figure(parts)
 
 
@@ -260,7 +289,7 @@ def _comparison(request: _Request) -> Chart:
     return comparison_figure(view.comparison)
 
 
-_DRAWN: dict[Kind, Callable[[_Request], Chart]] = {
+_FIGURES: dict[Kind, Callable[[_Request], Chart]] = {
     Kind.DISTRIBUTION: _distribution,
     Kind.PLANE: _plane,
     Kind.GROUPS: _groups,
@@ -270,12 +299,6 @@ _DRAWN: dict[Kind, Callable[[_Request], Chart]] = {
     Kind.RELIABILITY: _reliability,
     Kind.COMPARISON: _comparison,
 }
-
-
-def _columns(request: _Request) -> RunColumns:
-    from sgi.reporting.views.columns import run_columns
-
-    return run_columns(request.database, request.record)
 
 
 def _metric(request: _Request, metrics: list[str]) -> str:
@@ -293,36 +316,3 @@ def _metric_name(request: _Request, text: str, metrics: list[str]) -> str:
     near = tuple(difflib.get_close_matches(text, metrics, n=2))
     hint = f"Those with values: {', '.join(metrics)}."
     raise UnknownNameError(f"metric with values in {request.record.label}", text, near, hint=hint)
-
-
-def _not_possible(request: _Request, columns: RunColumns, kind: Kind, why: str) -> UsageError:
-    """An error that says why this figure cannot be drawn, and which ones can."""
-    kinds = ", ".join(other.value for other in _possible(request, columns) if other is not kind)
-    return UsageError(
-        f"{request.record.label} cannot be drawn as {kind.value}: {why}.",
-        hint=f"Possible kinds: {kinds}." if kinds else "No figure is possible yet.",
-    )
-
-
-def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
-    from sgi.reporting.views.correlation import correlation
-    from sgi.reporting.views.distribution import distributions
-    from sgi.reporting.views.groups import group_tables
-    from sgi.reporting.views.label_metrics import label_metrics
-    from sgi.reporting.views.scatter import scatter
-    from sgi.store.row_pages import plane
-
-    against = label_metrics(columns)
-    spread = distributions(columns)
-    points = plane(request.database, request.record, most=1)
-    possible = {
-        Kind.DISTRIBUTION: bool(spread),
-        Kind.PLANE: points is not None and bool(points.points),
-        Kind.GROUPS: bool(spread) and bool(group_tables(columns)),
-        Kind.SCATTER: scatter(columns, most=1) is not None,
-        Kind.CORRELATION: correlation(columns) is not None,
-        Kind.ROC: any(part.roc for part in against),
-        Kind.RELIABILITY: any(part.reliability is not None for part in against),
-        Kind.COMPARISON: bool(spread),
-    }
-    return [kind for kind, is_possible in possible.items() if is_possible]

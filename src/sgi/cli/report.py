@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import readers_may_leave, talk
+from sgi.cli.console import ignore_broken_pipe, talk
 from sgi.kernel.errors import UsageError
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from sgi.reporting.render import ReportFormat
@@ -19,45 +20,54 @@ _DEFAULT = Path("report.html")
 _MEGABYTE = 1_000_000
 
 
+New = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN2]",
+        help="A second, newer run: report what changed.",
+        autocompletion=options.complete_run,
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    options.output_option(
+        "-o",
+        "--out",
+        help="File; an existing one is replaced. Default: report.html, or stdout for md and json.",
+    ),
+]
+Format = Annotated[
+    Literal["html", "md", "json"] | None,
+    options.output_option("--format", help="Format. Default: from the suffix of -o, otherwise html."),
+]
+Rows = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=10_000,
+        help="Rows in the table of the HTML file; a larger run is also written as CSV beside it.",
+    ),
+]
+Worst = Annotated[
+    int,
+    typer.Option(
+        min=0, max=1000, help="Number of worst (or most changed) rows to show in full for each metric."
+    ),
+]
+Title = Annotated[str | None, options.output_option(help="Title of the page.")]
+Open = Annotated[bool, options.output_option("--open", help="Open the file in a browser.")]
+
+
 def report(
     run: options.Run,
-    new: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[RUN2]",
-            help="A second, newer run: report what changed.",
-            autocompletion=options.complete_run,
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        options.output_option(
-            "-o",
-            "--out",
-            help="File; an existing one is replaced. Default: report.html, or stdout for md and json.",
-        ),
-    ] = None,
-    format_: Annotated[
-        Literal["html", "md", "json"] | None,
-        options.output_option("--format", help="Format. Default: from the suffix of -o, otherwise html."),
-    ] = None,
-    rows: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=10_000,
-            help="Rows in the table of the HTML file; a larger run is also written as CSV beside it.",
-        ),
-    ] = 10_000,
-    worst: Annotated[
-        int,
-        typer.Option(
-            min=0, max=1000, help="Number of worst (or most changed) rows to show in full for each metric."
-        ),
-    ] = 10,
-    title: Annotated[str | None, options.output_option(help="Title of the page.")] = None,
-    open_: Annotated[bool, options.output_option("--open", help="Open the file in a browser.")] = False,
+    new: New = None,
+    out: Out = None,
+    format_: Format = None,
+    rows: Rows = 10_000,
+    worst: Worst = 10,
+    title: Title = None,
+    open_: Open = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
@@ -75,29 +85,27 @@ def report(
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
     from sgi.io.write import check_place
-    from sgi.reporting.render import ReportOptions, render_report
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
+    from sgi.reporting.render import ReportOptions, render_report, report_format
 
-    kind = _kind(format_, out)
+    kind = format_ or ("html" if out is None else report_format(out))
     target = out or (_DEFAULT if kind == "html" else None)
     _check_options(kind, title=title, open_=open_)
     if target is not None:
         check_place(target)  # fails before the work if the file cannot be written
     settings = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
-    with open_database(db, create=False) as database:
-        records = [find_run(database, name).with_clusters(cluster) for name in (run, new) if name is not None]
-        text, beside = render_report(database, records, kind, settings, target)
+    names = (run,) if new is None else (run, new)
+    with open_runs(db, *names, cluster=cluster) as (database, records):
+        text, csv = render_report(database, records, kind, settings, target)
     if target is None:
-        with readers_may_leave():
+        with ignore_broken_pipe():
             sys.stdout.buffer.write(text.encode(errors="replace"))
             sys.stdout.buffer.flush()
         return
     if not quiet:
         labels = " and ".join(record.label for record in records)
         talk(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
-        if beside is not None:
-            talk(f"Wrote {beside}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
+        if csv is not None:
+            talk(f"Wrote {csv}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
     if open_:
         typer.launch(target.resolve().as_uri())
 
@@ -109,15 +117,6 @@ def _check_options(kind: ReportFormat, *, title: str | None, open_: bool) -> Non
         raise UsageError(
             "--open needs an HTML file.", hint="Leave out --format, or name an .html file with -o."
         )
-
-
-def _kind(requested: ReportFormat | None, out: Path | None) -> ReportFormat:
-    """The requested format, otherwise the one of the file's suffix."""
-    if requested is not None:
-        return requested
-    from sgi.reporting.render import report_format
-
-    return "html" if out is None else report_format(out)
 
 
 def _size(count: int) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
+from sgi.cli.console import print_json, print_lines, progress, talk
+from sgi.cli.study_output import make_folder
 
 if TYPE_CHECKING:
     from sgi.paper.findings import Finding
@@ -21,37 +22,42 @@ def _complete(incomplete: str) -> list[str]:
     return [name for name in (*NAMES, ALL) if name.startswith(incomplete)]
 
 
-def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="table1 … table5, figure2 … figure5, displacement, calibration, or all.",
-            autocompletion=_complete,
-            show_default=False,
-        ),
-    ],
-    models: Annotated[
-        str,
-        typer.Option(
-            help="Embedding models with commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."
-        ),
-    ] = "minilm",
-    data: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The file of HaluEval QA, a folder with the files of benchmarks, or BENCHMARK:PATH; "
-            "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the hub.",
-        ),
-    ] = None,
-    sample: Annotated[
-        Literal["paper", "full", "matched"],
-        typer.Option(help="Answers to use: as the paper selects them, all, or matched by length."),
-    ] = "paper",
-    limit: Annotated[int | None, typer.Option(min=2, help="Use only the first LIMIT answers.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for tables and figures.")] = Path(
-        "results"
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="table1 … table5, figure2 … figure5, displacement, calibration, or all.",
+        autocompletion=_complete,
+        show_default=False,
     ),
+]
+Models = Annotated[
+    str,
+    typer.Option(help="Embedding models with commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The file of HaluEval QA, a folder with the files of benchmarks, or BENCHMARK:PATH; "
+        "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the hub."
+    ),
+]
+Sample = Annotated[
+    Literal["paper", "full", "matched"],
+    typer.Option(help="Answers to use: as the paper selects them, all, or matched by length."),
+]
+Limit = Annotated[int | None, typer.Option(min=2, help="Use only the first LIMIT answers.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for tables and figures.")]
+
+
+def reproduce(
+    name: Name,
+    models: Models = "minilm",
+    data: Data = None,
+    sample: Sample = "paper",
+    limit: Limit = None,
+    seed: Seed = 0,
+    out: Out = Path("results"),
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     as_json: options.Json = False,
@@ -67,11 +73,9 @@ def reproduce(
       sgi reproduce displacement --sample full --json
     """
     from sgi.paper.reproduce import experiment_names, open_workbench, run_experiments
-    from sgi.reporting.charts import check_figure
 
     names = experiment_names(name)
-    check_figure(out / "figure.png")
-    out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
+    make_folder(out)
     where = cache or not no_cache
     findings: list[Finding] = []
     with (
@@ -90,8 +94,7 @@ def reproduce(
             paths = finding.write(out)
             findings.append(finding)
             talk(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")
-    with readers_may_leave():
-        if as_json:
-            print_json([finding.to_dict() for finding in findings])
-        else:
-            print_lines("\n".join(finding.markdown() for finding in findings).splitlines())
+    if as_json:
+        print_json([finding.to_dict() for finding in findings])
+    else:
+        print_lines("\n".join(finding.markdown() for finding in findings).splitlines())

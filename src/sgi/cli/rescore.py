@@ -1,4 +1,4 @@
-"""``sgi rescore``: judged metrics with another formula, from what the judge said before."""
+"""``sgi rescore``: recomputes judged metrics of a run from stored judge replies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sgi.cli import options
 from sgi.cli.console import print_json, print_summary, progress, talk
 from sgi.cli.option_values import cache_choice, metric_list
 from sgi.cli.run_output import database_option
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,16 +29,16 @@ def rescore(
         typer.Option(
             "-m",
             "--metric",
-            help="A metric that asked a judge, with other parameters in brackets, or several with commas; "
-            "repeatable. Without it: every metric of the run that has evidence.",
+            help="A judged metric, with other parameters in parentheses, or several separated by commas; "
+            "repeatable. Default: every metric of the run with stored replies.",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="What to call the new run; unique in the database.")
+        str | None, typer.Option("--name", help="Name of the new run; unique in the database.")
     ] = None,
     embedder: Annotated[
         list[str] | None,
-        typer.Option("-e", "--embedder", help="The embedder; repeatable. Default: the run's own."),
+        typer.Option("-e", "--embedder", help="Embedder; repeatable. Default: as in the run."),
     ] = None,
     db: options.Database = None,
     cache: options.Cache = None,
@@ -46,10 +47,11 @@ def rescore(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compute judged metrics anew from the evidence that a run keeps, as a new run. No judge is asked.
+    """Recompute judged metrics from the stored replies of the judge, and store them as a new run.
 
-    Weights, scales and what an empty answer is worth can be changed; what was asked of the judge cannot. Rows
-    without evidence keep their status and reason. The exit code is 3 if rows failed or were rejected.
+    No request is sent. You can change how replies become a score, such as weights, scales and the score of an
+    empty answer, but not the questions to the judge. Rows without stored replies keep their status and
+    reason. The exit code is 3 if rows failed or were rejected.
 
     Examples:
       sgi rescore last
@@ -59,16 +61,16 @@ def rescore(
     import anyio
 
     from sgi.analysis import rescore as engine
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
     texts = metric_list(metric) if metric else None
     vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
-    with open_database(db, create=False) as database:
-        record = find_run(database, run)
-        with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-            work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
-            result = anyio.run(work, database, record, texts)
+    with (
+        open_runs(db, run) as (database, (record,)),
+        progress(quiet=quiet) as listener,
+        redirect_stdout(sys.stderr),
+    ):
+        work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
+        result = anyio.run(work, database, record, texts)
     if as_json:
         facts = {"run": result.report.run, "rescored_from": record.id, "sources": dict(result.sources)}
         print_json(result.report.summary.to_dict() | facts | {"notes": list(result.notes)})
@@ -83,8 +85,8 @@ def rescore(
 def _notes(rescored: RescoreResult, db: str | None) -> Iterator[str]:
     for metric, source in rescored.sources.items():
         if metric != source:
-            yield f"{metric} is computed from the evidence of {source}."
+            yield f"{metric} is computed from the stored replies for {source}."
     yield from rescored.notes
     if rescored.report.failures:
-        yield f"{rescored.report.failures:.1%} of the rows failed; `sgi show` tells the reasons."
-    yield f"The new run is kept: sgi show {rescored.report.run}{database_option(db)}"
+        yield f"{rescored.report.failures:.1%} of the rows failed; `sgi show` prints the reasons."
+    yield f"The new run is stored. Show it: sgi show {rescored.report.run}{database_option(db)}"

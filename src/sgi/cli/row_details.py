@@ -50,9 +50,7 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
 def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
     """Everything stored of a row, as lines of text. Texts are not cut, and control characters are replaced.
 
-    Args:
-        evaluation: the row.
-        width: width of tables; None takes the terminal's, or no limit without a terminal.
+    ``width`` is the width of tables; None stands for that of the terminal, or for no limit without one.
     """
     if width is None:
         width = Console().width if sys.stdout.isatty() else _NO_LIMIT
@@ -66,11 +64,10 @@ def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> I
 
 
 def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
-    """The details of a score: an evidence map as such, everything else as stored."""
     details: Mapping[str, Any] = score.details
-    support = evidence_map_view(details, contexts)
-    if support is not None:
-        lines = evidence_map_lines(support, width=width - len(_INDENT))
+    view = evidence_map_view(details, contexts)
+    if view is not None:
+        lines = evidence_map_lines(view, width=width - len(_INDENT))
         yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
         details = other_details(details)
     for part, body in (("details", details), ("evidence", score.evidence)):
@@ -85,21 +82,23 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
         yield f"label: {int(sample.label)}"
     if sample.metadata:
         yield "metadata"
-        yield from (f"{_INDENT}{line}" for line in value_lines(sample.metadata, _NO_LIMIT))
-    parts: dict[str, Any] = {"question": sample.question, "passages": list(sample.contexts)}
-    parts |= {"response": sample.response, "reference": sample.reference}
-    fields = {"passages": "contexts"}
-    for name, value in parts.items():
-        if fields.get(name, name) in present:
+        yield from _block(sample.metadata)
+    for field in ("question", "contexts", "response", "reference"):
+        if field in present:
+            value = getattr(sample, field)
             yield ""
-            yield name
-            yield from (f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))
+            yield "passages" if field == "contexts" else field
+            yield from _block(list(value) if field == "contexts" else value)
     if sample.alternatives:
         yield "also accepted"
-        yield from (f"{_INDENT}{line}" for line in value_lines(list(sample.alternatives), _NO_LIMIT))
+        yield from _block(list(sample.alternatives))
     if reason:
         yield ""
         yield from _pair("no response", reason)
+
+
+def _block(value: Any) -> Iterator[str]:
+    return (f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))
 
 
 def _verdict(score: MetricScore) -> str:
@@ -110,10 +109,6 @@ def _verdict(score: MetricScore) -> str:
 
 def value_lines(value: Any, width: int) -> Iterator[str]:
     r"""A JSON value as lines: mappings by key, lists with numbers, lists of flat mappings as a table.
-
-    Args:
-        value: any JSON value.
-        width: width of tables.
 
     >>> print(*value_lines({"why": "it fits", "rating": 2, "asked": ["Who?", "a\nb"]}, 80), sep="\n")
     why: it fits
@@ -143,10 +138,10 @@ def _entry(key: str, value: Any, width: int) -> Iterator[str]:
 def _pair(name: str, text: str) -> Iterator[str]:
     """``name: text``, with further lines of the text indented below the first."""
     head = f"{' '.join(_clean(name).split(chr(10)))}: "
-    yield from _indented(head, _clean(text).split("\n"))
+    yield from _indent(head, _clean(text).split("\n"))
 
 
-def _indented(head: str, lines: Sequence[str]) -> Iterator[str]:
+def _indent(head: str, lines: Sequence[str]) -> Iterator[str]:
     for number, line in enumerate(lines):
         yield f"{' ' * len(head) if number else head}{line}"
 
@@ -160,7 +155,7 @@ def _list_lines(values: list[Any], width: int) -> Iterator[str]:
         digits = len(str(len(values)))
         for number, value in enumerate(values, 1):
             head = f"{number:>{digits}}. "
-            yield from _indented(head, [*value_lines(value, width - len(head))])
+            yield from _indent(head, [*value_lines(value, width - len(head))])
 
 
 def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgi.cli.console import progress, talk
-from sgi.cli.finish_run import fitted_on_same_data, make_run_views
 from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions, with_run_options
-from sgi.cli.run_output import database_option, print_columns, print_plan, print_report, report_notes
-from sgi.cli.run_spec import code_folder, recorded_settings, run_spec
+from sgi.cli.run_output import (
+    database_option,
+    fitted_on_same_data,
+    make_run_views,
+    print_columns,
+    print_plan,
+    print_report,
+    report_notes,
+)
+from sgi.cli.run_spec import code_folder, run_spec
 from sgi.engine.progress import RunBegan
 from sgi.kernel.errors import SgiError, StoreDamagedError, UsageError
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,23 +63,27 @@ def run(context: typer.Context, options: RunOptions) -> None:
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
       sgi run answers.jsonl -m sgi --dry-run
     """
-    given = options.spec_values()
+    settings = options.spec_values()
     cassette: Cassette | None = context.obj
-    if cassette is not None and cassette.replaying and "judge" not in given:
-        given["judge"] = recorded_settings(cassette)
+    if cassette is not None and cassette.replaying and "judge" not in settings:
+        from sgi.llm.cassette import cassette_judge
+
+        settings["judge"] = cassette_judge(cassette.path)
     _check_options(options)
     if options.ray is not None or options.workers is not None:
-        run_on_ray(run_spec(given), options, cassette)
+        run_on_ray(run_spec(settings), options, cassette)
         return
     record = None if options.resume is None else _run_to_resume(options)
     if options.dry_run:
         from sgi.engine.runner import check_files
+        from sgi.store.run_names import checked_tags
 
-        spec = run_spec(given, record, trusted=options.trust_target, database=options.db)
+        checked_tags(options.tag or ())
+        spec = run_spec(settings, record, trusted=options.trust_target, database=options.db)
         check_files(spec)
         print_plan(spec, cache=options.vector_cache, quiet=options.quiet, as_json=options.as_json)
         return
-    spec, report = _start_or_resume(options, given, record, cassette)
+    spec, report = _start_or_resume(options, settings, record, cassette)
     if report.run is not None:
         make_run_views(report.run, report.summary.rows, options.db)
     notes: list[str] = []
@@ -88,10 +100,12 @@ def _check_options(options: RunOptions) -> None:
     if options.tag and options.no_store:
         raise UsageError("--tag does not go with --no-store.", hint="Leave out --no-store, or --tag.")
     if options.resume is None:
-        if options.trust_target:
-            raise UsageError("--trust-target needs --resume.", hint="Add --resume RUN.")
-        if options.take_over:
-            raise typer.BadParameter("it needs --resume.", param_hint="--take-over")
+        for name, is_set in {
+            "--trust-target": options.trust_target,
+            "--take-over": options.take_over,
+        }.items():
+            if is_set:
+                raise UsageError(f"{name} needs --resume.", hint="Add --resume RUN.")
         return
     if options.tag:
         hint = f"Add one with sgi tag {options.resume} TAG."
@@ -106,42 +120,41 @@ def _check_options(options: RunOptions) -> None:
 
 def _start_or_resume(
     options: RunOptions,
-    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
     record: RunRecord | None,
     cassette: Cassette | None,
 ) -> tuple[RunSpec, RunReport]:
-    """Start a new run, or resume one."""
     import anyio
 
     from sgi.engine.runner import RunContext, resume, start_run
     from sgi.engine.stored_spec import resume_options
 
-    reread = not _DATA_OPTIONS.isdisjoint(given)
+    reread = not _DATA_OPTIONS.isdisjoint(settings)
     idle = record is not None and record.finished and not (options.retry_failed or reread)
     trusted = options.trust_target
-    spec = run_spec(given, record, trusted=trusted or idle, database=options.db)
+    spec = run_spec(settings, record, trusted=trusted or idle, database=options.db)
     flags = f"{resume_options(spec)}{database_option(options.db)}"
     with (
         progress(quiet=options.quiet) as bar,
         _resumable(bar, flags) as listener,
         redirect_stdout(sys.stderr),
     ):
-        place = RunContext(
+        run_context = RunContext(
             database=options.db,
             store=not options.no_store,
             cache=options.vector_cache,
             listener=listener if options.quiet else print_columns(listener),
             cassette=cassette,
-            code_folder=code_folder(given, trusted=trusted),
+            code_folder=code_folder(settings, trusted=trusted),
             tags=options.tag or (),
         )
         if record is None:
-            return spec, anyio.run(lambda: start_run(spec, place, retry_failed=options.retry_failed))
+            return spec, anyio.run(lambda: start_run(spec, run_context, retry_failed=options.retry_failed))
         return spec, anyio.run(
             lambda: resume(
                 spec,
                 record,
-                place,
+                run_context,
                 reread=reread,
                 retry_failed=options.retry_failed,
                 take_over=options.take_over,
@@ -151,30 +164,27 @@ def _start_or_resume(
 
 def _run_to_resume(options: RunOptions) -> RunRecord:
     from sgi.engine.runner import require_resumable
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
-    with open_database(options.db, create=False) as opened:
-        record = find_run(opened, options.resume or "")
-    require_resumable(record)
+    with open_runs(options.db, options.resume or "") as (_, (record,)):
+        require_resumable(record)
     return record
 
 
 @contextmanager
 def _resumable(listener: Listener, flags: str) -> Iterator[Listener]:
     """If the run stops early, print the command that resumes it, with these flags."""
-    stored: list[str] = []
+    run_ids: list[str] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, RunBegan):
-            stored.append(event.run)
+            run_ids.append(event.run)
         listener(event)
 
     try:
         yield listen
     except (KeyboardInterrupt, SgiError) as error:
         if not isinstance(error, StoreDamagedError):
-            for run in stored:
+            for run in run_ids:
                 talk(f"Finished batches are stored. Resume with: sgi run --resume {run}{flags}")
         if isinstance(error, KeyboardInterrupt):
             talk("Interrupted.")

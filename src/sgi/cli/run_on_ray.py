@@ -1,4 +1,4 @@
-"""``sgi run --ray``: the same run on a Ray cluster, into a folder of partitions."""
+"""``sgi run --ray``: scores on a Ray cluster, into a folder of partitions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
     names = [option for option, value in unsupported.items() if value]
     if names:
         hint = (
-            "The folder keeps finished partitions: the same command resumes the run, and "
+            "The folder has the finished partitions: the same command resumes the run, and "
             "sgi db import FOLDER stores it in a database."
         )
         raise UsageError(f"{names[0]} does not go with --ray.", hint=hint)
@@ -72,13 +72,13 @@ def _start(spec: RunSpec, options: RunOptions) -> RunReport:
             )
             return start_run(spec, config)
     except KeyboardInterrupt as error:
-        talk("Finished partitions are kept. To resume, give the same command again.")
+        talk("Finished partitions are stored. To resume, run the same command again.")
         talk("Interrupted.")
         raise typer.Exit(130) from error
 
 
 def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
-    """What a reader of the headline should know, and the spec with the places where things are."""
+    """The spec with the addresses of the output, and the notes on the summary."""
     from sgi.distributed.addresses import as_address
     from sgi.distributed.storage import Folder
 

@@ -37,16 +37,13 @@ Failures = Annotated[
     typer.Option("--max-failures", help="Stop if more than this share of the rows failed. Default: 5%."),
 ]
 Name = Annotated[
-    str | None,
-    options.storage_option("--name", help="Name of the run; unique in the database."),
+    str | None, options.storage_option("--name", help="Name of the run; unique in the database.")
 ]
 Tags = Annotated[
-    list[str] | None,
-    options.storage_option("--tag", help="Tag of the run, to find it again; repeatable."),
+    list[str] | None, options.storage_option("--tag", help="Tag of the run, to find it again; repeatable.")
 ]
 Resume = Annotated[
-    str | None,
-    _resume_option("--resume", help="Resume a run: its id or its beginning, its name, or last."),
+    str | None, _resume_option("--resume", help="Resume a run: its id or its beginning, its name, or last.")
 ]
 TakeOver = Annotated[
     bool,
@@ -199,18 +196,8 @@ class RunOptions:
 
 
 _SAME_NAMES = (
-    "calibration",
-    "nli",
-    "cascade",
-    "cluster",
-    "name",
-    "backend",
-    "precision",
-    "encoding",
-    "on_error",
-    "max_failures",
-    "out",
-    "rejects",
+    *("calibration", "nli", "cascade", "cluster", "name", "backend", "precision", "encoding"),
+    *("on_error", "max_failures", "out", "rejects"),
 )
 """Options that `RunSpec` has by the same name."""
 

@@ -1,20 +1,23 @@
-"""What ``sgi run`` tells: what it would do, what came of it, and what to know beside the numbers."""
+"""Output of ``sgi run``: the plan of a dry run, the summary, and notes on its limits."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sgi.cli.console import plain, print_json, print_lines, print_summary, progress, talk
 from sgi.engine.progress import ColumnsRead
+from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
 from sgi.reporting.formatting import calibration_hint
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from sgi.engine.pipeline import RunReport
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def print_columns(listener: Listener) -> Listener:
-    """The listener, and before it one that prints which columns were used as soon as it is known."""
+    """Wrap a listener: print which columns are used as soon as that is known."""
 
     def listen(event: Event) -> None:
         if isinstance(event, ColumnsRead) and (line := event.columns.line()):
@@ -35,49 +38,48 @@ def print_columns(listener: Listener) -> Listener:
 
 
 def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
-    """What the run would do, on stdout."""
+    """Print what the run would do."""
     from sgi.engine.plan import plan_run
     from sgi.engine.runner import estimate_judge
 
     with progress(quiet=quiet) as listener:
-        planned = plan_run(spec, count_texts=True, listener=listener)
-        judging = estimate_judge(spec, planned, cache=cache)
-    facts = _facts(spec, planned) | _judging_facts(spec, judging)
+        plan = plan_run(spec, count_texts=True, listener=listener)
+        usage = estimate_judge(spec, plan, cache=cache)
+    facts = _facts(spec, plan) | _judge_facts(spec, usage)
     if as_json:
         print_json(facts)
         return
-    facts["columns"] = planned.columns.line().removeprefix("Columns: ")
+    facts["columns"] = plan.columns.line().removeprefix("Columns: ")
     for name, value in facts.items():
         typer.echo(plain(f"{name.replace('_', ' ')}: {_fact_text(name, value)}"))
 
 
-def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
+def _facts(spec: RunSpec, plan: Plan) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "data": planned.dataset,
-        "rows": planned.rows,
-        "rejected": planned.rejected,
-        "fields": {str(name): count for name, count in planned.present.items()},
-        "columns": planned.columns.to_dict(),
-        "metrics": [metric.canonical for metric in planned.metrics],
+        "data": plan.dataset,
+        "rows": plan.rows,
+        "rejected": plan.rejected,
+        "fields": {str(name): count for name, count in plan.present.items()},
+        "columns": plan.columns.to_dict(),
+        "metrics": [metric.canonical for metric in plan.metrics],
     }
     if spec.target is not None:
-        return facts | {"target": spec.target.fingerprint, "target_calls": planned.rows}
-    return facts | {"distinct_texts": planned.texts, "characters": planned.characters}
+        return facts | {"target": spec.target.fingerprint, "target_calls": plan.rows}
+    return facts | {"distinct_texts": plan.texts, "characters": plan.characters}
 
 
-def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
-    """What the judge would be asked beyond what is known; nobody can say before a target has answered."""
-    if judging is None or spec.judge is None:
+def _judge_facts(spec: RunSpec, usage: Usage | None) -> dict[str, Any]:
+    """The requests that the judge would get; none if they depend on the answers of a target."""
+    if usage is None or spec.judge is None:
         return {}
-    tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
-    calls = {"judge_calls": judging.calls, "judge_replies_known_or_shared": judging.cached}
-    facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
-    note = "what it clears is not asked about: the judge takes this much at most"
+    tokens = {"judge_input_tokens": usage.input_tokens, "judge_output_tokens": usage.output_tokens}
+    calls = {"judge_calls": usage.calls, "judge_replies_known_or_shared": usage.cached}
+    facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": usage.cost}
+    note = "rows that the cascade clears need no judge, so these numbers are upper limits"
     return facts if spec.cascade is None else facts | {"cascade": note}
 
 
 def _fact_text(name: str, value: Any) -> str:
-    """A fact as people read it."""
     match value:
         case list():
             return ", ".join(map(str, value))
@@ -94,13 +96,16 @@ def _fact_text(name: str, value: Any) -> str:
 
 
 def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
-    """The headline on stdout, and the notes on stderr."""
+    """Print the summary on stdout, and the notes on stderr."""
     if as_json:
-        files = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
-        aside = str(spec.rejects) if report.rejected and spec.rejects else None
-        columns = None if report.columns is None else report.columns.to_dict()
-        more = {"run": report.run, "columns": columns, **files, "rejects": aside}
-        print_json(report.summary.to_dict() | more)
+        run_facts = {
+            "run": report.run,
+            "columns": None if report.columns is None else report.columns.to_dict(),
+            "output": str(spec.out) if spec.out else None,
+            "rejected": report.rejected,
+            "rejects": str(spec.rejects) if report.rejected and spec.rejects else None,
+        }
+        print_json(report.summary.to_dict() | run_facts)
     else:
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
@@ -109,30 +114,30 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
 
 
 def database_option(database: str | None) -> str:
-    """What a command needs to find the same database; none where it finds it by itself, or has a user."""
+    """The option ``--db`` of a printed command; blank for the default database or one with a user."""
     if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
         return ""
     return f" --db {shlex.quote(database)}"
 
 
-def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
-    """What a reader of the headline should know beside it.
+def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
+    """Notes on the limits of the summary, and where the scores are.
 
     Args:
-        spec: how the run was asked for.
-        report: what came of it.
-        words: what a command needs to find the same database.
+        spec: the settings of the run.
+        report: its result.
+        db_option: the option that a printed command needs to find the database.
     """
     summary = report.summary
     notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]
     notes += [
-        f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
+        f"{rows:,} rows were scored without {model}, which returned no vectors; the details say why."
         for model, rows in summary.left_out.items()
     ]
     if summary.copies:
         notes.append(
-            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response is the reference"
-            " itself: scores that compare the two rank those rows by construction."
+            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response equals the reference,"
+            " so reference-based metrics separate the labels trivially."
         )
     calibrated = None if spec.calibration is None else spec.calibration.metric
     notes += [
@@ -142,25 +147,57 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
     ]
     if report.rejected:
         notes.append(
-            f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."
+            f"{report.rejected:,} rows could not be read; {spec.rejects} has the rows and the reasons."
         )
     if report.cached_failures:
         notes.append(
-            f"{report.cached_failures:,} rows failed from cached replies of the judge that could not be used:"
-            " run again with --retry-failed to ask again."
+            f"{report.cached_failures:,} rows failed because a cached reply of the judge was invalid."
+            " To send these requests again, run with --retry-failed."
         )
     if report.failures:
-        notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
+        notes.append(f"{report.failures:.1%} of the rows failed; the scores have the reasons.")
     notes += [usage_line(report.usage)] if report.usage != Usage() else []
     if spec.out is not None:
-        notes.append(f"The scores of each row are in {spec.out}.")
+        notes.append(f"The scores of all rows are in {spec.out}.")
     if report.run is not None:
-        notes.append(f"The run is kept: sgi show {report.run}{words}")
+        notes.append(f"The run is stored. Show it: sgi show {report.run}{db_option}")
     return notes
 
 
+def make_run_views(run: str, rows: int, database: str | None) -> None:
+    """Store what the dashboard shows of a large run, so that its first view is quick."""
+    from sgi.store.database import open_database
+    from sgi.store.run_views import MANY_ROWS
+
+    if rows < MANY_ROWS:
+        return
+    from sgi.reporting.views.run_views import make_views
+
+    with suppress(SgiError), open_database(database, create=False) as store:  # the run itself is stored
+        make_views(store, run)
+
+
+def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
+    """A note if the calibration was fitted on the data that it was applied to."""
+    from sgi.engine.plan import plan_run
+    from sgi.kernel.placeholders import is_same_data
+
+    if spec.calibration is None:
+        return
+    if report.run is None:
+        dataset = plan_run(spec).identity
+    else:
+        with open_runs(database, report.run) as (_, (record,)):
+            dataset = record.dataset
+    if is_same_data(dataset, spec.calibration.dataset):
+        yield (
+            f"The calibration {spec.calibration.digest} was fitted on these same rows, so its results here"
+            " do not show how well it works on other data."
+        )
+
+
 def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
-    """A line for each field that was longer than the embedding model reads.
+    """One line for each field with texts that the embedding model truncates.
 
     >>> truncation_notes({"response": 5}, 60)
     ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.']
@@ -170,18 +207,16 @@ def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
 
 
 def usage_line(usage: Usage) -> str:
-    """What a judge was asked, and what it took, in one line.
+    """Requests, tokens and cost of a judge in one line.
 
     >>> usage_line(Usage(calls=2, cached=1, input_tokens=1500, output_tokens=80, cost=0.0123))
-    'The judge was asked 2 times (1 more answers were known): 1,500 tokens in, 80 out, $0.0123.'
+    'Judge requests: 2, replies from the cache: 1; 1,500 tokens in, 80 tokens out, $0.0123.'
     """
-    cached = f" ({usage.cached:,} more answers were known)" if usage.cached else ""
-    retries = f", {usage.retries:,} tries after a fault" if usage.retries else ""
+    cached = f", replies from the cache: {usage.cached:,}" if usage.cached else ""
+    retries = f", retries: {usage.retries:,}" if usage.retries else ""
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
-    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    unanswered = (
-        f" {usage.unanswered:,} more requests have no answer, and the provider may bill them."
-        if usage.unanswered
-        else ""
-    )
-    return f"The judge was asked {usage.calls:,} times{cached}{retries}: {tokens}, {cost}.{unanswered}"
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} tokens out"
+    line = f"Judge requests: {usage.calls:,}{cached}{retries}; {tokens}, {cost}."
+    if usage.unanswered:
+        line += f" {usage.unanswered:,} more requests got no reply; the provider may bill them."
+    return line

@@ -1,4 +1,4 @@
-"""The spec of ``sgi run``: a TOML file or a kept run, and what the command line says over it."""
+"""The settings of ``sgi run``: those of a TOML file or a stored run, overridden by the command line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from sgi.kernel.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.open_resources import Cassette
     from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.store.run_queries import RunRecord
 
-_OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
-"""What a run that is finished does not repeat of its spec."""
+_NOT_REPEATED = {"out", "name", "rejects", "inputs"}
+"""Settings of a finished run that are not used again."""
 
 
 def run_spec(
@@ -31,19 +30,19 @@ def run_spec(
     """The settings of a run: stored ones or those of a TOML file, overridden by the command line.
 
     Args:
-        options: what the command line sets.
+        options: settings of the command line.
         record: the run to resume.
         trusted: whether its stored settings are trusted; see `sgi.engine.stored_spec`.
         database: where the run is stored, as the user named it.
 
     Raises:
-        UsageError: a value makes no sense, or stored settings name what the user has to name.
+        UsageError: a value is invalid, or stored settings have something that the user must name.
     """
     from sgi.engine.spec import RunSpec, read_spec
 
     overrides, file, source = dict(options), dict[str, Any](), "the command line"
     data = options.get("data")
-    if data is not None and is_toml(data):
+    if data is not None and data.suffix.casefold() == ".toml":
         del overrides["data"]
         file, source = read_spec(data), str(data)
     elif data is None and record is None:
@@ -53,36 +52,32 @@ def run_spec(
         stored_values = _stored_settings(record, _over(file, overrides), trusted=trusted, database=database)
     values = _over({**stored_values, **file}, overrides)
     if "target" in overrides and "where" not in values["target"]:
-        raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
+        raise UsageError("--target-set needs --target.", hint="Write --target app:answer.")
     if "judge" in overrides and "model" not in values["judge"]:
-        raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
+        raise UsageError("There is no judge.", hint="Write --judge openai:NAME.")
     nli = values.pop("nli", None)
     if nli is not None:
         metrics = values.get("metrics") or []
         values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli)
     spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:
-        spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
+        path = spec.out or _file_of(spec.data)
+        spec = spec.model_copy(update={"rejects": path.with_name(f"{path.stem}.rejected.jsonl")})
     return spec
 
 
-def is_toml(data: Path) -> bool:
-    """Whether the argument DATA names a file of settings."""
-    return data.suffix.casefold() == ".toml"
-
-
 def code_folder(options: Mapping[str, Any], *, trusted: bool) -> Path | None:
-    """The only folder whose code may run as a target; None where the user named or trusts the target."""
+    """The only folder whose code may run as a target; None if the user named or trusts the target."""
     return None if trusted or "where" in (options.get("target") or {}) else Path.cwd()
 
 
 def _stored_settings(
     record: RunRecord, user_settings: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
-    """The stored settings of a run, once nothing in them is used that the user has to name."""
+    """The stored settings of a run; an error if the user must name some of them again."""
     from sgi.engine.stored_spec import require_named, stored_spec
 
-    left_out = _OF_ONE_CALL if record.finished else {"name"}
+    left_out = _NOT_REPEATED if record.finished else {"name"}
     spec = stored_spec(record, without=left_out)
     if not trusted:
         command = f"sgi run --resume {record.id}{database_option(database)}"
@@ -91,7 +86,7 @@ def _stored_settings(
 
 
 def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with others over them; those of a target or a judge are taken one by one."""
+    """Override settings; those of a target or a judge one by one."""
     over = {**values, **overrides}
     for key in {"target", "judge"}.intersection(overrides):
         below = values.get(key)
@@ -101,7 +96,7 @@ def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
 
 
 def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
-    """The spec with the embedders named, so that a run is resumed with the model it began with."""
+    """Name the embedders, so that a run is resumed with the model that it began with."""
     if not new:
         return spec
     metrics: list[str | AnyMetric] | None = None
@@ -111,21 +106,9 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
     return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
 
 
-def recorded_settings(cassette: Cassette) -> dict[str, Any]:
-    """The judge that a cassette was recorded from."""
-    from sgi.llm.cassette import cassette_judge
-
-    return cassette_judge(cassette.path)
-
-
 def _file_of(data: Path) -> Path:
-    """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
+    """The file of the data; the name of a benchmark that has no file."""
     from sgi.io.benchmarks.uri import parse_name
 
     location = parse_name(data)
     return data if location is None else location.path or Path(location.name)
-
-
-def _beside(path: Path) -> Path:
-    """``scores.jsonl`` → ``scores.rejected.jsonl``."""
-    return path.with_name(f"{path.stem}.rejected.jsonl")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
+from sgi.cli.console import print_json, print_tables, talk
 from sgi.cli.tables import run_facts, runs_table
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ def runs(
       sgi runs --search nightly --limit 5 --json
       sgi runs --tag gpt-4o
     """
-    shown, found, total = _list(db, search, tag, limit)
-    with readers_may_leave():
-        if as_json:
-            print_json([run_facts(record) for record in shown])
-        elif shown:
-            print_tables([runs_table(shown, percent=percent)])
+    records, matches, total = _list(db, search, tag, limit)
+    if as_json:
+        print_json([run_facts(record) for record in records])
+    elif records:
+        print_tables([runs_table(records, percent=percent)])
     if not total:
         talk("There are no runs yet. Make one: sgi run answers.jsonl")
-    elif not found:
-        filters = {f"contains {search!r}": search, f"has the tag {tag!r}": tag is not None}
-        talk(f"None of {total:,} runs {' and '.join(text for text, given in filters.items() if given)}.")
-    elif len(shown) < found:
-        talk(f"Listed {len(shown):,} of {found:,} runs; --limit {found} lists all.")
+    elif not matches:
+        filters = [f"contains {search!r}"] if search else []
+        filters += [] if tag is None else [f"has the tag {tag!r}"]
+        talk(f"None of {total:,} runs {' and '.join(filters)}.")
+    elif len(records) < matches:
+        talk(f"Listed {len(records):,} of {matches:,} runs; --limit {matches} lists all.")
 
 
 def _list(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
@@ -56,5 +56,5 @@ def _list(db: str | None, search: str, tag: str | None, limit: int) -> tuple[lis
     if db is None and not Path(DEFAULT).exists():
         return [], 0, 0
     with open_database(db, create=False) as database:
-        shown = list_runs(database, search=search, tag=tag, limit=limit)
-        return shown, count_runs(database, search=search, tag=tag), count_runs(database)
+        records = list_runs(database, search=search, tag=tag, limit=limit)
+        return records, count_runs(database, search=search, tag=tag), count_runs(database)

@@ -1,8 +1,7 @@
-"""``sgi score``: JSON lines in, JSON lines out; a Unix filter."""
+"""``sgi score``: reads rows, and prints their scores as JSON lines."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json_line, talk
+from sgi.cli.console import discard_stdout, print_json_line, talk
 from sgi.cli.option_values import (
     cache_choice,
     column_map,
@@ -36,11 +35,18 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 
+Metric = Annotated[
+    list[str], typer.Option("-m", "--metric", help="A metric, or several separated by commas; repeatable.")
+]
+Data = Annotated[Path, typer.Argument(help="A file, or - for standard input.")]
+BatchSize = Annotated[
+    int, typer.Option(min=1, help="Number of rows to score at once; 1 prints each row immediately.")
+]
+
+
 def score(
-    metric: Annotated[
-        list[str], typer.Option("-m", "--metric", help="A metric, or several with commas; repeatable.")
-    ],
-    data: Annotated[Path, typer.Argument(help="A file, or - for standard input.")] = Path("-"),
+    metric: Metric,
+    data: Data = Path("-"),
     embedder: options.Embedders = None,
     judge: options.Judge = None,
     judge_set: options.JudgeSet = None,
@@ -53,12 +59,12 @@ def score(
     cache: options.Cache = None,
     no_cache: options.NoCache = False,
     inputs: options.Inputs = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows scored together; 1 answers at once.")] = 256,
+    batch_size: BatchSize = 256,
     quiet: options.Quiet = False,
 ) -> None:
-    """Score rows as they come, one JSON line out for each line in. Row order is kept.
+    """Score rows as they arrive: one JSON line for each row, in the same order.
 
-    A reader that has had enough, such as head, ends it quietly.
+    It stops quietly when the reader of its output, such as head, closes the pipe.
 
     Examples:
       cat answers.jsonl | sgi score -m sgi
@@ -72,17 +78,10 @@ def score(
     from sgi.engine.plan import resolve
 
     metrics = resolve(with_entailment(metric_list(metric), nli))
-    rejected = 0
-
-    def reject(item: Rejected) -> None:
-        nonlocal rejected
-        rejected += 1
-        talk(f"Rejected: {item.error}")
-
-    on_reject = reject if skips_errors(on_error) else None
-    column_lines = _Columns(quiet=quiet)
+    notes = _InputNotes(quiet=quiet)
+    on_reject = notes.reject if skips_errors(on_error) else None
     reading = {"columns": column_map(columns), "encoding": encoding}
-    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=column_lines.add)
+    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
     settings = ResourceOptions(
         embedders=select_embedders(embedder, metrics, backend=backend, precision=precision),
         judge=judge_settings(judge, judge_set),
@@ -90,46 +89,50 @@ def score(
         precision=precision,
         cache=cache_choice(cache, no_cache=no_cache),
     )
-    pour = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
+    work = partial(_score_rows, rows, metrics, settings, batch_size=batch_size, inputs=inputs)
     try:
-        failed, scored, truncated = anyio.run(pour)
+        failed, scored, truncated = anyio.run(work)
     except BrokenPipeError:
-        _stop_writing()
+        discard_stdout()
         raise typer.Exit from None
-    column_lines.finish()
+    notes.print_columns()
     for line in () if quiet else truncation_notes(truncated, scored):
         talk(line)
-    if failed or rejected:
+    if failed or notes.rejected:
         raise typer.Exit(3)
 
 
 def _rows(data: Path, reading: dict[str, Any], *, ahead: int, **listeners: Any) -> Iterator[Sample]:
-    """The samples of a file, or of standard input as they arrive."""
     from sgi.io.dataset import open_dataset
     from sgi.io.jsonl import stream_rows
 
     if str(data) != "-":
         return open_dataset(data, **reading).samples(**listeners)
     if sys.stdin.isatty():
-        raise UsageError("There is nothing on standard input.", hint="Pipe JSON lines in, or name a file.")
+        raise UsageError("Standard input is a terminal.", hint="Pipe JSON lines in, or name a file.")
     return stream_rows(sys.stdin.buffer, name="<stdin>", ahead=ahead, **reading, **listeners)
 
 
-class _Columns:
-    """Prints which columns are used: with the first row, and at the end if later rows had others."""
+class _InputNotes:
+    """Notes on the input: which columns are used, and which rows are rejected."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
         self._printed = self._last = ""
+        self.rejected = 0
 
-    def add(self, columns: ColumnUse) -> None:
-        """Take the use of columns so far."""
+    def reject(self, item: Rejected) -> None:
+        self.rejected += 1
+        talk(f"Rejected: {item.error}")
+
+    def add_columns(self, columns: ColumnUse) -> None:
+        """Record the columns that are used so far; print those of the first row."""
         self._last = columns.line()
         if not self._printed:
-            self.finish()
+            self.print_columns()
 
-    def finish(self) -> None:
-        """Print the use of columns, unless it was printed."""
+    def print_columns(self) -> None:
+        """Print the columns, unless they are printed already."""
         if self._last != self._printed and not self._quiet:
             talk(self._last)
         self._printed = self._last
@@ -143,11 +146,7 @@ async def _score_rows(
     batch_size: int,
     inputs: bool,
 ) -> tuple[bool, int, Counter[str]]:
-    """Score and print batch by batch.
-
-    Returns:
-        Whether any row failed; the number of rows; and the rows with a truncated text, by field.
-    """
+    """Score and print; returns whether a row failed, and the numbers of rows and of truncated fields."""
     from sgi.engine.export import nested_row
     from sgi.engine.open_resources import open_resources
     from sgi.engine.plan import batches
@@ -164,8 +163,3 @@ async def _score_rows(
             scored += len(batch)
             truncated.update(batch_scores.truncated)
     return failed, scored, truncated
-
-
-def _stop_writing() -> None:
-    """Nobody reads any more: what is still buffered goes nowhere, so that leaving raises no second error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

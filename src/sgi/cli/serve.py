@@ -1,9 +1,9 @@
-"""``sgi serve``: the dashboard and the JSON API, on this machine or, with a token, for other machines."""
+"""``sgi serve``: serves the dashboard and the JSON API."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.cli.option_values import select_embedders
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
+from sgi.kernel.limits import size_in_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,57 +28,64 @@ _security_option = options.option_group("Security")
 _limit_option = options.option_group("Limits")
 
 
+Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Token = Annotated[
+    str | None,
+    _security_option(
+        envvar="SGI_SERVE_TOKEN",
+        show_envvar=False,
+        help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
+        "other users can see a command line.",
+    ),
+]
+UploadLimit = Annotated[str, _limit_option(help="Largest file that can be uploaded.")]
+PublicHost = Annotated[
+    list[str] | None,
+    _security_option(help="Host name of a reverse proxy, such as sgi.example.org; repeatable."),
+]
+TrustedProxy = Annotated[
+    list[str] | None,
+    _security_option(
+        help="Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto headers are used; "
+        "repeatable. Without it they are ignored."
+    ),
+]
+MaxConnections = Annotated[int, _limit_option(min=16, help="Largest number of open connections.")]
+MaxConnectionsPerAddress = Annotated[
+    int,
+    _limit_option(
+        min=1, help="Largest number of open connections from one address; trusted proxies are exempt."
+    ),
+]
+HeaderTimeout = Annotated[float, _limit_option(min=1.0, help="Seconds to receive all headers of a request.")]
+MinBodyRate = Annotated[
+    int, _limit_option(min=1, help="Smallest rate of a request body, bytes per second over 10 s.")
+]
+OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
+
+
 def serve(
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any address but loopback needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
     db: options.Database = None,
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
-    token: Annotated[
-        str | None,
-        _security_option(
-            envvar="SGI_SERVE_TOKEN",
-            show_envvar=False,
-            help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
-            "other users can see a command line.",
-        ),
-    ] = None,
-    upload_limit: Annotated[str, _limit_option(help="Largest file that can be uploaded.")] = "100MB",
-    public_host: Annotated[
-        list[str] | None,
-        _security_option(help="Host name of a reverse proxy, such as sgi.example.org; repeatable."),
-    ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None,
-        _security_option(
-            help="Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto headers are used; "
-            "repeatable. Without it they are ignored."
-        ),
-    ] = None,
-    max_connections: Annotated[int, _limit_option(min=16, help="Largest number of open connections.")] = 512,
-    max_connections_per_address: Annotated[
-        int,
-        _limit_option(
-            min=1, help="Largest number of open connections from one address; trusted proxies are exempt."
-        ),
-    ] = 64,
-    header_timeout: Annotated[
-        float,
-        _limit_option(min=1.0, help="Seconds to receive all headers of a request."),
-    ] = 10.0,
-    min_body_rate: Annotated[
-        int,
-        _limit_option(min=1, help="Smallest rate of a request body, bytes per second over 10 s."),
-    ] = 1_000,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
+    token: Token = None,
+    upload_limit: UploadLimit = "100MB",
+    public_host: PublicHost = None,
+    trusted_proxy: TrustedProxy = None,
+    max_connections: MaxConnections = 512,
+    max_connections_per_address: MaxConnectionsPerAddress = 64,
+    header_timeout: HeaderTimeout = 10.0,
+    min_body_rate: MinBodyRate = 1_000,
+    open_page: OpenPage = False,
 ) -> None:
     """Serve the dashboard and the JSON API.
 
-    Listens on this machine only unless you set --host. Ctrl-C stops the server; the rows of an upload that
-    are scored so far are kept.
+    Listens on this machine only unless you set --host; other addresses need a token. Ctrl-C stops the server;
+    uploaded rows that are scored by then stay in the database.
 
     Examples:
       sgi serve
@@ -86,17 +94,11 @@ def serve(
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
     """
-    from importlib.util import find_spec
-
-    from sgi.kernel.limits import size_in_bytes
-
-    if any(
-        find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
-    ):
-        raise MissingExtraError("`sgi serve`", "web")
+    _require_web_extra()
     from sgi.models.embedder.load import require_backend
     from sgi.web.connections import ConnectionLimits
     from sgi.web.security import allowed_hosts, check_token
+    from sgi.web.site import Site
 
     require_backend(backend, precision)
     token = check_token(token, host, proxied=bool(public_host or trusted_proxy))
@@ -107,21 +109,32 @@ def serve(
         body_rate=min_body_rate,
         proxies=_addresses(trusted_proxy or ()),
     )
-    limit = size_in_bytes(upload_limit)
+    upload_bytes = size_in_bytes(upload_limit)
     with _open_socket(host, port) as listener, _open_or_create(db) as database:
-        site = replace(
-            _site(
-                database, db, token, limit, allowed_hosts(host, listener.getsockname()[1], public_host or ())
-            ),
+        port = listener.getsockname()[1]
+        site = Site(
+            database=database,
+            place=db,
+            token=token,
+            upload_limit=upload_bytes,
+            folder=(Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads",
+            scoring=True,
+            hosts=allowed_hosts(host, port, public_host or ()),
             embedders=tuple(select_embedders(embedder, None, backend=backend, precision=precision)),
             backend=backend,
             precision=precision,
         )
-        _serve(site, listener, _address(host, listener.getsockname()[1]), limits, open_page=open_page)
+        _serve(site, listener, _address(host, port), limits, open_page=open_page)
+
+
+def _require_web_extra() -> None:
+    modules = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
+    if any(find_spec(module) is None for module in modules):
+        raise MissingExtraError("`sgi serve`", "web")
 
 
 def _open_or_create(db: str | None) -> Database:
-    """Open the database; if it does not exist, create it and say so."""
+    """Open the database; create it if it does not exist."""
     from sgi.store.database import open_database
 
     try:
@@ -135,15 +148,15 @@ def _open_or_create(db: str | None) -> Database:
 
 
 def _open_socket(host: str, port: int) -> socket:
-    """Bind a socket to the address before anything else is done."""
+    """Bind a socket first, so that an address in use fails before the other work."""
     import socket
 
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         with ExitStack() as stack:
-            listener = stack.enter_context(socket.socket(found[0], found[1]))
+            listener = stack.enter_context(socket.socket(address[0], address[1]))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(found[4])
+            listener.bind(address[4])
             listener.listen(_BACKLOG)  # clients that connect now are served once the server is ready
             stack.pop_all()
     except (OSError, ValueError) as error:  # ValueError: invalid host name
@@ -153,46 +166,24 @@ def _open_socket(host: str, port: int) -> socket:
     return listener
 
 
-def _addresses(given: Iterable[str]) -> frozenset[str]:
-    """Check the addresses of proxies: names, networks and * would trust too many clients.
-
-    Raises:
-        UsageError: one is not an IP address.
-    """
+def _addresses(proxies: Iterable[str]) -> frozenset[str]:
+    """Check that proxies are IP addresses: names, networks and * would trust too many clients."""
     from ipaddress import ip_address
 
     try:
-        return frozenset(str(ip_address(address)) for address in given)
+        return frozenset(str(ip_address(address)) for address in proxies)
     except ValueError as error:
         hint = "Use the address that its connections come from, as in --trusted-proxy 127.0.0.1."
         raise UsageError(f"--trusted-proxy must be an IP address: {error}.", hint=hint) from error
 
 
-def _site(
-    database: Database, db: str | None, token: str | None, limit: int, hosts: frozenset[str] | None
-) -> Site:
-    from sgi.web.site import Site
-
-    beside = Path(database.shown).parent if database.dialect == "sqlite" else Path()
-    return Site(
-        database=database,
-        place=db,
-        token=token,
-        upload_limit=limit,
-        folder=beside / "sgi-uploads",
-        scoring=True,
-        hosts=hosts,
-    )
-
-
 def _address(host: str, port: int) -> str:
-    """The URL of the server for a browser."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - printed, not bound
-    return f"http://{shown}:{port}/"
+    """The URL for a browser."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - printed, not bound
+    return f"http://{name}:{port}/"
 
 
 def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
-    """Serve until the process is stopped."""
     import uvicorn
 
     from sgi.web.app import create_app

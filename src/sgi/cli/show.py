@@ -9,11 +9,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave
+from sgi.cli.console import one_line, print_json, print_lines, print_tables
 from sgi.cli.run_output import usage_line
 from sgi.cli.tables import progress_of, run_facts, state, worst_facts, worst_table
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.reporting.formatting import moment, notes
+from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,32 +35,33 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
+By = Annotated[
+    str | None, _view_option(help="Show means for each value of this column of the data, or of label.")
+]
+Spec = Annotated[bool, _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads.")]
+Sort = Annotated[
+    str | None, _view_option(help="With --by: sort the groups by the mean of this metric, worst first.")
+]
+Sample = Annotated[
+    str | None, _view_option(help="Show one row by its id: texts, and the details of each score.")
+]
+Worst = Annotated[
+    int | None, _view_option(min=1, max=1000, help="Show the N rows with the worst values of a metric.")
+]
+Metric = Annotated[
+    str | None,
+    _view_option("-m", "--metric", help="Metric for --worst. Default: the first metric with values."),
+]
+
+
 def show(
     run: options.Run,
-    by: Annotated[
-        str | None,
-        _view_option(help="Show means for each value of this column of the data, or of label."),
-    ] = None,
-    spec: Annotated[
-        bool,
-        _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads."),
-    ] = False,
-    sort: Annotated[
-        str | None,
-        _view_option(help="With --by: sort the groups by the mean of this metric, worst first."),
-    ] = None,
-    sample: Annotated[
-        str | None,
-        _view_option(help="Show one row by its id: texts, and the details of each score."),
-    ] = None,
-    worst: Annotated[
-        int | None,
-        _view_option(min=1, max=1000, help="Show the N rows with the worst values of a metric."),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        _view_option("-m", "--metric", help="Metric for --worst. Default: the first metric with values."),
-    ] = None,
+    by: By = None,
+    spec: Spec = False,
+    sort: Sort = None,
+    sample: Sample = None,
+    worst: Worst = None,
+    metric: Metric = None,
     cluster: options.RunCluster = None,
     db: options.Database = None,
     percent: options.Percent = True,
@@ -79,8 +81,6 @@ def show(
       sgi show last --spec > again.toml
     """
     from sgi.reporting.views.groups import group_table, sorted_groups
-    from sgi.store.database import open_database
-    from sgi.store.run_queries import find_run
 
     views = {
         "--spec": spec,
@@ -91,11 +91,10 @@ def show(
     names = [name for name, is_set in views.items() if is_set]
     if len(names) > 1:
         raise UsageError(f"{' and '.join(names)} cannot be combined.", hint="Use one of them.")
-    for name, needed, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
-        if value is not None and names != [needed]:
-            raise UsageError(f"{name} needs {needed}.", hint=f"Add {needed}.")
-    with open_database(db, create=False) as database, readers_may_leave():
-        record = find_run(database, run).with_clusters(cluster)
+    for name, view, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
+        if value is not None and names != [view]:
+            raise UsageError(f"{name} needs {view}.", hint=f"Add {view}.")
+    with open_runs(db, run, cluster=cluster) as (database, (record,)):
         if spec and as_json:
             print_json(record.spec)
         elif spec:
@@ -122,7 +121,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     list_of_reasons, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
         summary_facts = {"summary": _summary(record, summary)}
-        usage_facts = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
+        usage_facts = {"usage": {judge: asdict(counts) for judge, counts in usage.items()}}
         reason_facts = {"reasons": [reason._asdict() for reason in list_of_reasons]}
         print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
@@ -180,9 +179,9 @@ def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
 
 def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
     """Requests, tokens and cost of each judge."""
-    for judge, used in usage.items():
+    for judge, counts in usage.items():
         yield one_line(judge, longest=_MAX_LINE)
-        yield usage_line(used)
+        yield usage_line(counts)
     if usage:
         yield ""
 

@@ -22,10 +22,10 @@ def run_until_signal(command: Callable[[], object]) -> None:
     Raises:
         SystemExit: a signal stopped it; the exit code is 128 + its number, as in a shell.
     """
-    received: list[int] = []
+    stop_signals: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        received.append(number)
+        stop_signals.append(number)
         handler = signal.getsignal(signal.SIGINT)  # asyncio has its own handler
         if callable(handler):
             handler(signal.SIGINT, frame)
@@ -33,17 +33,17 @@ def run_until_signal(command: Callable[[], object]) -> None:
             raise KeyboardInterrupt
 
     in_main = current_thread() is main_thread()  # Python allows handlers only there
-    known = [getattr(signal, name) for name in _NAMES if in_main and hasattr(signal, name)]
-    replaced = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    signals = [getattr(signal, name) for name in _NAMES if in_main and hasattr(signal, name)]
+    handled_signals = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
     try:
-        for number in replaced:
+        for number in handled_signals:
             signal.signal(number, interrupt)
         command()
     except (KeyboardInterrupt, SystemExit):
-        if not received:
+        if not stop_signals:
             raise
     finally:
-        for number in replaced:
+        for number in handled_signals:
             signal.signal(number, signal.SIG_DFL)
-    if received:
-        sys.exit(128 + received[0])
+    if stop_signals:
+        sys.exit(128 + stop_signals[0])

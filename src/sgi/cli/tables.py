@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from sgi.cli.console import one_line, scaled
-from sgi.reporting.formatting import beginning, moment
+from sgi.cli.console import one_line
+from sgi.reporting.formatting import beginning, format_scaled, moment
+from sgi.reporting.formatting import number as number_text
 from sgi.reporting.table import Table
 from sgi.reporting.views.run_header import state_of
 
@@ -83,7 +84,7 @@ _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
 def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
-    mean = scaled(summary.get("mean"), percent=percent and summary.get("is_share", False))
+    mean = format_scaled(summary.get("mean"), percent and summary.get("is_share", False))
     return f"{one_line(name)} {mean}" if summary else one_line(name)
 
 
@@ -93,7 +94,7 @@ def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, pe
     for row in lowest_rows.samples:
         value = row.scores[lowest_rows.metric].value
         value_text = (
-            f"{value:.2f} %" if column.is_percentage else scaled(value, percent=percent and column.is_share)
+            f"{value:.2f} %" if column.is_percentage else format_scaled(value, percent and column.is_share)
         )
         label = "" if row.label is None else str(int(row.label))
         texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
@@ -122,11 +123,11 @@ def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
     rows = []
     for metric in comparison.metrics:
         percent = metric.metric in shares
-        for place, row in enumerate(metric.changed):
-            numbers = [scaled(number, percent=percent) for number in (row.before, row.after)]
-            change = scaled(row.difference, percent=percent, unit="pp", sign="+")
+        for index, row in enumerate(metric.changed):
+            numbers = [format_scaled(number, percent) for number in (row.before, row.after)]
+            change = format_scaled(row.difference, percent, unit="pp", sign="+")
             name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
-            rows.append(("" if place else metric.metric, name, *numbers, change))
+            rows.append(("" if index else metric.metric, name, *numbers, change))
     return Table(("most changed", "id", "base", "new", "new − base"), rows, left=["id"])
 
 
@@ -137,7 +138,7 @@ def worst_tables(report: GateReport) -> list[Table]:
         before = any(row.before is not None for row in check.worst)
         columns = ("id", *(["before"] if before else []), "value", "response")
         rows = [
-            ("", row.id, *(scaled(number, percent=False) for number in numbers), row.response)
+            ("", row.id, *(number_text(number) for number in numbers), row.response)
             for row in check.worst
             for numbers in [[row.before, row.value] if before else [row.value]]
         ]
@@ -152,7 +153,7 @@ def gate_table(report: GateReport) -> Table:
     rows = [
         (
             check_name(check),
-            *(scaled(number, percent=False) for number in (check.value, check.bound)),
+            *(number_text(number) for number in (check.value, check.bound)),
             f"{check.questions:,}",
             f"{check.coverage:.1%}",
             "–" if check.look is None else str(check.look),

@@ -44,45 +44,45 @@ def labelled(n=40, *, spoilt=12, **changes):
 def made_run(sgi, tmp_path):
     def make(data, metrics="squad_em,rouge_l", name="nightly"):
         write(tmp_path / "data.jsonl", data)
-        done = sgi("run", "data.jsonl", "-m", metrics, "--name", name, "-q")
-        assert done.code == 0, done.err
+        result = sgi("run", "data.jsonl", "-m", metrics, "--name", name, "-q")
+        assert result.code == 0, result.err
 
     return make
 
 
 def test_a_run_beside_its_labels(sgi, made_run):
     made_run(labelled())
-    made = sgi("agree", "nightly")
-    assert made.code == 0
-    assert "nightly: 40 of 40 rows have a label in label (yes or no)" in made.out
-    line = next(line for line in made.out.splitlines() if line.startswith("squad_em"))
+    result = sgi("agree", "nightly")
+    assert result.code == 0
+    assert "nightly: 40 of 40 rows have a label in label (yes or no)" in result.out
+    line = next(line for line in result.out.splitlines() if line.startswith("squad_em"))
     # 12 spoilt, two of them labelled right; two of the 28 others labelled wrong.
     assert {"0.7619", "40", "0"} <= set(re.split(r"\s+", line))
-    assert "92.86 %" in made.out
+    assert "92.86 %" in result.out
     assert (
         "squad_em: False positive rate 16.7 % (labelled no, metric yes); false negative rate 7.1 %"
-        in made.out
+        in result.out
     )
-    assert made.out.rstrip().splitlines()[-1].startswith("sgi:1|")
-    assert made.err == ""
+    assert result.out.rstrip().splitlines()[-1].startswith("sgi:1|")
+    assert result.err == ""
 
 
 def test_a_labelled_slice_corrects_the_mean(sgi, made_run):
     made_run(labelled(120, spoilt=40, human=lambda k: None if (k * 7) % 5 else ["no", "yes"][k >= 36]))
-    made = sgi("agree", "nightly", "--label", "human", "-m", "squad_em")
-    assert "24 of 120 rows have a label in human (yes or no)" in made.out
-    assert "24 / 120" in made.out
-    assert "rouge_l" not in made.out
-    assert "random sample of all rows" in made.err
-    told = sgi("agree", "nightly", "--label", "human", "-m", "squad_em", "--json").json
-    (found,) = told["metrics"]
+    result = sgi("agree", "nightly", "--label", "human", "-m", "squad_em")
+    assert "24 of 120 rows have a label in human (yes or no)" in result.out
+    assert "24 / 120" in result.out
+    assert "rouge_l" not in result.out
+    assert "random sample of all rows" in result.err
+    facts = sgi("agree", "nightly", "--label", "human", "-m", "squad_em", "--json").json
+    (found,) = facts["metrics"]
     corpus = found["corpus"]
     assert (corpus["naive"]["rows"], corpus["labels"]["rows"], corpus["corrected"]["rows"]) == (120, 24, 120)
     assert corpus["naive"]["value"] == pytest.approx(80 / 120)
     assert corpus["corrected"]["interval"]["low"] < 84 / 120 < corpus["corrected"]["interval"]["high"]
     assert corpus["corrected"]["interval"]["method"] == "prediction-powered"
-    assert (told["column"], told["kind"], told["labelled"]) == ("human", "yes or no", 24)
-    assert told["notes"][0] in made.err
+    assert (facts["column"], facts["kind"], facts["labelled"]) == ("human", "yes or no", 24)
+    assert facts["notes"][0] in result.err
 
 
 def test_the_same_words_twice(sgi, made_run):
@@ -96,9 +96,9 @@ def test_numbers_on_their_own_scale(sgi, made_run):
     assert silent.code == 0
     assert silent.out.count("not compared: labels range from 1 to 5, outside 0 to 1") == 2
     assert "kappa" not in silent.out
-    made = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
-    assert "values (quadratic, interval)" in made.out
-    assert "above the labels; mean absolute difference" in made.out
+    result = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
+    assert "values (quadratic, interval)" in result.out
+    assert "above the labels; mean absolute difference" in result.out
     linear = sgi(
         "agree", "nightly", "--label", "stars", "--scale", "1:5", "--weights", "linear", "--json"
     ).json
@@ -110,12 +110,12 @@ def test_numbers_have_correlations_in_the_terminal_and_as_json(sgi, made_run):
     for k, row in enumerate(data):
         row["metadata"]["stars"] = 1 + (k * 7) % 5
     made_run(data)
-    shown = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l").out
-    made = json.loads(
+    output = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l").out
+    facts = json.loads(
         sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l", "--json").out
     )
-    (found,) = made["metrics"]
-    line = next(line for line in shown.split("Pearson")[1].splitlines() if line.startswith("rouge_l"))
+    (found,) = facts["metrics"]
+    line = next(line for line in output.split("Pearson")[1].splitlines() if line.startswith("rouge_l"))
     for kind in ("pearson", "spearman"):
         assert (
             -1 < found[kind]["interval"]["low"] < found[kind]["value"] < found[kind]["interval"]["high"] < 1
@@ -147,33 +147,33 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
         for k, row in enumerate(data):
             row["response"] = "ABCDE"[k % 4] + " is the grade"
         made_run(data, "graded,squad_em")
-        made = sgi("agree", "nightly", "--label", "people")
+        result = sgi("agree", "nightly", "--label", "people")
         graded, exact = sgi("agree", "nightly", "--label", "people", "--json").json["metrics"]
     finally:
         registry.metric_names.cache_clear()
-    assert "grades (quadratic, ordinal)" in made.out
-    assert "Same class as the label in 83.3 % of the rows" in made.out
-    assert "squad_em: not compared: labels are names, but the metric has no classes." in made.out
+    assert "grades (quadratic, ordinal)" in result.out
+    assert "Same class as the label in 83.3 % of the rows" in result.out
+    assert "squad_em: not compared: labels are names, but the metric has no classes." in result.out
     assert (graded["rows"], 0.9 < graded["kappa"]["value"] < 1, exact["kappa"]) == (30, True, None)
 
 
 def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, made_run):
     made_run(labelled())
-    made = sgi("agree", "nightly", "--label", "humann")
-    assert (made.code, made.out) == (2, "")
+    result = sgi("agree", "nightly", "--label", "humann")
+    assert (result.code, result.out) == (2, "")
     for name in ("depth", "label", "method", "tags"):
-        assert name in made.err
+        assert name in result.err
     data = [{key: value for key, value in row.items() if key != "label"} for row in labelled(6)]
     made_run(data, "squad_em", "without")
-    made = sgi("agree", "without")
-    assert (made.code, "'label'" in made.err, "depth" in made.err) == (2, True, True)
+    result = sgi("agree", "without")
+    assert (result.code, "'label'" in result.err, "depth" in result.err) == (2, True, True)
 
 
 def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
     made_run(labelled())
-    made = sgi("agree", "nightly", "--label", "tags")
-    assert (made.code, made.out) == (2, "")
-    assert "id 'q0': field 'tags': the label ['a', 0] is neither a number nor a text" in made.err
+    result = sgi("agree", "nightly", "--label", "tags")
+    assert (result.code, result.out) == (2, "")
+    assert "id 'q0': field 'tags': the label ['a', 0] is neither a number nor a text" in result.err
 
 
 @pytest.mark.parametrize(
@@ -188,20 +188,20 @@ def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
 )
 def test_options_that_make_no_sense(sgi, made_run, words, told):
     made_run(labelled(6, spoilt=2))
-    made = sgi("agree", "nightly", *words)
-    assert (made.code, made.out, told in made.err) == (2, "", True)
+    result = sgi("agree", "nightly", *words)
+    assert (result.code, result.out, told in result.err) == (2, "", True)
 
 
-def test_rows_without_a_value_and_one_label_alone_are_told(sgi, made_run):
+def test_rows_without_a_value_and_a_single_label_are_reported(sgi, made_run):
     data = labelled(20, human=lambda k: "yes" if k % 2 else None)
     for row in data[:3]:
         del row["response"]
     made_run(data, "squad_em")
-    made = sgi("agree", "nightly")
-    assert "3 missing" in made.err
-    made = sgi("agree", "nightly", "--label", "human")
-    assert "not compared: all 9 labelled rows with a value have the label yes." in made.out
-    assert "kappa" not in made.out
+    result = sgi("agree", "nightly")
+    assert "3 missing" in result.err
+    result = sgi("agree", "nightly", "--label", "human")
+    assert "not compared: all 9 labelled rows with a value have the label yes." in result.out
+    assert "kappa" not in result.out
 
 
 def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
@@ -210,14 +210,14 @@ def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
         row["id"] += SPITEFUL
         row["metadata"][SPITEFUL] = f"{SPITEFUL}{row['label']}"
     made_run(data, "squad_em")
-    made = sgi("agree", "nightly", "--label", SPITEFUL)
-    assert made.code == 0
-    assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
-    assert "forged" not in {line.split(" ")[0] for line in made.out.splitlines()}
+    result = sgi("agree", "nightly", "--label", SPITEFUL)
+    assert result.code == 0
+    assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
+    assert "forged" not in {line.split(" ")[0] for line in result.out.splitlines()}
     data[0]["metadata"][SPITEFUL] = [SPITEFUL]
     made_run(data, "squad_em", "listed")
-    made = sgi("agree", "listed", "--label", SPITEFUL)
-    assert (made.code, set(made.err) & set("\x1b\x9b\u202e")) == (2, set())
+    result = sgi("agree", "listed", "--label", SPITEFUL)
+    assert (result.code, set(result.err) & set("\x1b\x9b\u202e")) == (2, set())
 
 
 def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):

@@ -55,11 +55,11 @@ def fitted(tmp_path_factory):
     """A folder with a labelled run without vectors and its calibration's file, and what was said of that."""
     folder = tmp_path_factory.mktemp("fitted")
     write(folder / "data.jsonl", answers())
-    done = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
-    assert done.code == 0, done.err
-    made = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
-    assert made.code == 0, made.err
-    return folder, made
+    result = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
+    assert result.code == 0, result.err
+    output = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
+    assert output.code == 0, output.err
+    return folder, output
 
 
 @pytest.fixture
@@ -81,28 +81,28 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert "50.0% grounded answers" in nightly.err
     promised = "grounded answers to questions like these, one a question"
     assert f"On average, at most 10 % of {promised}, are flagged." in nightly.err
-    found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
-    assert found["metric"] == "content_f1"
-    assert found["encoders"] == []
-    assert found["rows"] == 260
-    assert found["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
-    told = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
-    assert told.err == ""
+    facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    assert facts["metric"] == "content_f1"
+    assert facts["encoders"] == []
+    assert facts["rows"] == 260
+    assert facts["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
+    result = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
+    assert result.err == ""
     assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
-    assert told.json["file"] == "other.json"
-    assert told.json | found == told.json
-    assert f"Calibration {told.json['digest']} written to content_f1.calibration.json." in nightly.err
+    assert result.json["file"] == "other.json"
+    assert result.json | facts == result.json
+    assert f"Calibration {result.json['digest']} written to content_f1.calibration.json." in nightly.err
 
 
 def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_path):
-    done = sgi(
+    result = sgi(
         "run", "data.jsonl", "-m", "squad_em", "--calibration", "content_f1.calibration.json", "--json", "-q"
     )
-    assert done.code == 0, done.err
-    names = [made["metric"] for made in done.json["metrics"]]
+    assert result.code == 0, result.err
+    names = [entry["metric"] for entry in result.json["metrics"]]
     assert names[:2] == ["squad_em", "content_f1"]
     assert COLUMN.fullmatch(names[2])
-    column = done.json["metrics"][2]
+    column = result.json["metrics"][2]
     assert column["is_share"]
     assert set(column["classes"]) == {"flagged", "passed"}
     assert sum(column["classes"].values()) == 260
@@ -123,7 +123,7 @@ def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_p
 
 
 def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
-    found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    facts = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     sgi(
         "run",
         "data.jsonl",
@@ -140,7 +140,7 @@ def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
         (name,) = set(scores) - {"content_f1"}
         detail = scores[name]["details"]
         (length_bin,) = (
-            one for one in found["bins"] if one["at_least"] <= len(row["response"]) < (one["below"] or 10**9)
+            one for one in facts["bins"] if one["at_least"] <= len(row["response"]) < (one["below"] or 10**9)
         )
         assert detail["score"] == scores["content_f1"]["value"]
         assert detail["threshold"] == length_bin["threshold"]
@@ -152,10 +152,12 @@ def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
 
 
 def test_the_same_in_python(nightly, tmp_path):
-    made = evaluate(tmp_path / "data.jsonl", "squad_em", calibration=tmp_path / "content_f1.calibration.json")
-    assert [*made][:2] == ["squad_em", "content_f1"]
-    assert made["calibrated"].ok.all()
-    assert {detail["verdict"] for detail in made["calibrated"].details} == {"flagged", "passed"}
+    result = evaluate(
+        tmp_path / "data.jsonl", "squad_em", calibration=tmp_path / "content_f1.calibration.json"
+    )
+    assert [*result][:2] == ["squad_em", "content_f1"]
+    assert result["calibrated"].ok.all()
+    assert {detail["verdict"] for detail in result["calibrated"].details} == {"flagged", "passed"}
     with pytest.raises(UsageError, match="cannot be read"):
         evaluate(tmp_path / "data.jsonl", "squad_em", calibration=tmp_path / "none.json")
 
@@ -164,7 +166,7 @@ def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
     rows = answers(20)
     rows[3].pop("reference")
     write(tmp_path / "gaps.jsonl", rows)
-    done = sgi(
+    result = sgi(
         "run",
         "gaps.jsonl",
         "-m",
@@ -174,7 +176,7 @@ def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
         "-o",
         "o.jsonl",
     )
-    assert done.code == 0
+    assert result.code == 0
     scores = json.loads((tmp_path / "o.jsonl").read_text().splitlines()[3])["scores"]
     inner, outer = scores.values()
     assert inner["status"] == outer["status"] == "missing"
@@ -182,7 +184,7 @@ def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
     assert not outer.get("details")
 
 
-def test_a_run_goes_on_without_the_file(sgi, nightly, tmp_path, monkeypatch):
+def test_a_run_resumes_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     """The run that was stopped keeps the calibration, and another one is another question."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "flaky_rag.py").write_text(FAILING)
@@ -200,20 +202,20 @@ def test_a_run_goes_on_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     refused = sgi("run", "--resume", "stopped", "--trust-target", "--calibration", "other.json", "-q")
     assert refused.code == 2
     assert "its settings changed" in refused.err
-    done = sgi("run", "--resume", "stopped", "--trust-target", "--retry-failed", "--json", "-q")
-    assert done.code == 0, done.err
-    assert [made["ok"] for made in done.json["metrics"]] == [300, 300]
-    assert COLUMN.fullmatch(done.json["metrics"][1]["metric"])
+    result = sgi("run", "--resume", "stopped", "--trust-target", "--retry-failed", "--json", "-q")
+    assert result.code == 0, result.err
+    assert [entry["ok"] for entry in result.json["metrics"]] == [300, 300]
+    assert COLUMN.fullmatch(result.json["metrics"][1]["metric"])
     finished = sgi("run", "--resume", "stopped", "--json", "-q")
-    assert finished.json["metrics"] == done.json["metrics"]
+    assert finished.json["metrics"] == result.json["metrics"]
 
 
 def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
-    done = sgi(
+    result = sgi(
         "run", "data.jsonl", "-m", "squad_em", "--calibration", "content_f1.calibration.json", "--dry-run"
     )
-    assert done.code == 0
-    assert "metrics: squad_em, content_f1, calibrated(" in done.out
+    assert result.code == 0
+    assert "metrics: squad_em, content_f1, calibrated(" in result.out
 
 
 @pytest.mark.parametrize("further", [(), ("--no-store",)])
@@ -221,7 +223,7 @@ def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, f
     write(tmp_path / "others.jsonl", answers(20))
     asked = ("--calibration", "content_f1.calibration.json", *further)
     digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
-    told = f"The calibration {digest} was fitted on these very rows: "
+    told = f"The calibration {digest} was fitted on these same rows, "
     same = sgi("run", "data.jsonl", *asked)
     assert (same.code, same.err.count(told)) == (0, 1)
     assert "these very rows" not in same.out
@@ -235,9 +237,9 @@ def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, f
 def test_a_finished_run_says_so_again_without_its_data(sgi, nightly, tmp_path):
     sgi("run", "data.jsonl", "--calibration", "content_f1.calibration.json", "--name", "same", "-q")
     (tmp_path / "data.jsonl").unlink()
-    done = sgi("run", "--resume", "same")
-    assert done.code == 0, done.err
-    assert "fitted on these very rows" in done.err
+    result = sgi("run", "--resume", "same")
+    assert result.code == 0, result.err
+    assert "fitted on these same rows" in result.err
 
 
 def test_a_file_that_cannot_be_replaced_stays_as_it_was(sgi, nightly, tmp_path, monkeypatch):
@@ -248,9 +250,9 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(sgi, nightly, tmp_path, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    done = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
-    assert done.code == 2
-    assert "content_f1.calibration.json: cannot be written: No space left on device" in done.err
+    result = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
+    assert result.code == 2
+    assert "content_f1.calibration.json: cannot be written: No space left on device" in result.err
     assert (tmp_path / "content_f1.calibration.json").read_text() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
 
@@ -261,17 +263,17 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(sgi, nightly, tmp_path):
     assert (tmp_path / "link.json").is_symlink()
     assert json.loads((tmp_path / "elsewhere.json").read_text())["metric"] == "content_f1"
     os.mkfifo(tmp_path / "pipe.json")
-    done = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "pipe.json")
-    assert done.code == 2
-    assert "pipe.json is not a regular file" in done.err
+    result = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "pipe.json")
+    assert result.code == 2
+    assert "pipe.json is not a regular file" in result.err
     assert (tmp_path / "pipe.json").is_fifo()
 
 
 def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path):
     write(tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}])
-    done = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
-    assert done.code == 2
-    assert "content_f1 needs reference" in done.err
+    result = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
+    assert result.code == 2
+    assert "content_f1 needs reference" in result.err
 
 
 @pytest.mark.parametrize(
@@ -285,20 +287,22 @@ def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path
         (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "there is no folder"),
     ],
 )
-def test_mistakes_are_told_in_one_line(sgi, nightly, words, told):
-    done = sgi("calibrate", "nightly", *words)
-    assert done.code == 2
-    assert told in done.err
-    assert done.out == ""
-    assert len(done.err.strip().splitlines()) == 1
+def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, told):
+    result = sgi("calibrate", "nightly", *words)
+    assert result.code == 2
+    assert told in result.err
+    assert result.out == ""
+    assert len(result.err.strip().splitlines()) == 1
 
 
 def test_too_few_labels_are_refused(sgi, tmp_path):
     write(tmp_path / "few.jsonl", answers(199))
     sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
-    done = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
-    assert done.code == 2
-    assert "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions." in done.err
+    result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
+    assert result.code == 2
+    assert (
+        "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions." in result.err
+    )
 
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
@@ -307,15 +311,15 @@ def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
     write(tmp_path / "few.jsonl", rows)
-    done = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
-    assert done.code == 2
-    assert "another encoder: bge@1,cls,512tok,fp32; this run has minilm@" in done.err
+    result = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
+    assert result.code == 2
+    assert "another encoder: bge@1,cls,512tok,fp32; this run has minilm@" in result.err
     assert "refused" not in sgi("runs").out
     with pytest.raises(UsageError, match="another encoder"):
         evaluate(rows, "sgi", calibration=tmp_path / "sgi.json")
 
 
-def test_what_is_worth_knowing_is_said(sgi, tmp_path):
+def test_notes_name_the_limits_of_the_result(sgi, tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         labelled_run(database, gap=0.0, rows=600, changes={0: {"label": None}})
         ungrounded = {row: {"label": False} for row in range(30, 240)}
@@ -332,22 +336,22 @@ def test_what_is_worth_knowing_is_said(sgi, tmp_path):
 def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         labelled_run(database, gap=-1.5)
-    done = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
-    assert done.code == 2
-    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in done.err
+    result = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
+    assert result.code == 2
+    assert "sgi ranks the labelled rows of r1 in reverse: AUROC" in result.err
     assert not (tmp_path / "sgi.calibration.json").exists()
 
 
 def test_a_changed_file_scores_nothing(sgi, nightly, tmp_path):
     path = tmp_path / "content_f1.calibration.json"
     path.write_text(path.read_text().replace('"higher_is_better": true', '"higher_is_better": false'))
-    done = sgi("run", "data.jsonl", "--calibration", path.name, "--name", "refused")
-    assert done.code == 2
-    assert f"{path.name}: was changed since it was fitted" in done.err
+    result = sgi("run", "data.jsonl", "--calibration", path.name, "--name", "refused")
+    assert result.code == 2
+    assert f"{path.name}: was changed since it was fitted" in result.err
     assert "refused" not in sgi("runs").out
 
 
-def test_what_a_new_file_replaces_is_told(sgi, nightly, tmp_path):
+def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
     path = tmp_path / "content_f1.calibration.json"
     first = json.loads(path.read_text())
     same = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
@@ -356,7 +360,7 @@ def test_what_a_new_file_replaces_is_told(sgi, nightly, tmp_path):
     told = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
     assert f"It replaced another calibration in {path.name}: {told}." in other.err
     path.write_text("my notes")
-    assert f"{path.name} was not a calibration; it is replaced." in (
+    assert f"{path.name} was replaced; it was not a calibration." in (
         sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err
     )
     assert json.loads(path.read_text()) == first
@@ -366,9 +370,9 @@ def test_names_steer_no_terminal(sgi, tmp_path):
     rows = [row | {"metadata": {SPITEFUL: row["label"]}} for row in answers()]
     write(tmp_path / "data.jsonl", rows)
     sgi("run", "data.jsonl", "-m", "content_f1", "-q")
-    done = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", SPITEFUL)
-    assert done.code == 0
-    for text in (done.out, done.err):
+    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", SPITEFUL)
+    assert result.code == 0
+    for text in (result.out, result.err):
         assert "\x1b" not in text
         assert "\u202e" not in text
         assert not any(line.startswith("forged") for line in text.splitlines())
@@ -384,16 +388,16 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
             rows.append(texts | {"id": f"{k}+", "response": item["right_answer"], "label": 1})
             rows.append(texts | {"id": f"{k}-", "response": item["hallucinated_answer"], "label": 0})
     write(tmp_path / "halueval.jsonl", rows)
-    done = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
-    assert done.code == 0, done.err
-    made = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
-    assert made.code == 0, made.err
-    found = made.json
-    assert found["encoders"][0].startswith("minilm@")
-    assert (found["clusters"], found["positives"], found["negatives"]) == (120, 120, 120)
-    assert found["false_positives"]["interval"]["low"] <= 0.1
-    assert found["recall"]["value"] > 0.35
-    assert found["quality"]["brier"] < found["base_rate"]["brier"]
+    result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
+    assert result.code == 0, result.err
+    outcome = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
+    assert outcome.code == 0, outcome.err
+    facts = outcome.json
+    assert facts["encoders"][0].startswith("minilm@")
+    assert (facts["clusters"], facts["positives"], facts["negatives"]) == (120, 120, 120)
+    assert facts["false_positives"]["interval"]["low"] <= 0.1
+    assert facts["recall"]["value"] > 0.35
+    assert facts["quality"]["brier"] < facts["base_rate"]["brier"]
     scored = sgi("run", "halueval.jsonl", "--calibration", "sgi.calibration.json", "--json", "-q")
     assert scored.code == 0, scored.err
     by_name = {one["metric"].partition("(")[0]: one for one in scored.json["metrics"]}

@@ -28,17 +28,17 @@ def _support(monkeypatch):
 def made_run(sgi, tmp_path):
     def make(data=None, metrics="support", name="stones"):
         write(tmp_path / "stones.jsonl", rows() if data is None else data)
-        done = sgi("run", "stones.jsonl", "-m", metrics, "--name", name, "-q")
-        assert done.code == 0, done.err
+        result = sgi("run", "stones.jsonl", "-m", metrics, "--name", name, "-q")
+        assert result.code == 0, result.err
 
     return make
 
 
 def test_a_card_in_markdown(sgi, made_run):
     made_run()
-    made = sgi("card", "stones", "-m", "support", *FAST)
-    assert (made.code, made.err) == (0, "")
-    assert made.out.startswith(
+    result = sgi("card", "stones", "-m", "support", *FAST)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith(
         "# Detector card: support on stones.jsonl\n\n80 labelled rows with a score: 40 grounded"
     )
     for heading in (
@@ -48,20 +48,20 @@ def test_a_card_in_markdown(sgi, made_run):
         "By subgroup",
         "Calibration",
     ):
-        assert f"\n## {heading}\n" in made.out
+        assert f"\n## {heading}\n" in result.out
     for name in ("length (", "overlap (higher", "verbatim (higher", "cos(r,q) (", "cos(r,c) (higher"):
-        assert f"| {name}" in made.out
-    assert "| the score with contexts shuffled | 0." in made.out
-    assert "It uses the contexts." in made.out
-    assert "from 40 independent groups" in made.out
-    assert "sgi:1" in made.out.splitlines()[-1]
+        assert f"| {name}" in result.out
+    assert "| the score with contexts shuffled | 0." in result.out
+    assert "It uses the contexts." in result.out
+    assert "from 40 independent groups" in result.out
+    assert "sgi:1" in result.out.splitlines()[-1]
 
 
 def test_json_holds_every_number(sgi, made_run):
     made_run()
-    told = sgi("card", "stones", "-m", "support", "--json", *FAST).json
-    assert (told["rows"], told["grounded"], told["clusters"], told["dropped"]) == (80, 40, 40, {})
-    assert [found["name"] for found in told["baselines"]] == [
+    facts = sgi("card", "stones", "-m", "support", "--json", *FAST).json
+    assert (facts["rows"], facts["grounded"], facts["clusters"], facts["dropped"]) == (80, 40, 40, {})
+    assert [entry["name"] for entry in facts["baselines"]] == [
         "length",
         "overlap",
         "verbatim",
@@ -69,16 +69,16 @@ def test_json_holds_every_number(sgi, made_run):
         "cos(r,c)",
     ]
     # Overlap is what this metric measures, so both rank alike, and nothing is left once it is held still.
-    assert told["baselines"][1]["ranking"] == told["ranking"]
-    assert told["ranking"]["auroc"] == pytest.approx(0.8, abs=0.1)
-    assert told["shuffled"]["ranking"]["auroc"] < 0.65
-    assert {(group["column"], group["value"]) for group in told["subgroups"]} >= {
+    assert facts["baselines"][1]["ranking"] == facts["ranking"]
+    assert facts["ranking"]["auroc"] == pytest.approx(0.8, abs=0.1)
+    assert facts["shuffled"]["ranking"]["auroc"] < 0.65
+    assert {(group["column"], group["value"]) for group in facts["subgroups"]} >= {
         ("model", "small"),
         ("model", "large"),
         ("model", "(none)"),
     }
-    assert not {"turn", "tags"} & {group["column"] for group in told["subgroups"]}
-    assert [found["method"] for found in told["calibration"]] == ["platt", "isotonic", "base rate"]
+    assert not {"turn", "tags"} & {group["column"] for group in facts["subgroups"]}
+    assert [entry["method"] for entry in facts["calibration"]] == ["platt", "isotonic", "base rate"]
 
 
 def test_equal_calls_print_equal_bits(sgi, made_run):
@@ -90,11 +90,11 @@ def test_equal_calls_print_equal_bits(sgi, made_run):
 
 def test_a_folder_of_files(sgi, made_run, tmp_path):
     made_run()
-    made = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
-    assert made.code == 0
-    assert "Written to out/card: card.md, card.json, card.png, card.svg." in made.err
+    result = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
+    assert result.code == 0
+    assert "Written to out/card: card.md, card.json, card.png, card.svg." in result.err
     folder = tmp_path / "out" / "card"
-    assert (folder / "card.md").read_text("utf-8") == made.out
+    assert (folder / "card.md").read_text("utf-8") == result.out
     assert json.loads((folder / "card.json").read_text("utf-8"))["rows"] == 80
     picture = (folder / "card.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
@@ -107,10 +107,10 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
     for k, row in enumerate(data):
         row["metadata"]["human"] = None if k < 20 else ["no", "yes"][row["label"]]
     made_run(data)
-    told = sgi("card", "stones", "-m", "support", "--label", "human", "--by", "model", "--json", *FAST).json
-    assert told["dropped"] == {"no label": 20}
-    assert told["rows"] == 60
-    assert {group["column"] for group in told["subgroups"]} == {"model", "length"}
+    facts = sgi("card", "stones", "-m", "support", "--label", "human", "--by", "model", "--json", *FAST).json
+    assert facts["dropped"] == {"no label": 20}
+    assert facts["rows"] == 60
+    assert {group["column"] for group in facts["subgroups"]} == {"model", "length"}
 
 
 @pytest.mark.parametrize(
@@ -129,37 +129,37 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
         (("-e", "nomodel"), "Unknown"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_the_way_out(sgi, made_run, words, told):
+def test_errors_have_a_hint(sgi, made_run, words, told):
     made_run()
-    made = sgi("card", "stones", "-m", "support", "-q", *words)
-    assert (made.code, made.out) == (2, "")
-    assert told in made.err
+    result = sgi("card", "stones", "-m", "support", "-q", *words)
+    assert (result.code, result.out) == (2, "")
+    assert told in result.err
 
 
-def test_a_folder_that_cannot_be_is_told_before_the_work(sgi, made_run):
+def test_an_impossible_folder_is_an_error_before_the_work(sgi, made_run):
     made_run()
     # The metric is unknown too, but that is found by looking at the run.
-    made = sgi("card", "stones", "-m", "nothing", "-o", "stones.jsonl", "-q")
-    assert (made.code, made.out) == (2, "")
-    assert "stones.jsonl" in made.err
-    assert "Unknown metric" not in made.err
+    result = sgi("card", "stones", "-m", "nothing", "-o", "stones.jsonl", "-q")
+    assert (result.code, result.out) == (2, "")
+    assert "stones.jsonl" in result.err
+    assert "Unknown metric" not in result.err
 
 
 def test_labels_of_one_kind_are_refused(sgi, made_run):
     made_run([row | {"label": 1} for row in rows(4)])
-    made = sgi("card", "stones", "-m", "support", "-q")
-    assert made.code == 2
-    assert "cannot be ranked: all 8 rows with a label and a score are grounded" in made.err
+    result = sgi("card", "stones", "-m", "support", "-q")
+    assert result.code == 2
+    assert "cannot be ranked: all 8 rows with a label and a score are grounded" in result.err
 
 
-def test_rows_without_value_are_told_with_their_reason(sgi, made_run):
+def test_rows_without_a_value_have_a_reason(sgi, made_run):
     data = rows()
     data[0]["response"] = "  "
     del data[1]["response"]
     data[2]["label"] = None
     made_run(data)
-    told = sgi("card", "stones", "-m", "support", "--json", *FAST).json
-    assert told["dropped"] == {
+    facts = sgi("card", "stones", "-m", "support", "--json", *FAST).json
+    assert facts["dropped"] == {
         "undefined: the response is blank": 1,
         "missing: the sample has no response": 1,
         "no label": 1,
@@ -169,8 +169,8 @@ def test_rows_without_value_are_told_with_their_reason(sgi, made_run):
 
 def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_path, monkeypatch):
     made_run()
-    asked = sgi("card", "stones", "-m", "support", "--no-shuffled", *FAST).out
-    assert "Contexts were not shuffled: it was not asked for." in asked
+    output = sgi("card", "stones", "-m", "support", "--no-shuffled", *FAST).out
+    assert "Contexts were not shuffled: it was not asked for." in output
     data = [row | {"reference": row["response"][:9]} for row in rows(10)]
     made_run(data, "rouge_l", "lexical")
     assert "not shuffled: it reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
@@ -182,12 +182,12 @@ def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_p
 
 def test_sgi_by_the_run_s_own_model(sgi, made_run):
     made_run(rows(12), "sgi,theta_rq")
-    told = sgi("card", "stones", "-m", "sgi", "--json", *FAST).json
+    facts = sgi("card", "stones", "-m", "sgi", "--json", *FAST).json
     angle = sgi("card", "stones", "-m", "theta_rq", "--json", "--no-shuffled", *FAST).json
-    assert told["shuffled"]["ranking"]["positives"] == 12
-    assert told["higher_is_better"]
+    assert facts["shuffled"]["ranking"]["positives"] == 12
+    assert facts["higher_is_better"]
     # cos(r,q) falls as θ(r,q) grows: as baseline and as metric they rank alike, but for the direction.
-    (cosine,) = (found for found in told["baselines"] if found["name"] == "cos(r,q)")
+    (cosine,) = (entry for entry in facts["baselines"] if entry["name"] == "cos(r,q)")
     assert cosine["ranking"]["auroc"] in (
         pytest.approx(angle["ranking"]["auroc"]),
         pytest.approx(1 - angle["ranking"]["auroc"]),
@@ -197,11 +197,11 @@ def test_sgi_by_the_run_s_own_model(sgi, made_run):
 def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
     made_run()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    made = sgi("card", "stones", "-m", "support", *FAST)
-    assert "| " not in made.out
-    assert "Ranking performance" in made.out
-    assert "Near chance" not in made.out
-    assert "- A threshold that flags 95 % of the ungrounded answers" in made.out
+    result = sgi("card", "stones", "-m", "support", *FAST)
+    assert "| " not in result.out
+    assert "Ranking performance" in result.out
+    assert "Near chance" not in result.out
+    assert "- A threshold that flags 95 % of the ungrounded answers" in result.out
 
 
 def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, monkeypatch):
@@ -211,10 +211,10 @@ def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, 
     made_run(data)
     page = sgi("card", "stones", "-m", "support", *FAST).out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    for shown in (page, sgi("card", "stones", "-m", "support", *FAST).out):
-        assert not {"\x9b", "\u202e"} & set(shown)
-        assert "\x1b[31m" not in shown
-        assert "\nforged" not in shown
+    for entry in (page, sgi("card", "stones", "-m", "support", *FAST).out):
+        assert not {"\x9b", "\u202e"} & set(entry)
+        assert "\x1b[31m" not in entry
+        assert "\nforged" not in entry
     assert "<script>" not in page
 
 
@@ -230,14 +230,14 @@ def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkey
     refused = sgi(*words, "--label", f"{column}?")
     assert refused.code == 2
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    shown = sgi(*words, "--label", column)
-    assert shown.code == 0
-    assert "[bold]" in shown.out
-    for told in (page.out, shown.out):
-        assert "\nforged" not in told
-    for told in (page.out, refused.err, shown.out):
-        assert not {"\x9b", "\u202e"} & set(told)
-        assert "\x1b[31m" not in told
+    result = sgi(*words, "--label", column)
+    assert result.code == 0
+    assert "[bold]" in result.out
+    for entry in (page.out, result.out):
+        assert "\nforged" not in entry
+    for entry in (page.out, refused.err, result.out):
+        assert not {"\x9b", "\u202e"} & set(entry)
+        assert "\x1b[31m" not in entry
 
 
 def test_a_reader_that_leaves_is_no_error(sgi, made_run, tmp_path):

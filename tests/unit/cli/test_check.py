@@ -21,26 +21,26 @@ def score(made):
 
 
 def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
-    made = sgi("check", *WRONG)
-    assert (made.code, made.err) == (0, "")
-    assert "\nSentence 1 of 2 scores below 0.5.\n" in made.out
-    assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n", made.out)
+    result = sgi("check", *WRONG)
+    assert (result.code, result.err) == (0, "")
+    assert "\nSentence 1 of 2 scores below 0.5.\n" in result.out
+    assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n", result.out)
     assert (
-        "✗ number 312 m: passage 1 has 330 m (other value): The tower in Paris is [330 m] tall." in made.out
+        "✗ number 312 m: passage 1 has 330 m (other value): The tower in Paris is [330 m] tall." in result.out
     )
-    assert "✓ date 1889: passage 1" in made.out
-    assert "Passage 2 supports no sentence: Bananas are yellow.\n" in made.out
+    assert "✓ date 1889: passage 1" in result.out
+    assert "Passage 2 supports no sentence: Bananas are yellow.\n" in result.out
     right = sgi("check", *RIGHT)
-    assert score(made) < 0.5 < score(right)
+    assert score(result) < 0.5 < score(right)
     assert "[" not in right.out
 
 
 def test_a_score_is_not_called_a_probability_and_how_to_calibrate_it_is_printed(sgi):
-    made = sgi("check", *RIGHT)
-    assert made.out.endswith("sgi calibrate RUN -m grounding --target fpr=0.05\n")
-    assert made.out.count("probability") == 2
-    assert made.out.count("not a probability") == 2
-    assert "%" not in made.out
+    result = sgi("check", *RIGHT)
+    assert result.out.endswith("sgi calibrate RUN -m grounding --target fpr=0.05\n")
+    assert result.out.count("probability") == 2
+    assert result.out.count("not a probability") == 2
+    assert "%" not in result.out
 
 
 def test_long_names_of_the_inputs(sgi):
@@ -49,21 +49,21 @@ def test_long_names_of_the_inputs(sgi):
 
 
 def test_json_is_the_evidence_map_with_its_value(sgi):
-    made = sgi("check", *WRONG, "--json").json
-    assert list(made)[:3] == ["grounding", "status", "reason"]
-    assert (made["status"], made["reason"]) == ("ok", "")
-    found = EvidenceMap.model_validate({name: made[name] for name in EvidenceMap.model_fields})
+    facts = sgi("check", *WRONG, "--json").json
+    assert list(facts)[:3] == ["grounding", "status", "reason"]
+    assert (facts["status"], facts["reason"]) == ("ok", "")
+    found = EvidenceMap.model_validate({name: facts[name] for name in EvidenceMap.model_fields})
     assert found.sentences[0].checks[0].found == "330 m"
-    assert set(made) == {"grounding", "status", "reason", *EvidenceMap.model_fields}
+    assert set(facts) == {"grounding", "status", "reason", *EvidenceMap.model_fields}
 
 
 def test_a_floor_decides_the_exit_code(sgi):
     value = sgi("check", *WRONG, "--json").json["grounding"]
     assert sgi("check", *WRONG, "--fail-under", str(value)).code == 0
     for words in ([*WRONG, "--fail-under", "0.9"], [*WRONG, "--fail-under", "0.9", "--json"]):
-        made = sgi("check", *words)
-        assert made.code == 4
-        assert "312 m" in made.out
+        result = sgi("check", *words)
+        assert result.code == 4
+        assert "312 m" in result.out
     assert sgi("check", *WRONG, "--fail-under", "1.1").code == 2
 
 
@@ -77,17 +77,17 @@ def test_a_floor_decides_the_exit_code(sgi):
 )
 def test_without_a_value_the_reason_and_the_fix_are_printed(sgi, passage, answer, reason):
     words = ("check", "--c", passage, "--r", answer)
-    made = sgi(*words)
-    assert made.code == 0
-    assert made.out.startswith("No value: ")
-    assert reason in made.out
-    assert made.out.endswith(
+    result = sgi(*words)
+    assert result.code == 0
+    assert result.out.startswith("No value: ")
+    assert reason in result.out
+    assert result.out.endswith(
         "Give an answer that states something (--r) and a passage that is not blank (--c), in English.\n"
     )
     assert sgi(*words, "--fail-under", "0").code == 4
-    told = sgi(*words, "--json").json
-    assert (told["grounding"], told["status"]) == (None, "undefined")
-    assert reason in told["reason"]
+    facts = sgi(*words, "--json").json
+    assert (facts["grounding"], facts["status"]) == (None, "undefined")
+    assert reason in facts["reason"]
 
 
 def test_passage_and_answer_are_needed(sgi):
@@ -97,13 +97,13 @@ def test_passage_and_answer_are_needed(sgi):
 
 def test_hostile_texts_steer_no_terminal(sgi):
     spite = "Old \x1b[2K\x9b1A\r[bold]tower[/bold]\u202e of\u2028 9 \u2066 0.99 m\n 7  1.00  forged. "
-    made = sgi(
+    result = sgi(
         "check", "--c", f"{spite} 330 m tall.", "--c", spite, "--q", spite, "--r", f"{spite} 312 m tall."
     )
-    assert made.code == 0
-    assert "[bold]" in made.out
-    assert not set(made.out) & set("\x1b\x9b\r\u202e\u2066\u2028")
-    assert "\n 7  1.00  forged" not in made.out
+    assert result.code == 0
+    assert "[bold]" in result.out
+    assert not set(result.out) & set("\x1b\x9b\r\u202e\u2066\u2028")
+    assert "\n 7  1.00  forged" not in result.out
 
 
 def test_every_example_of_its_help_runs(sgi, tmp_path):
@@ -120,9 +120,9 @@ def test_every_example_of_its_help_runs(sgi, tmp_path):
             text=True,
             check=True,
         ).stdout
-        made = sgi(*words.split("\0")[:-1])
-        assert (made.code, made.err) == (4 if "--fail-under" in example else 0, "")
-        assert "330 m" in made.out
+        result = sgi(*words.split("\0")[:-1])
+        assert (result.code, result.err) == (4 if "--fail-under" in example else 0, "")
+        assert "330 m" in result.out
 
 
 def test_the_model_can_be_chosen(sgi):

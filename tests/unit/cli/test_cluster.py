@@ -36,13 +36,13 @@ def run(sgi, *words, name="run"):
 
 
 def test_one_question_over_thirty_documents_has_no_interval_and_says_why(sgi, data):
-    made = run(sgi)
-    assert NOTE in made.err
-    assert "cluster them by contexts" in made.err
+    result = run(sgi)
+    assert NOTE in result.err
+    assert "cluster them by contexts" in result.err
     assert NOTE in sgi("show", "run").out
-    kept = sgi("show", "run", "--json").json["summary"]
-    assert (kept["questions"], kept["metrics"][0]["interval"]) == (1, None)
-    assert kept["clustering"]["dominant"]["rows"] == 30
+    facts = sgi("show", "run", "--json").json["summary"]
+    assert (facts["questions"], facts["metrics"][0]["interval"]) == (1, None)
+    assert facts["clustering"]["dominant"]["rows"] == 30
     gated = sgi("gate", "run", "rouge_l>=0.1")
     assert (gated.code, NOTE in gated.err) == (4, True)
     assert sgi("report", "run", "-o", "run.md").code == 0
@@ -50,10 +50,10 @@ def test_one_question_over_thirty_documents_has_no_interval_and_says_why(sgi, da
 
 
 @pytest.mark.parametrize(("by", "clusters"), [("contexts", 30), ("row", 30), ("author", 9)])
-def test_a_run_is_clustered_by_what_is_asked_for(sgi, data, by, clusters):
-    made = run(sgi, "--cluster", by, "--json", "-q").json
-    assert (made["questions"], made["clustering"]["by"]) == (clusters, by)
-    (told,) = made["metrics"]
+def test_a_run_is_clustered_as_requested(sgi, data, by, clusters):
+    facts = run(sgi, "--cluster", by, "--json", "-q").json
+    assert (facts["questions"], facts["clustering"]["by"]) == (clusters, by)
+    (told,) = facts["metrics"]
     assert told["interval"]["low"] < told["mean"] < told["interval"]["high"]
     assert sgi("gate", "run", "rouge_l>=0.1").code == 0
 
@@ -69,9 +69,9 @@ def test_stored_rows_are_clustered_as_the_run_was_or_otherwise(sgi, data):
     run(sgi, "--cluster", "author", name="authors")
     run(sgi, name="questions")
     want = sgi("show", "authors", "--json").json["summary"]["metrics"][0]["interval"]
-    found = sgi("show", "questions", "--cluster", "author", "--json").json["summary"]
-    assert (found["metrics"][0]["interval"], found["questions"]) == (want, 9)
-    assert found["clustering"]["by"] == "author"
+    facts = sgi("show", "questions", "--cluster", "author", "--json").json["summary"]
+    assert (facts["metrics"][0]["interval"], facts["questions"]) == (want, 9)
+    assert facts["clustering"]["by"] == "author"
     assert sgi("gate", "questions", "rouge_l>=0.1", "--cluster", "row").code == 0
     assert sgi("show", "authors", "--cluster", "question", "--json").json["summary"]["questions"] == 1
 
@@ -79,15 +79,15 @@ def test_stored_rows_are_clustered_as_the_run_was_or_otherwise(sgi, data):
 def test_runs_with_different_rules_are_compared_by_one_rule_or_that_of_the_first(sgi, data):
     run(sgi, "--cluster", "author", name="authors")
     run(sgi, name="questions")
-    made = sgi("compare", "authors", "questions")
-    assert (made.code, "clustering: author" in made.err) == (2, True)
-    made = sgi("compare", "authors", "questions", "--allow-different")
-    assert made.code == 0
-    assert "clustering: author → question" in made.err
-    assert "rows with the same 'author' as one cluster" in made.err
-    made = sgi("compare", "authors", "questions", "--cluster", "contexts", "--json")
-    assert made.json["metrics"][0]["difference"]["clusters"] == 30
-    assert "Different" not in made.err
+    result = sgi("compare", "authors", "questions")
+    assert (result.code, "clustering: author" in result.err) == (2, True)
+    result = sgi("compare", "authors", "questions", "--allow-different")
+    assert result.code == 0
+    assert "clustering: author → question" in result.err
+    assert "rows with the same 'author' as one cluster" in result.err
+    result = sgi("compare", "authors", "questions", "--cluster", "contexts", "--json")
+    assert result.json["metrics"][0]["difference"]["clusters"] == 30
+    assert "Different" not in result.err
 
 
 @pytest.mark.parametrize("command", ["run", "gate", "show", "evaluate"])
@@ -98,18 +98,18 @@ def test_an_unknown_column_is_an_error_that_lists_those_there_are(sgi, data, com
             evaluate(data, "rouge_l", cluster="autor")
         return
     words = {"run": (str(data), "-m", "rouge_l"), "gate": ("kept", "rouge_l>0"), "show": ("kept",)}[command]
-    made = sgi(command, *words, "--cluster", "autor")
-    assert made.code == 2
-    assert "Did you mean 'author'?" in made.err
-    assert "It has: author." in made.err
+    result = sgi(command, *words, "--cluster", "autor")
+    assert result.code == 2
+    assert "Did you mean 'author'?" in result.err
+    assert "It has: author." in result.err
 
 
 def test_rows_without_the_column_are_clusters_of_their_own_and_are_counted(sgi, tmp_path):
     rows = [row(n) if n else {k: v for k, v in row(n).items() if k != "author"} for n in range(30)]
     (tmp_path / "summaries.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    made = run(sgi, "--cluster", "author")
+    result = run(sgi, "--cluster", "author")
     note = "1 of 30 rows have no value in the column 'author'; each of them is a cluster of its own."
-    assert note in made.err
+    assert note in result.err
     assert note in sgi("show", "run").out
     assert sgi("show", "run", "--json").json["summary"]["questions"] == 10
 
@@ -125,9 +125,9 @@ def test_a_resumed_run_keeps_its_rule(sgi, data):
 
 
 def test_a_blank_rule_is_an_error(sgi, data):
-    made = run(sgi, "--cluster", " ")
-    assert made.code == 2
-    assert "question, contexts, row or the name of a column" in made.err
+    result = run(sgi, "--cluster", " ")
+    assert result.code == 2
+    assert "question, contexts, row or the name of a column" in result.err
 
 
 def test_python_takes_the_rule_too(data):

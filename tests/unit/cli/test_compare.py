@@ -28,31 +28,31 @@ def two_runs(kept, tmp_path):
 
 
 def test_a_run_against_itself_has_not_changed(sgi, two_runs):
-    made = sgi("compare", "before", "before")
-    assert made.code == 0
-    assert made.out.count("no difference found") == 3
-    assert "changed most" not in made.out
-    assert made.out.count("sgi:1|") == 1
+    result = sgi("compare", "before", "before")
+    assert result.code == 0
+    assert result.out.count("no difference found") == 3
+    assert "changed most" not in result.out
+    assert result.out.count("sgi:1|") == 1
 
 
 def test_what_got_worse_is_found_and_named(sgi, two_runs):
-    made = sgi("compare", "before", "after", "--changed", "3")
-    assert made.code == 0
-    assert "base before, new after: 40 pairs of rows" in made.out
-    assert "rows only in after, left out: 1" in made.out
-    assert "only in before: bleu" in made.out
-    assert "-30.00 pp" in made.out
-    assert made.out.count("worse") == 2
-    assert "McNemar" in made.out
-    assert made.out.count("100.00 %   0.00 %") >= 3
-    assert ("q11" in made.out, "q12" in made.out) == (False, False)  # three rows, by id: q0, q1, q10
-    assert made.out.count("sgi:1|") == 2  # n differs, and so do the signatures
+    result = sgi("compare", "before", "after", "--changed", "3")
+    assert result.code == 0
+    assert "base before, new after: 40 pairs of rows" in result.out
+    assert "rows only in after, left out: 1" in result.out
+    assert "only in before: bleu" in result.out
+    assert "-30.00 pp" in result.out
+    assert result.out.count("worse") == 2
+    assert "McNemar" in result.out
+    assert result.out.count("100.00 %   0.00 %") >= 3
+    assert ("q11" in result.out, "q12" in result.out) == (False, False)  # three rows, by id: q0, q1, q10
+    assert result.out.count("sgi:1|") == 2  # n differs, and so do the signatures
 
 
 def test_json_holds_every_number(sgi, two_runs):
-    told = sgi("compare", "before", "after", "--json").json
-    assert (told["pairs"], told["only_base"], told["only_new"]) == (40, 0, 1)
-    first = told["metrics"][0]
+    facts = sgi("compare", "before", "after", "--json").json
+    assert (facts["pairs"], facts["only_base"], facts["only_new"]) == (40, 0, 1)
+    first = facts["metrics"][0]
     assert (first["metric"], first["verdict"]) == ("squad_em", "worse")
     assert first["difference"]["difference"] == pytest.approx(-0.3)
     interval = first["difference"]["interval"]
@@ -69,8 +69,8 @@ def test_one_metric_alone_keeps_its_p(sgi, two_runs):
     page = sgi("compare", "before", "after", "-m", "rouge_l", "--changed", "0").out
     assert ("squad_em" in page, "McNemar" in page, "changed most" in page) == (False, False, False)
     for name in ("bleu", "nope"):
-        made = sgi("compare", "before", "after", "-m", name)
-        assert (made.code, name in made.err) == (2, True)
+        result = sgi("compare", "before", "after", "-m", name)
+        assert (result.code, name in result.err) == (2, True)
 
 
 def test_pairs_without_a_value_are_counted_by_status(sgi, tmp_path):
@@ -92,10 +92,10 @@ def test_an_unfinished_run_is_compared_as_far_as_it_came(sgi, tmp_path):
     write(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--name", "whole", "-q")
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_compare:answer", "--name", "part", "-q")
-    made = sgi("compare", "whole", "part")
-    assert "part is unfinished: only 256 of 300 rows are compared" in made.err
-    assert "256 pairs" in made.out
-    assert "rows only in whole, left out: 44" in made.out
+    result = sgi("compare", "whole", "part")
+    assert "part is unfinished: only 256 of 300 rows are compared" in result.err
+    assert "256 pairs" in result.out
+    assert "rows only in whole, left out: 44" in result.out
 
 
 def test_nothing_in_common_is_an_error(sgi, tmp_path):
@@ -103,9 +103,9 @@ def test_nothing_in_common_is_an_error(sgi, tmp_path):
     write(tmp_path / "b.jsonl", [row | {"id": f"other {row['id']}"} for row in rows(3)])
     for name in ("a", "b"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    made = sgi("compare", "a", "b")
-    assert (made.code, made.out) == (2, "")
-    assert "no sample id in common" in made.err
+    result = sgi("compare", "a", "b")
+    assert (result.code, result.out) == (2, "")
+    assert "no sample id in common" in result.err
 
 
 @pytest.mark.parametrize("columns", ["30", "250"])
@@ -117,9 +117,9 @@ def test_hostile_ids_and_a_narrow_window(sgi, tmp_path, monkeypatch, columns):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET name = ? || name", [SPITEFUL])
-    made = sgi("compare", "last~1", "last")
-    assert not set(made.out + made.err) & set("\x1b\x9b\u202e…")
-    line = next(line for line in made.out.splitlines() if "worse" in line)
+    result = sgi("compare", "last~1", "last")
+    assert not set(result.out + result.err) & set("\x1b\x9b\u202e…")
+    line = next(line for line in result.out.splitlines() if "worse" in line)
     assert {"100.00", "50.00", "-50.00", "12"} <= set(line.split())
     assert sgi("compare", "last~1", "last", "--json").json["base"] == f"{SPITEFUL}a"
 
@@ -129,8 +129,8 @@ def test_a_worse_embedder_is_found(sgi, no_remote_settings):
         sgi("run", sample, "-m", "semantic_similarity", "--name", "minilm", "-q")
         with EmbeddingServer() as server:  # its vectors are those of the texts' hashes: they mean nothing
             embedder = f"openai:hashes@{server.url}/v1"
-            made = sgi("run", sample, "-m", "semantic_similarity", "-e", embedder, "--name", "hashes", "-q")
-    assert made.code == 0
+            result = sgi("run", sample, "-m", "semantic_similarity", "-e", embedder, "--name", "hashes", "-q")
+    assert result.code == 0
     refused = sgi("compare", "minilm", "hashes")
     assert (refused.code, refused.out) == (2, "")
     assert "embedder of semantic_similarity: minilm@" in refused.err
@@ -152,9 +152,9 @@ def test_another_version_is_refused_and_one_that_is_not_recorded_is_noted(sgi, t
         connection.execute(update, (9, "squad_em"))
         connection.execute(update, (0, "rouge_l"))
     connection.close()
-    made = sgi("compare", "before", "after")
-    assert (made.code, made.out) == (2, "")
-    assert "version of squad_em: 1 → 9" in made.err
+    result = sgi("compare", "before", "after")
+    assert (result.code, result.out) == (2, "")
+    assert "version of squad_em: 1 → 9" in result.err
     alike = sgi("compare", "before", "after", "-m", "rouge_l")
     assert (alike.code, "version of rouge_l is not recorded" in alike.err) == (0, True)
     anyway = sgi("compare", "before", "after", "--allow-different")
@@ -174,7 +174,7 @@ def test_missing_values_of_one_run_are_refused(sgi, tmp_path):
     write(tmp_path / "b.jsonl", [*cut, *data[4:]])
     for name in ("a", "b"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    made = sgi("compare", "a", "b")
-    assert (made.code, made.out) == (2, "")
-    assert "rows without a value of squad_em: 0 of 40 (0.0%) → 4 of 40 (10.0%)" in made.err
+    result = sgi("compare", "a", "b")
+    assert (result.code, result.out) == (2, "")
+    assert "rows without a value of squad_em: 0 of 40 (0.0%) → 4 of 40 (10.0%)" in result.err
     assert sgi("compare", "a", "b", "--allow-different").code == 0

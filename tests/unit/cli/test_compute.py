@@ -21,14 +21,14 @@ def rows(sgi, tmp_path):
 
 
 def test_a_truncated_text_is_noted_with_its_tokens(sgi):
-    made = sgi("compute", *LONG)
-    assert made.out.startswith("SGI=")
-    assert "the context has 1,002 tokens; the model reads 256" in made.err
+    result = sgi("compute", *LONG)
+    assert result.out.startswith("SGI=")
+    assert "the context has 1,002 tokens; the model reads 256" in result.err
 
 
 def test_a_truncated_text_is_a_field_of_the_json(sgi):
-    made = sgi("compute", *LONG, "--json")
-    assert made.json["truncated"] == {"context": {"tokens": 1002, "limit": 256}}
+    result = sgi("compute", *LONG, "--json")
+    assert result.json["truncated"] == {"context": {"tokens": 1002, "limit": 256}}
 
 
 def test_a_copy_of_the_context_is_noted(sgi):
@@ -40,8 +40,8 @@ def test_a_copy_of_the_context_is_noted(sgi):
 def test_score_notes_truncated_rows(sgi, tmp_path):
     row = {"question": "Who?", "context": "Emma is a novel. " * 200, "response": "Austen."}
     (tmp_path / "long.jsonl").write_text(json.dumps(row))
-    made = sgi("score", "long.jsonl", "-m", "sgi(sentences=false)", "--no-cache")
-    assert "contexts: truncated in 1 of 1 rows" in made.err
+    result = sgi("score", "long.jsonl", "-m", "sgi(sentences=false)", "--no-cache")
+    assert "contexts: truncated in 1 of 1 rows" in result.err
 
 
 @pytest.mark.usefixtures("rows")
@@ -60,10 +60,10 @@ def test_some_of_azures_variables_are_refused_and_the_missing_ones_named(
 ):
     for name in present:
         monkeypatch.setenv(name, "a-value")
-    made = sgi(*words)
-    assert made.code == 2
-    assert all(name in made.err for name in (*present, *missing))
-    assert "--embedder minilm" in made.err
+    result = sgi(*words)
+    assert result.code == 2
+    assert all(name in result.err for name in (*present, *missing))
+    assert "--embedder minilm" in result.err
     assert sgi(*words, "-e", "minilm").code == 0
 
 
@@ -82,9 +82,9 @@ def test_one_shell_has_one_model(sgi, monkeypatch, words):
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "a-key")
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
         monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
-        made = sgi(*words)
-        assert made.code == 0, made.err
-        assert "texts are sent to azure:mine at 127.0.0.1:" in made.err
+        result = sgi(*words)
+        assert result.code == 0, result.err
+        assert "texts are sent to azure:mine at 127.0.0.1:" in result.err
         assert "/openai/deployments/mine/" in server.requests[0].path
         asked = len(server.requests)
         assert sgi(*words, "-e", "minilm").code == 0
@@ -99,5 +99,5 @@ def test_a_run_keeps_the_model_that_the_environment_chose(sgi, monkeypatch):
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url)
         words = [word for word in RUN if word != "--no-store"]
         run = sgi(*words, "--db", "runs.db", "--json").json["run"]
-        shown = sgi("show", run, "--db", "runs.db").out
-    assert "azure:text-embedding-3-small@" in shown
+        output = sgi("show", run, "--db", "runs.db").out
+    assert "azure:text-embedding-3-small@" in output

@@ -38,7 +38,7 @@ def shown(capsys, monkeypatch):
     return show
 
 
-def test_shares_are_percent_unless_told_and_angles_never(shown):
+def test_shares_are_percent_by_default_and_angles_never(shown):
     rows = [row | {"reference": row["response"]} for row in ROWS]
     means = shown(rows, ["squad_em", "theta_rq"]).partition("ranks label")[0].splitlines()
     assert [line.count("%") for line in means[:3]] == [1, 1, 0]  # the title's, the share's, none of the angle

@@ -34,10 +34,10 @@ def answers(tmp_path_factory):
 
 
 def test_four_copies_do_not_carry_fifty_six_hallucinated_answers_through_a_gate(sgi, answers):
-    made = sgi("run", str(answers), "-m", "sgi", "--name", "copies", "--json", "-q")
-    (told,) = made.json["metrics"]
+    result = sgi("run", str(answers), "-m", "sgi", "--name", "copies", "--json", "-q")
+    (told,) = result.json["metrics"]
     assert told["is_ratio"]
-    assert made.json["verbatim_copies"] == COPIES
+    assert result.json["verbatim_copies"] == COPIES
     assert told["interval"]["low"] < 0.95
     assert told["mean"] < 1.05
     gated = sgi("gate", "copies", "sgi>1")

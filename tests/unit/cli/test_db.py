@@ -33,14 +33,14 @@ def old(tmp_path):
 
 
 def test_status_says_place_schema_and_rows(sgi, kept):
-    made = sgi("db", "status")
-    assert made.code == 0
-    lines = [line.split() for line in made.out.splitlines()]
-    assert lines[:2] == [["place", "sgi.db"], ["kind", "sqlite"]]
+    result = sgi("db", "status")
+    assert result.code == 0
+    lines = [line.split() for line in result.out.splitlines()]
+    assert lines[:2] == [["database", "sgi.db"], ["kind", "sqlite"]]
     assert [HEAD in lines[2], "current" in lines[2]] == [True, True]
     assert ["scores", "12", "rows"] in lines
-    told = sgi("db", "status", "--json").json
-    assert (told["revision"], told["head"], told["rows"]["runs"]) == (HEAD, HEAD, 1)
+    facts = sgi("db", "status", "--json").json
+    assert (facts["revision"], facts["head"], facts["rows"]["runs"]) == (HEAD, HEAD, 1)
 
 
 def test_upgrade_says_from_and_to(sgi, kept, tmp_path):
@@ -50,22 +50,22 @@ def test_upgrade_says_from_and_to(sgi, kept, tmp_path):
     assert sgi("db", "upgrade", "--json").json == {"from": HEAD, "to": HEAD}
 
 
-def test_a_newer_database_is_told_but_not_touched(sgi, kept, tmp_path):
+def test_a_newer_database_is_reported_and_not_changed(sgi, kept, tmp_path):
     with sqlite3.connect(tmp_path / "sgi.db") as connection:
         connection.execute("UPDATE sgi_version SET version_num = '9999'")
     connection.close()
     assert f"9999 (this version knows {HEAD})" in sgi("db", "status").out
     for words in (["db", "upgrade"], ["runs"], ["show", "last"], ["db", "export", "x.jsonl"]):
-        made = sgi(*words)
-        assert (made.code, made.out) == (2, "")
-        assert "newer version" in made.err
+        result = sgi(*words)
+        assert (result.code, result.out) == (2, "")
+        assert "newer version" in result.err
 
 
 def test_export_and_import_carry_every_run(sgi, kept):
-    made = sgi("db", "export", "all.jsonl.gz")
-    assert (made.code, made.out, "to all.jsonl.gz" in made.err) == (0, "", True)
+    result = sgi("db", "export", "all.jsonl.gz")
+    assert (result.code, result.out, "to all.jsonl.gz" in result.err) == (0, "", True)
     first = sgi("db", "import", "all.jsonl.gz", "--db", "other.db")
-    assert first.out == "Imported runs: 1. Skipped as known: 0.\n"
+    assert first.out == "Imported runs: 1. Already in the database: 0.\n"
     assert sgi("db", "import", "all.jsonl.gz", "--db", "other.db", "--json").json["skipped"] == 1
     rows = sgi("db", "status", "--json").json["rows"]
     of_one_database = rows["leases"] + rows["run_changes"] + rows["run_views"]
@@ -74,20 +74,20 @@ def test_export_and_import_carry_every_run(sgi, kept):
     assert sgi("export", "monday", "--db", "other.db").out == sgi("export", "monday").out
 
 
-def test_a_name_that_is_taken_is_said(sgi, kept, tmp_path):
+def test_a_name_in_use_is_reported(sgi, kept, tmp_path):
     sgi("db", "export", "all.jsonl")
     sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "--db", "other.db", "-q")
-    made = sgi("db", "import", "all.jsonl", "--db", "other.db")
-    assert "The name monday is taken; the run is named monday" in made.out
+    result = sgi("db", "import", "all.jsonl", "--db", "other.db")
+    assert "The name monday is taken; the run is named monday" in result.out
 
 
 def test_import_evals_brings_old_results_once(sgi, kept, old):
-    made = sgi("db", "import-evals", "old.db")
-    assert made.code == 0
-    assert made.out.splitlines()[0] == "Imported runs: 2, rows: 3. Skipped as known: 0."
-    assert "Columns stored as metadata: id, model." in made.out
-    told = sgi("db", "import-evals", old, "--json").json
-    assert (told["runs"], told["rows"], told["skipped"]) == ([], 0, 2)
+    result = sgi("db", "import-evals", "old.db")
+    assert result.code == 0
+    assert result.out.splitlines()[0] == "Imported runs: 2, rows: 3. Already in the database: 0."
+    assert "Columns stored as metadata: id, model." in result.out
+    facts = sgi("db", "import-evals", old, "--json").json
+    assert (facts["runs"], facts["rows"], facts["skipped"]) == ([], 0, 2)
     (imported,) = sgi("runs", "--search", "x", "--json").json
     assert (imported["name"], imported["state"], imported["rows"]) == ("x", "finished", 1)
     page = sgi("show", "x")
@@ -111,9 +111,9 @@ def test_import_evals_brings_old_results_once(sgi, kept, old):
     ],
 )
 def test_what_cannot_be(sgi, kept, words, said):
-    made = sgi("db", *words)
-    assert (made.code, made.out) == (2, "")
-    assert said in made.err
+    result = sgi("db", *words)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
 
 
 def test_hostile_old_names_stay_text(sgi, old):
@@ -121,9 +121,9 @@ def test_hostile_old_names_stay_text(sgi, old):
         connection.execute("UPDATE evals SET test_run_id = ?", (SPITEFUL,))
     connection.close()
     for words in (["db", "import-evals", "old.db"], ["runs"], ["show", "last"]):
-        made = sgi(*words)
-        assert made.code == 0
-        assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+        result = sgi(*words)
+        assert result.code == 0
+        assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
 
 
 def test_every_verb_works_on_postgresql(sgi, postgres_url, old, tmp_path, monkeypatch):
@@ -162,9 +162,11 @@ def test_an_empty_table_of_results_brings_no_run_and_no_metadata(sgi, tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
         connection.execute("CREATE TABLE evals (id INTEGER, ragas_score REAL, note TEXT)")
     empty = sgi("db", "import-evals", "old.db")
-    assert (empty.code, empty.out) == (0, "Imported runs: 0, rows: 0. Skipped as known: 0.\n")
+    assert (empty.code, empty.out) == (0, "Imported runs: 0, rows: 0. Already in the database: 0.\n")
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
         connection.execute("INSERT INTO evals VALUES (1, 0.5, 'a')")
         connection.commit()
     assert "Columns stored as metadata: id, ragas_score, note." in sgi("db", "import-evals", "old.db").out
-    assert sgi("db", "import-evals", "old.db").out == "Imported runs: 0, rows: 0. Skipped as known: 1.\n"
+    assert (
+        sgi("db", "import-evals", "old.db").out == "Imported runs: 0, rows: 0. Already in the database: 1.\n"
+    )

@@ -28,7 +28,7 @@ def lines(body: dict[str, Any], width: int = 100, contexts: Sequence[str] = CONT
     return [line.plain for line in evidence_map_lines(view, width=width)]
 
 
-def test_a_map_as_it_is_told() -> None:
+def test_an_evidence_map_as_lines() -> None:
     around = (
         "…the river that the city has its name of. The tower is [330 m] tall. It opened in 1889, which was"
     )
@@ -62,8 +62,8 @@ def test_a_map_as_it_is_told() -> None:
 def test_many_passages_are_folded_to_the_width_and_none_is_lost() -> None:
     wide = sentence(TALL, passage=29, similarity=tuple(at / 100 for at in range(30)))
     body = details(sentences=(wide,), passages=tuple(range(30)), unused=(), signals={})
-    made = lines(body, width=60, contexts=["x"] * 30)
-    table = made[made.index("similarity of sentences to passages (* best passage)") + 1 :]
+    result = lines(body, width=60, contexts=["x"] * 30)
+    table = result[result.index("similarity of sentences to passages (* best passage)") + 1 :]
     assert max(map(len, table)) <= 60
     assert [word for line in table[::2] for word in line.split()] == [f"p{n}" for n in range(1, 31)]
     values = [word for line in table[1::2] for word in line.split()[1:]]
@@ -86,15 +86,15 @@ def test_one_passage_needs_no_table() -> None:
 def test_a_sentence_that_claims_nothing_needs_no_passage() -> None:
     silent = sentence(TALL, score=None)
     absent = sentence(TALL, score=None, about_passages=True)
-    made = lines(details(sentences=(silent, absent)))
-    assert made[2:4] == [" 1     –  It is 312 m tall.", "          claims nothing"]
-    assert made[6] == "          says that something is not in the passages"
+    result = lines(details(sentences=(silent, absent)))
+    assert result[2:4] == [" 1     –  It is 312 m tall.", "          claims nothing"]
+    assert result[6] == "          says that something is not in the passages"
 
 
 @pytest.mark.parametrize(
     ("against", "told"), [(0.8, "entailed 0.10, contradicted 0.80"), (None, "entailed 0.10")]
 )
-def test_what_an_entailment_model_says_is_told(against: float | None, told: str) -> None:
+def test_the_map_shows_entailment_values(against: float | None, told: str) -> None:
     asked = sentence(TALL, entailment=0.1, contradiction=against)
     assert lines(details(sentences=(asked,)))[4] == f"          {told}"
     assert "entailed" not in "".join(lines(details()))
@@ -102,25 +102,25 @@ def test_what_an_entailment_model_says_is_told(against: float | None, told: str)
 
 def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    made = lines(details(sentences=(doubted,)))
-    assert made[2] == " 1  0.30  It is 312 m tall."
-    assert made[4] == f"{' ' * 10}why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}"
+    result = lines(details(sentences=(doubted,)))
+    assert result[2] == " 1  0.30  It is 312 m tall."
+    assert result[4] == f"{' ' * 10}why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}"
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_the_map_names_what_it_leaves_out() -> None:
     n = 150
     full = sentence(TALL, checks=(fact("Spanish"),) * n)
     many = (full, *[sentence(TALL)] * (n - 1))
     body = details(sentences=many, passages=tuple(range(n)), unused=tuple(range(n)))
-    made = lines(body, contexts=["a"] * n)
+    result = lines(body, contexts=["a"] * n)
     sentences, passages = f"the first {MAX_SENTENCES} of {n}", f"the first {MOST_PASSAGES} of {n}"
-    assert f"Only {sentences} sentences and {passages} passages are shown." in made
-    assert f"Nor do {n - MOST_PASSAGES} further passages." in made
-    assert made.count(f"{' ' * 10}and {n - MAX_FACTS} further facts") == 1
+    assert f"Only {sentences} sentences and {passages} passages are shown." in result
+    assert f"{n - MOST_PASSAGES} further passages support no sentence either." in result
+    assert result.count(f"{' ' * 10}and {n - MAX_FACTS} further facts") == 1
 
 
 @given(st.text(max_size=60), st.integers(-5, 200))
 def test_no_text_steers_the_terminal_or_begins_a_line(text: str, width: int) -> None:
-    made = lines(hostile(text + "\x1b[2K\r\n 9  0.99  forged\u2028\u202e\x9b1A"), width)
-    assert not set("".join(made)) & set("\x1b\x9b\r\n\u2028\u202e\x85")
-    assert not any(line.startswith(" 9  0.99") for line in made)
+    result = lines(hostile(text + "\x1b[2K\r\n 9  0.99  forged\u2028\u202e\x9b1A"), width)
+    assert not set("".join(result)) & set("\x1b\x9b\r\n\u2028\u202e\x85")
+    assert not any(line.startswith(" 9  0.99") for line in result)

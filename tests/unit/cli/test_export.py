@@ -26,17 +26,17 @@ def kept(scored, tmp_path):
 
 
 def test_the_file_is_what_the_run_would_have_written(sgi, kept, tmp_path):
-    made = sgi("export", "last", "-o", "again.jsonl")
-    assert (made.code, made.out) == (0, "")
-    assert "Wrote 12 rows to again.jsonl." in made.err
+    result = sgi("export", "last", "-o", "again.jsonl")
+    assert (result.code, result.out) == (0, "")
+    assert "Wrote 12 rows to again.jsonl." in result.err
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "scores.jsonl").read_bytes()
     assert sgi("export", "last").out == (tmp_path / "scores.jsonl").read_text()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_tables(sgi, kept, tmp_path, suffix):
-    made = sgi("export", "last", "-o", f"t.{suffix}", "--inputs", "--json").json
-    assert (made["rows"], made["output"]) == (12, f"t.{suffix}")
+    facts = sgi("export", "last", "-o", f"t.{suffix}", "--inputs", "--json").json
+    assert (facts["rows"], facts["output"]) == (12, f"t.{suffix}")
     if suffix == "csv":
         with (tmp_path / "t.csv").open(newline="") as file:
             table = list(csv.DictReader(file))
@@ -47,7 +47,7 @@ def test_tables(sgi, kept, tmp_path, suffix):
     assert {float(row["squad_em"]) for row in table} == {1.0}
 
 
-def test_inputs_stand_beside_the_scores_when_asked(sgi, kept):
+def test_inputs_are_written_beside_the_scores_on_request(sgi, kept):
     first = json.loads(sgi("export", "last", "--inputs").out.splitlines()[0])
     assert (first["question"], first["scores"]["squad_em"]["value"]) == ("Question 0 of many?", 1.0)
     assert "question" not in json.loads(sgi("export", "last").out.splitlines()[0])
@@ -59,8 +59,8 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     assert (tmp_path / "out.jsonl").read_text() != "old"
     before = (tmp_path / "a.jsonl").read_bytes()
     assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0  # of the data in this folder
-    made = sgi("export", "last", "-o", "./a.jsonl")
-    assert (made.code, "data of the run" in made.err) == (2, True)
+    result = sgi("export", "last", "-o", "./a.jsonl")
+    assert (result.code, "data of the run" in result.err) == (2, True)
     assert (tmp_path / "a.jsonl").read_bytes() == before
 
 
@@ -75,17 +75,17 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     ],
 )
 def test_what_cannot_be(sgi, kept, words, said):
-    made = sgi("export", *words)
-    assert (made.code, made.out) == (2, "")
-    assert said in made.err
+    result = sgi("export", *words)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
 
 
 def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     (tmp_path / "flaky_for_export.py").write_text(FLAKY)
     write(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
-    made = sgi("export", "last", "-o", "part.jsonl")
-    assert "256 rows of 300; the others are not scored" in made.err
+    result = sgi("export", "last", "-o", "part.jsonl")
+    assert "256 rows of 300; the others are not scored" in result.err
     assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
 
 

@@ -18,8 +18,8 @@ import pytest
 )
 def test_image_files_need_the_extra_images(sgi, words, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    done = sgi(*words)
-    assert (done.code, done.out) == (2, "")
-    assert "needs the extra 'images'" in done.err
-    assert '[images]"' in done.err
+    result = sgi(*words)
+    assert (result.code, result.out) == (2, "")
+    assert "needs the extra 'images'" in result.err
+    assert '[images]"' in result.err
     assert not (tmp_path / "out").exists()

@@ -28,37 +28,37 @@ def kept(three_runs, tmp_path):
 
 
 def test_what_is_met_exits_0(sgi, kept):
-    made = sgi("gate", "main", "squad_em>=0.9", "rouge_l > 0.9")
-    assert made.code == 0
-    assert "main: all rules passed" in made.out
-    assert "squad_em >= 0.9" in made.out
-    assert "100.0%" in made.out
+    result = sgi("gate", "main", "squad_em>=0.9", "rouge_l > 0.9")
+    assert result.code == 0
+    assert "main: all rules passed" in result.out
+    assert "squad_em >= 0.9" in result.out
+    assert "100.0%" in result.out
 
 
 def test_a_planted_regression_exits_4_and_says_why(sgi, kept):
-    made = sgi("gate", "worse", "squad_em>=0.9", "rouge_l>=0.1")
-    assert made.code == 4
-    assert "FAILED: the 95 % interval reaches down to" in made.out
-    assert "worse: 1 of 2 rules failed" in made.out
+    result = sgi("gate", "worse", "squad_em>=0.9", "rouge_l>=0.1")
+    assert result.code == 4
+    assert "FAILED: the 95 % interval reaches down to" in result.out
+    assert "worse: 1 of 2 rules failed" in result.out
 
 
 def test_a_drop_against_the_run_before(sgi, kept):
     assert sgi("gate", "same", "--against", "main", "--max-drop", "0.05").code == 0
-    made = sgi("gate", "worse", "--against", "main", "--max-drop", "0.02", "--json")
-    assert made.code == 4
-    assert [check["rule"] for check in made.json["checks"]] == [
+    result = sgi("gate", "worse", "--against", "main", "--max-drop", "0.02", "--json")
+    assert result.code == 4
+    assert [check["rule"] for check in result.json["checks"]] == [
         "squad_em drop <= 0.02",
         "rouge_l drop <= 0.02",
     ]
-    assert made.json["checks"][0]["value"] == pytest.approx(-0.3)
-    assert not made.json["passed"]
+    assert result.json["checks"][0]["value"] == pytest.approx(-0.3)
+    assert not result.json["passed"]
 
 
 def test_rules_of_a_file(sgi, kept, tmp_path):
     (tmp_path / "rules.toml").write_text('[[rule]]\nmetric = "squad_em"\nat_least = 0.5\nmax_drop = 0.1\n')
     assert sgi("gate", "same", "rules.toml", "--against", "main").code == 0
-    made = sgi("gate", "worse", "rules.toml", "--against", "main", "--json")
-    assert (made.code, [check["passed"] for check in made.json["checks"]]) == (4, [True, False])
+    result = sgi("gate", "worse", "rules.toml", "--against", "main", "--json")
+    assert (result.code, [check["passed"] for check in result.json["checks"]]) == (4, [True, False])
 
 
 def test_junit_is_written_whether_met_or_not(sgi, kept):
@@ -71,8 +71,8 @@ def test_junit_is_written_whether_met_or_not(sgi, kept):
 
 
 def test_junit_that_cannot_be_written_is_an_error(sgi, kept):
-    made = sgi("gate", "main", "squad_em>=0.9", "--junit", "no/gate.xml")
-    assert (made.code, made.out, "no/gate.xml" in made.err) == (2, "", True)
+    result = sgi("gate", "main", "squad_em>=0.9", "--junit", "no/gate.xml")
+    assert (result.code, result.out, "no/gate.xml" in result.err) == (2, "", True)
 
 
 @pytest.mark.parametrize(("coverage", "code"), [("95%", 4), ("80%", 0), ("0.85", 0)])
@@ -81,12 +81,12 @@ def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
     data = [row | {"reference": "answer"} for row in rows(300)]
     write(tmp_path / "many.jsonl", data)
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_gate:answer", "-q")
-    made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage, "--allow-unfinished")
-    assert made.code == code
-    assert "85.3%" in made.out
-    made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage)
-    assert (made.code, "85.3%" in made.out) == (4, True)
-    assert "FAILED: 256 of 300 rows are scored; resume it with sgi run --resume" in made.out
+    result = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage, "--allow-unfinished")
+    assert result.code == code
+    assert "85.3%" in result.out
+    result = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage)
+    assert (result.code, "85.3%" in result.out) == (4, True)
+    assert "FAILED: 256 of 300 rows are scored; resume it with sgi run --resume" in result.out
 
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
@@ -94,8 +94,8 @@ def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
 
 
 def test_an_unknown_metric_is_not_met(sgi, kept):
-    made = sgi("gate", "main", "faithfulness>=0.8", "--json")
-    assert (made.code, made.json["checks"][0]["value"]) == (4, None)
+    result = sgi("gate", "main", "faithfulness>=0.8", "--json")
+    assert (result.code, result.json["checks"][0]["value"]) == (4, None)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_an_unknown_metric_is_not_met(sgi, kept):
     ],
 )
 def test_what_makes_no_sense_exits_2_and_writes_no_report(sgi, kept, tmp_path, words, said):
-    made = sgi("gate", *words, "--junit", "gate.xml")
-    assert (made.code, made.out) == (2, "")
-    assert said in made.err
+    result = sgi("gate", *words, "--junit", "gate.xml")
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
     assert not (tmp_path / "gate.xml").exists()
 
 
@@ -126,26 +126,26 @@ def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
-    made = sgi("gate", SPITEFUL, f"{SPITEFUL}>0.5", "--junit", "gate.xml")
-    assert made.code == 4
-    assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+    result = sgi("gate", SPITEFUL, f"{SPITEFUL}>0.5", "--junit", "gate.xml")
+    assert result.code == 4
+    assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
     assert ET.parse("gate.xml").getroot().find(".//failure") is not None  # noqa: S314 - we wrote it
 
 
 def test_rows_that_could_not_be_read_count(sgi, tmp_path):
     write(tmp_path / "some.jsonl", [*rows(90), *({"id": f"bad {k}", "response": k} for k in range(10))])
     assert sgi("run", "some.jsonl", "-m", "squad_em", "--on-error", "skip", "-q").code == 3
-    made = sgi("gate", "last", "squad_em>=0.9")
-    assert made.code == 4
-    assert "FAILED: only 90.0% of 100 rows (10 could not be read) have a value" in made.out
+    result = sgi("gate", "last", "squad_em>=0.9")
+    assert result.code == 4
+    assert "FAILED: only 90.0% of 100 rows (10 could not be read) have a value" in result.out
     assert sgi("gate", "last", "squad_em>=0.9", "--coverage", "90%").code == 0
 
 
 def test_a_metric_that_the_run_before_alone_has_is_not_met(sgi, kept):
     sgi("run", "main.jsonl", "-m", "squad_em", "--name", "less", "-q")
-    made = sgi("gate", "less", "--against", "main", "--max-drop", "0.05", "--json")
-    assert made.code == 4
-    assert [(check["metric"], check["passed"]) for check in made.json["checks"]] == [
+    result = sgi("gate", "less", "--against", "main", "--max-drop", "0.05", "--json")
+    assert result.code == 4
+    assert [(check["metric"], check["passed"]) for check in result.json["checks"]] == [
         ("squad_em", True),
         ("rouge_l", False),
     ]
@@ -168,13 +168,13 @@ def test_rows_without_ids_keep_their_partners_after_an_inserted_line(sgi, tmp_pa
     write(tmp_path / "after.jsonl", nameless([0, 99, *range(1, 60)], wrong=wrong))
     for name in ("before", "after"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    made = sgi("gate", "after", "--against", "before", "--max-drop", "0.2", "--json")
-    assert made.code == 4
-    (check,) = made.json["checks"]
+    result = sgi("gate", "after", "--against", "before", "--max-drop", "0.2", "--json")
+    assert result.code == 4
+    (check,) = result.json["checks"]
     assert (check["value"], check["coverage"]) == (-0.25, pytest.approx(60 / 61))
     assert [row["id"] for row in check["worst"]] == ["22", "23", "24", "25", "26"]  # numbers in the new file
     assert check["worst"][0] == {"id": "22", "value": 0.0, "before": 1.0, "response": "no idea"}
-    assert "The rows of before and after have no ids: rows were paired by their questions" in made.err
+    assert "The rows of before and after have no ids: rows were paired by their questions" in result.err
     compared = sgi("compare", "before", "after", "--json").json
     assert (compared["paired_by"], compared["pairs"], compared["only_new"]) == ("content", 60, 1)
     assert [(row["id"], row["new_id"]) for row in compared["metrics"][0]["changed"]][:1] == [("21", "22")]
@@ -186,15 +186,15 @@ def test_ids_of_other_questions_are_refused(sgi, tmp_path):
         write(tmp_path / f"{name}.jsonl", data)
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     told = "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
-    made = sgi("compare", "before", "after", "--allow-different")
-    assert (made.code, made.out, told in made.err) == (2, "", True)
+    result = sgi("compare", "before", "after", "--allow-different")
+    assert (result.code, result.out, told in result.err) == (2, "", True)
     gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9", "--allow-different", "--json")
     assert (gated.code, told in gated.json["checks"][0]["reason"]) == (4, True)
 
 
 def looks(sgi, run, *words):
-    made = sgi("gate", run, "squad_em>=0.5", "--json", *words)
-    return made.code, made.json["checks"][0]["look"], made.err
+    result = sgi("gate", run, "squad_em>=0.5", "--json", *words)
+    return result.code, result.json["checks"][0]["look"], result.err
 
 
 def test_each_run_over_the_same_questions_is_one_more_look(sgi, kept):
@@ -236,18 +236,18 @@ def test_a_file_that_may_only_be_read_still_gives_a_decision(sgi, kept, monkeypa
 
 def test_the_mean_can_decide_and_the_report_says_so(sgi, kept):
     assert sgi("gate", "worse", "squad_em>=0.7").code == 4
-    made = sgi("gate", "worse", "squad_em>=0.7", "--on", "mean", "--junit", "gate.xml")
-    assert made.code == 0
-    assert "worse: all rules passed (decided on means, without intervals)" in made.out
-    assert "squad_em >= 0.7 (on the mean)" in made.out
+    result = sgi("gate", "worse", "squad_em>=0.7", "--on", "mean", "--junit", "gate.xml")
+    assert result.code == 0
+    assert "worse: all rules passed (decided on means, without intervals)" in result.out
+    assert "squad_em >= 0.7 (on the mean)" in result.out
     root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
     assert root.find(".//testcase").get("name") == "squad_em >= 0.7 (on the mean)"
     assert sgi("gate", "worse", "squad_em>=0.7", "--on", "luck").code == 2
 
 
 def test_a_failed_gate_names_the_worst_rows(sgi, kept):
-    made = sgi("gate", "worse", "squad_em>=0.9", "--worst", "2", "--junit", "gate.xml")
-    page = [line.split() for line in made.out.splitlines()]
+    result = sgi("gate", "worse", "squad_em>=0.9", "--worst", "2", "--junit", "gate.xml")
+    page = [line.split() for line in result.out.splitlines()]
     assert ["q0", "0.0000", "nothing", "of", "the", "kind"] in page
     assert not any(line[:1] == ["q2"] for line in page)
     root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
@@ -256,6 +256,6 @@ def test_a_failed_gate_names_the_worst_rows(sgi, kept):
 
 
 def test_a_rule_outside_the_range_is_refused(sgi, kept):
-    made = sgi("gate", "main", "rouge_l>=80")
-    assert (made.code, made.out) == (2, "")
-    assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in made.err
+    result = sgi("gate", "main", "rouge_l>=80")
+    assert (result.code, result.out) == (2, "")
+    assert "the range of rouge_l is [0, 1]. Did you mean 0.8?" in result.err

@@ -35,8 +35,8 @@ class Terminal(io.StringIO):
 
 
 def test_rename_gives_and_takes_a_name(sgi, runs):
-    made = sgi("rename", "r2", "tuesday")
-    assert (made.code, made.out, made.err) == (0, "", "Renamed r2 to tuesday.\n")
+    result = sgi("rename", "r2", "tuesday")
+    assert (result.code, result.out, result.err) == (0, "", "Renamed r2 to tuesday.\n")
     assert runs()["r2"][0] == "tuesday"
     assert sgi("rename", "tuesday", "--clear", "--json").json == {"id": "r2", "name": None}
     assert runs()["r2"][0] is None
@@ -46,9 +46,9 @@ def test_rename_gives_and_takes_a_name(sgi, runs):
 @pytest.mark.parametrize("words", [["r2"], ["r2", "x", "--clear"]])
 def test_rename_wants_a_name_or_clear(sgi, runs, words):
     before = runs()
-    made = sgi("rename", *words)
-    assert made.code == 2
-    assert "--clear" in made.err
+    result = sgi("rename", *words)
+    assert result.code == 2
+    assert "--clear" in result.err
     assert runs() == before
 
 
@@ -85,26 +85,26 @@ def test_tag_says_what_cannot_be(sgi, runs):
 
 
 def test_delete_says_what_went(sgi, runs):
-    made = sgi("delete", "monday", "--yes")
-    assert (made.code, made.out) == (0, "Deleted monday: 1 rows, 2 scores.\n")
+    result = sgi("delete", "monday", "--yes")
+    assert (result.code, result.out) == (0, "Deleted monday: 1 rows, 2 scores.\n")
     assert set(runs()) == {"r2", "r3"}
-    told = sgi("delete", "r2", "last", "r3", "-y", "--json").json
-    assert [entry["id"] for entry in told] == ["r2", "r3"]
-    assert told[0] == {"id": "r2", "name": None, "rows": 1, "scores": 2}
+    facts = sgi("delete", "r2", "last", "r3", "-y", "--json").json
+    assert [entry["id"] for entry in facts] == ["r2", "r3"]
+    assert facts[0] == {"id": "r2", "name": None, "rows": 1, "scores": 2}
     assert runs() == {}
 
 
 def test_delete_asks_nobody_who_is_not_there(sgi, runs, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    made = sgi("delete", "r1")
-    assert (made.code, made.out) == (2, "")
-    assert "--yes" in made.err
+    result = sgi("delete", "r1")
+    assert (result.code, result.out) == (2, "")
+    assert "--yes" in result.err
     assert len(runs()) == 3
 
 
 def test_delete_of_a_run_that_is_not_there_deletes_none(sgi, runs):
-    made = sgi("delete", "r1", "r9", "--yes")
-    assert (made.code, "'r9'" in made.err) == (2, True)
+    result = sgi("delete", "r1", "r9", "--yes")
+    assert (result.code, "'r9'" in result.err) == (2, True)
     assert len(runs()) == 3
 
 
@@ -113,13 +113,13 @@ def test_delete_of_a_run_that_is_not_there_deletes_none(sgi, runs):
 )
 def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
     monkeypatch.setattr(sys, "stdin", Terminal(said))
-    made = sgi("delete", "r1", "r2")
-    assert made.code == code
-    assert "monday: 1 rows of data of r1" in made.err
-    assert "Delete these 2 runs permanently?" in made.err
+    result = sgi("delete", "r1", "r2")
+    assert result.code == code
+    assert "monday: 1 rows of data of r1" in result.err
+    assert "Delete these 2 runs permanently?" in result.err
     assert len(runs()) == left
-    assert ("Nothing was deleted" in made.err) == (left == 3)
-    assert made.out.count("Deleted") == 3 - left
+    assert ("Nothing was deleted" in result.err) == (left == 3)
+    assert result.out.count("Deleted") == 3 - left
 
 
 def test_no_name_steers_the_terminal(sgi, runs, monkeypatch):
@@ -146,8 +146,8 @@ def test_runs_are_found_by_tag(sgi, runs):
 
 def test_a_new_run_is_tagged(sgi, tmp_path):
     write(tmp_path / "a.jsonl", rows(3))
-    made = sgi("run", "a.jsonl", "-m", "squad_em", "--tag", "nightly", "--tag", " gpt-4o ", "-q")
-    assert made.code == 0
+    result = sgi("run", "a.jsonl", "-m", "squad_em", "--tag", "nightly", "--tag", " gpt-4o ", "-q")
+    assert result.code == 0
     assert sgi("runs", "--json").json[0]["tags"] == ["gpt-4o", "nightly"]
     assert sgi("run", "--resume", "last", "-q").code == 0
     assert sgi("tag", "last").out == "gpt-4o\nnightly\n"
@@ -164,8 +164,8 @@ def test_a_new_run_is_tagged(sgi, tmp_path):
 )
 def test_a_tag_that_cannot_be_is_refused_before_the_run(sgi, tmp_path, words, said):
     write(tmp_path / "a.jsonl", rows(3))
-    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
-    assert (made.code, said in made.err) == (2, True)
+    result = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert (result.code, said in result.err) == (2, True)
     assert not (tmp_path / "sgi.db").exists()
 
 
@@ -191,12 +191,12 @@ def test_a_run_that_is_deleted_while_it_is_written_ends_with_one_line(sgi, tmp_p
     write(tmp_path / "a.jsonl", rows(300))
     with open_database(tmp_path / "sgi.db") as database:
         before = [record.id for record in list_runs(database)]
-    made = sgi(
+    result = sgi(
         "run", "a.jsonl", "-m", "squad_em", "--target", "deletes_its_run:answer", "--name", "mine", "-q"
     )
-    assert made.code == 2
-    assert "was deleted meanwhile. Start a new one with `sgi run`." in made.err
-    assert "Traceback" not in made.err
+    assert result.code == 2
+    assert "was deleted meanwhile. Start a new one with `sgi run`." in result.err
+    assert "Traceback" not in result.err
     assert sorted(runs()) == sorted(before)
 
 

@@ -5,16 +5,16 @@ import pytest
 
 @pytest.fixture
 def models(tmp_path, monkeypatch):
-    made = tmp_path / "my models"
+    result = tmp_path / "my models"
     for name, file in (
         ("all-mpnet-base-v2", "model.safetensors"),
         ("bge-base-en-v1.5", "model.onnx"),
         ("gte-base", "x"),
     ):
-        (made / name).mkdir(parents=True)
-        (made / name / file).write_text("{}")
-    monkeypatch.setenv("SGI_MODELS_DIR", str(made))
-    return made
+        (result / name).mkdir(parents=True)
+        (result / name / file).write_text("{}")
+    monkeypatch.setenv("SGI_MODELS_DIR", str(result))
+    return result
 
 
 def test_models_says_which_are_at_hand(sgi, models):

@@ -63,11 +63,11 @@ def test_evaluate_asks_the_model(model):
     assert odds.tolist() == pytest.approx(parts, abs=1e-3)
 
 
-def test_a_run_is_told_the_model_and_goes_on_with_that_alone(sgi, data, model, tmp_path):
-    made = sgi(
+def test_a_run_resumes_only_with_its_entailment_model(sgi, data, model, tmp_path):
+    result = sgi(
         "run", data, "-m", "grounding,sgi", "--nli", model.relative_to(tmp_path), "-q", "-o", "out.jsonl"
     )
-    assert made.code == 0
+    assert result.code == 0
     scored = lines((tmp_path / "out.jsonl").read_text())
     name = Grounding(nli=str(model)).canonical
     assert set(scored[0]["scores"]) == {name, "sgi"}
@@ -101,26 +101,26 @@ def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, d
 
 
 def test_score_and_check_ask_it_too(sgi, data, model):
-    made = sgi("score", data, "-m", "grounding", "--nli", model)
-    assert made.code == 0
-    (told,) = {next(iter(row["scores"])) for row in lines(made.out)}
+    result = sgi("score", data, "-m", "grounding", "--nli", model)
+    assert result.code == 0
+    (told,) = {next(iter(row["scores"])) for row in lines(result.out)}
     assert told == Grounding(nli=str(model)).canonical
     words = [word for premise in PREMISES for word in ("--c", premise)]
     checked = sgi("check", *words, "--r", RESPONSES[0], "--q", "what is it", "--nli", model, "--json")
     assert checked.code == 0
-    assert checked.json["grounding"] == lines(made.out)[0]["scores"][told]["value"]
+    assert checked.json["grounding"] == lines(result.out)[0]["scores"][told]["value"]
     assert checked.json["sentences"][0]["entailment"] > 0.9
     assert sgi("check", *words, "--r", RESPONSES[0], "--nli", model).code == 0
 
 
 def test_a_model_that_gives_no_numbers_never_makes_a_value(sgi, data, tmp_path):
     spoilt = counting_model(tmp_path / "spoilt", steep=float("nan"))
-    made = sgi("score", data, "-m", "grounding", "--nli", spoilt)
-    assert made.code == 3
-    (found,) = zip(*(row["scores"].values() for row in lines(made.out)), strict=True)
+    result = sgi("score", data, "-m", "grounding", "--nli", spoilt)
+    assert result.code == 3
+    (found,) = zip(*(row["scores"].values() for row in lines(result.out)), strict=True)
     assert [cell["status"] for cell in found] == ["failed", "failed", "undefined", "failed"]
     assert all(cell["value"] is None for cell in found)
-    assert f"{spoilt} gave no usable probability for one of its sentences" in made.out
+    assert f"{spoilt} gave no usable probability for one of its sentences" in result.out
     stopped = sgi("run", data, "-m", "grounding", "--nli", spoilt, "-q")
     assert (stopped.code, "no usable probability" in stopped.err) == (2, True)
 
@@ -164,8 +164,8 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
     ],
 )
 def test_a_wrong_call_says_the_way_out(sgi, data, words, said):
-    made = sgi("run", data, *words, "-q")
-    assert (made.code, said in made.err) == (2, True), made.err
+    result = sgi("run", data, *words, "-q")
+    assert (result.code, said in result.err) == (2, True), result.err
 
 
 def test_every_grounding_that_names_none_is_given_the_model():
@@ -181,8 +181,8 @@ def test_a_name_that_is_printed_can_be_typed_again(sgi, data, model):
     name = Grounding(nli=str(model)).canonical
     assert metric_list([f"sgi,{name},theta_rc"]) == ["sgi", name, "theta_rc"]
     assert metric_list([r'grounding(nli="a\\"),sgi']) == [r'grounding(nli="a\\")', "sgi"]
-    made = sgi("score", data, "-m", f"{name},theta_rc")
-    assert set(lines(made.out)[0]["scores"]) == {name, "theta_rc"}
+    result = sgi("score", data, "-m", f"{name},theta_rc")
+    assert set(lines(result.out)[0]["scores"]) == {name, "theta_rc"}
 
 
 @pytest.mark.parametrize("form", ["{}", "torch:{}", "{}(labels=entailment,neutral)", "torch:{}(labels=x,y)"])
@@ -199,9 +199,9 @@ def test_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch, form):
 @pytest.mark.parametrize("name", ["~no-such-user/x", "x" * 300, "torch:~no-such-user/x"])
 def test_a_name_that_can_be_no_folder_stays_as_it_is(sgi, data, name):
     assert with_entailment(["grounding"], name) == [Grounding(nli=name).canonical]
-    made = sgi("run", data, "-m", "grounding", "--nli", name, "-q")
-    assert made.code in {2, 3}, made.err
-    assert "Traceback" not in made.err
+    result = sgi("run", data, "-m", "grounding", "--nli", name, "-q")
+    assert result.code in {2, 3}, result.err
+    assert "Traceback" not in result.err
 
 
 def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi, data, model, tmp_path):
@@ -218,8 +218,8 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
     ]
     path = tmp_path / "labelled.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = sgi("run", path, "-m", "grounding", "--nli", model, "-q")
-    assert made.code == 0, made.err
+    result = sgi("run", path, "-m", "grounding", "--nli", model, "-q")
+    assert result.code == 0, result.err
     name = Grounding(nli=str(model)).canonical
     fitted = sgi("calibrate", "last", "-m", name, "--target", "fpr=0.2", "-o", "fitted.json")
     assert fitted.code == 0, fitted.err

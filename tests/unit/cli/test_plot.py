@@ -31,10 +31,10 @@ def kept(tmp_path_factory):
 def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
     options = {Kind.COMPARISON: ["--with", "friday"], Kind.SCATTER: ["-m", "sgi", "--against", "content_f1"]}
     words = options.get(kind, [])
-    made = sgi("plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
-    assert (made.code, made.out) == (0, "")
-    assert made.err.startswith(f"a.svg shows {kind.value} of monday. ")
-    assert made.err.rstrip().endswith(".")
+    result = sgi("plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith(f"a.svg shows {kind.value} of monday. ")
+    assert result.err.rstrip().endswith(".")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert drawn.startswith("<svg")
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
@@ -43,12 +43,12 @@ def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
 @pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("SVG", b"<svg"), ("pdf", b"%PDF")])
 def test_the_suffix_says_what_the_file_is(sgi, kept, suffix, begins, tmp_path):
     words = ("plot", "monday", "--db", kept, "-k", "groups", "-m", "content_f1", "--by", "topic", "-q")
-    made = sgi(*words, "-o", f"a.{suffix}")
-    assert (made.code, made.err) == (0, "")
+    result = sgi(*words, "-o", f"a.{suffix}")
+    assert (result.code, result.err) == (0, "")
     assert (tmp_path / f"a.{suffix}").read_bytes().startswith(begins)
 
 
-def test_sizes_are_those_asked_for(sgi, kept, tmp_path):
+def test_sizes_are_as_requested(sgi, kept, tmp_path):
     def size(*words):
         assert (
             sgi("plot", "monday", "--db", kept, "-k", "distribution", "-o", "a.png", "-q", *words).code == 0
@@ -74,10 +74,10 @@ def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path
     assert "content_f1 by topic, 3 groups" in sgi(*words, "-m", "content_f1", "--by", "topic").err
     assert "sgi by label, 2 groups" in sgi(*words).err
     assert "sgi by number, 80 groups" in sgi(*words, "--by", "number").err
-    made = sgi(*words, "-m", "content_f2")
-    assert (made.code, "Did you mean 'content_f1'?" in made.err) == (2, True)
-    made = sgi(*words, "--by", "topics")
-    assert (made.code, "Did you mean 'topic'?" in made.err) == (2, True)
+    result = sgi(*words, "-m", "content_f2")
+    assert (result.code, "Did you mean 'content_f1'?" in result.err) == (2, True)
+    result = sgi(*words, "--by", "topics")
+    assert (result.code, "Did you mean 'topic'?" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path
     ],
 )
 def test_what_cannot_be_drawn_says_why_and_what_can(sgi, kept, kind, why, tmp_path):
-    made = sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png")
-    assert (made.code, made.out) == (2, "")
-    assert f"bare cannot be drawn as {kind}: " in made.err
-    assert why in made.err
-    assert made.err.rstrip().endswith("Possible kinds: distribution, comparison.")
+    result = sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png")
+    assert (result.code, result.out) == (2, "")
+    assert f"bare cannot be drawn as {kind}: " in result.err
+    assert why in result.err
+    assert result.err.rstrip().endswith("Possible kinds: distribution, comparison.")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
-    made = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
-    offered = re.search(r"Possible kinds: (.*)\.", made.err)[1].split(", ")
+    result = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
+    offered = re.search(r"Possible kinds: (.*)\.", result.err)[1].split(", ")
     for kind in offered:
         words = ["--with", "bare"] if kind == "comparison" else []
         assert sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
@@ -126,9 +126,9 @@ def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
     ],
 )
 def test_what_does_not_go_together_is_an_error(sgi, kept, words, told, tmp_path):
-    made = sgi("plot", "monday", "--db", kept, "-o", "a.png", *words)
-    assert (made.code, made.out) == (2, "")
-    assert told in made.err
+    result = sgi("plot", "monday", "--db", kept, "-o", "a.png", *words)
+    assert (result.code, result.out) == (2, "")
+    assert told in result.err
     assert not list(tmp_path.iterdir())
 
 
@@ -137,12 +137,12 @@ def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "Who?", "reference": "Me."}\n')
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_plot:answer", "-q").code == 2
     for kind in ALWAYS:
-        made = sgi("plot", "last", "-k", kind, "-o", "a.png")
-        assert (made.code, "No figure is possible yet." in made.err) == (2, True)
+        result = sgi("plot", "last", "-k", kind, "-o", "a.png")
+        assert (result.code, "No figure is possible yet." in result.err) == (2, True)
 
 
 def test_the_shell_completes_the_kinds():
     words = {"_SGI_COMPLETE": "complete_bash", "COMP_WORDS": "sgi plot --kind r", "COMP_CWORD": "3"}
     command = [sys.executable, "-c", "import sys; sys.argv[0] = 'sgi'; from sgi.cli.main import main; main()"]
-    made = subprocess.run(command, env=os.environ | words, capture_output=True, text=True, check=False)
-    assert made.stdout.split() == ["roc", "reliability"]
+    result = subprocess.run(command, env=os.environ | words, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["roc", "reliability"]

@@ -40,29 +40,29 @@ def test_compute_and_score(sgi, rows):
     near = sgi(*TRIPLE, *INT8).json["sgi"]
     assert near == pytest.approx(exact, 0.05)
     assert near != exact
-    made = sgi("score", rows, "-m", "sgi", "--no-cache", *INT8)
-    assert made.code == 0
-    assert len(made.out.splitlines()) == len(ROWS)
+    result = sgi("score", rows, "-m", "sgi", "--no-cache", *INT8)
+    assert result.code == 0
+    assert len(result.out.splitlines()) == len(ROWS)
 
 
 @pytest.mark.usefixtures("int8")
-def test_a_run_keeps_its_precision_and_goes_on_with_it(sgi, rows, tmp_path):
+def test_a_run_resumes_with_its_precision(sgi, rows, tmp_path):
     (tmp_path / "run.toml").write_text(
         'data = "rows.jsonl"\nmetrics = "sgi"\nname = "small"\nbackend = "openvino"\nprecision = "int8"\n'
     )
-    made = sgi("run", "run.toml", "--no-cache", "--json")
-    assert made.code == 0
-    assert "openvino-int8" in made.json["signature"]
+    result = sgi("run", "run.toml", "--no-cache", "--json")
+    assert result.code == 0
+    assert "openvino-int8" in result.json["signature"]
     again = sgi("run", rows, "--resume", "last", "--no-cache", "--json")
-    assert (again.code, again.json["signature"]) == (0, made.json["signature"])
+    assert (again.code, again.json["signature"]) == (0, result.json["signature"])
     other = sgi("run", "--resume", "last", "--precision", "f32", "--no-cache")
     assert other.code == 2
 
 
 def test_what_runs_here_is_not_azures(sgi):
-    made = sgi(*TRIPLE, "--deployment", "mine", "--backend", "onnx")
-    assert made.code == 2
-    assert "do not apply to --deployment" in made.err
+    result = sgi(*TRIPLE, "--deployment", "mine", "--backend", "onnx")
+    assert result.code == 2
+    assert "do not apply to --deployment" in result.err
 
 
 @pytest.mark.parametrize(
@@ -75,20 +75,20 @@ def test_what_runs_here_is_not_azures(sgi):
 )
 def test_what_cannot_be_is_one_line(sgi, rows, words, told):
     for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve",)):
-        made = sgi(*verb, *words)
-        assert made.code == 2
-        assert told in made.err
-        assert "Traceback" not in made.err
+        result = sgi(*verb, *words)
+        assert result.code == 2
+        assert told in result.err
+        assert "Traceback" not in result.err
 
 
-def test_a_processor_that_lacks_it_is_told_before_any_work(sgi, rows, monkeypatch):
+def test_an_unsupported_precision_is_an_error_before_the_work(sgi, rows, monkeypatch):
     lacking = Processor("a processor", bf16=False, int8=True)
     monkeypatch.setattr("sgi.models.embedder.openvino.processor", lambda: lacking)
     for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve", "--port", "0")):
-        made = sgi(*verb, "--backend", "openvino", "--precision", "bf16")
-        assert (made.code, made.out) == (2, "")
-        assert "This processor (a processor) has no instructions for bf16" in made.err
-        assert "Traceback" not in made.err
+        result = sgi(*verb, "--backend", "openvino", "--precision", "bf16")
+        assert (result.code, result.out) == (2, "")
+        assert "This processor (a processor) has no instructions for bf16" in result.err
+        assert "Traceback" not in result.err
 
 
 def test_serve_hands_them_to_its_site(sgi, monkeypatch):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from sgi.cli.report import _kind
 from sgi.kernel.errors import UsageError
+from sgi.reporting.render import report_format
 from support.answers import SPITEFUL
 from support.kept_runs import keep_run, rows
 
@@ -27,23 +27,23 @@ def kept(tmp_path_factory):
     return database
 
 
-def test_the_page_is_one_file_and_its_size_is_told(sgi, kept, tmp_path):
-    made = sgi("report", "monday", "--db", kept)
-    assert (made.code, made.out) == (0, "")
+def test_the_page_is_one_file_and_its_size_is_printed(sgi, kept, tmp_path):
+    result = sgi("report", "monday", "--db", kept)
+    assert (result.code, result.out) == (0, "")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert "monday" in page
     assert "item-23" in page
     size = (tmp_path / "report.html").stat().st_size
     told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size:,} bytes"
-    assert made.err == f"Wrote report.html: monday, {told}.\n"
+    assert result.err == f"Wrote report.html: monday, {told}.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_rows_beyond_the_page_lie_beside_it_and_are_linked(sgi, kept, tmp_path):
-    made = sgi("report", "monday", "--db", kept, "-o", "out.html", "--rows", "10")
-    assert made.code == 0
-    assert "Wrote out.rows.csv: all 24 rows; the page shows 10 of them." in made.err
+    result = sgi("report", "monday", "--db", kept, "-o", "out.html", "--rows", "10")
+    assert result.code == 0
+    assert "Wrote out.rows.csv: all 24 rows; the page shows 10 of them." in result.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert 'href="out.rows.csv"' in page
     with (tmp_path / "out.rows.csv").open(newline="", encoding="utf-8") as lines:
@@ -60,20 +60,20 @@ def test_markdown_goes_to_stdout_or_into_a_file(sgi, kept, tmp_path):
 
 
 def test_json_holds_the_view(sgi, kept, tmp_path):
-    told = sgi("report", "monday", "--db", kept, "--format", "json").json
-    assert told["head"]["name"] == "monday"
-    assert [made["metric"] for made in told["headline"]["metrics"]] == list(METRICS)
-    assert {table["by"] for table in told["groups"]} == {"label", "topic"}
-    assert len(told["worst"][0]["samples"]) == 10
+    facts = sgi("report", "monday", "--db", kept, "--format", "json").json
+    assert facts["head"]["name"] == "monday"
+    assert [entry["metric"] for entry in facts["headline"]["metrics"]] == list(METRICS)
+    assert {table["by"] for table in facts["groups"]} == {"label", "topic"}
+    assert len(facts["worst"][0]["samples"]) == 10
     sgi("report", "monday", "--db", kept, "-o", "a.json", "-q")
-    assert json.loads((tmp_path / "a.json").read_text()) == told
+    assert json.loads((tmp_path / "a.json").read_text()) == facts
 
 
 def test_two_runs_are_compared(sgi, kept, tmp_path):
-    told = sgi("report", "monday", "friday", "--db", kept, "--format", "json", "--worst", "2").json
-    assert (told["base"]["name"], told["new"]["name"]) == ("monday", "friday")
-    assert [made["verdict"] for made in told["comparison"]["metrics"]] == ["better"] * 3
-    assert len(told["changed"]) == 6
+    facts = sgi("report", "monday", "friday", "--db", kept, "--format", "json", "--worst", "2").json
+    assert (facts["base"]["name"], facts["new"]["name"]) == ("monday", "friday")
+    assert [entry["verdict"] for entry in facts["comparison"]["metrics"]] == ["better"] * 3
+    assert len(facts["changed"]) == 6
     page = sgi("report", "monday", "friday", "--db", kept, "--format", "md").out
     assert page.startswith("# monday → friday\n")
     assert sgi("report", "monday", "friday", "--db", kept, "-o", "both.html").code == 0
@@ -83,8 +83,8 @@ def test_two_runs_are_compared(sgi, kept, tmp_path):
 
 def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp_path):
     changed = [row | {"reference": "Nobody knows."} for row in rows(12)]
-    for name, given in (("one", rows(12)), ("two", changed)):
-        keep_run(tmp_path / "own.db", tmp_path, given, name=name, metrics=["content_f1"])
+    for name, entry in (("one", rows(12)), ("two", changed)):
+        keep_run(tmp_path / "own.db", tmp_path, entry, name=name, metrics=["content_f1"])
     for verb, *more in (("report", "two", "--format", "md"), ("plot", "-k", "comparison", "--with", "two")):
         words = [
             verb,
@@ -101,42 +101,38 @@ def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp
     assert "Differs in more than the responses: reference of 12" in (tmp_path / "report.md").read_text()
 
 
-def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
+def test_a_title_replaces_the_name(sgi, kept):
     page = sgi("report", "monday", "--db", kept, "--format", "md", "--title", "A <b>week</b>").out
     assert page.startswith("# A \\<b\\>week\\</b\\>\n")
     page = sgi("report", "monday", "friday", "--db", kept, "--format", "md", "--title", "Now").out
     assert page.startswith("# monday → Now\n")
-    made = sgi("report", "monday", "--db", kept, "--format", "json", "--title", "x")
-    assert (made.code, "--title does not apply to JSON" in made.err) == (2, True)
+    result = sgi("report", "monday", "--db", kept, "--format", "json", "--title", "x")
+    assert (result.code, "--title does not apply to JSON" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "kind"),
-    [
-        ("a.html", None, "html"),
-        ("a.HTM", None, "html"),
-        ("a.md", None, "md"),
-        ("a.json", None, "json"),
-        ("a.txt", "md", "md"),
-        (None, None, "html"),
-        (None, "json", "json"),
-    ],
+    ("name", "kind"), [("a.html", "html"), ("a.HTM", "html"), ("a.md", "md"), ("a.json", "json")]
 )
-def test_the_format_is_what_is_said_or_what_the_name_says(name, asked, kind):
-    assert _kind(asked, None if name is None else Path(name)) is kind
+def test_the_suffix_gives_the_format(name, kind):
+    assert report_format(Path(name)) == kind
 
 
-def test_a_name_that_says_nothing_is_refused():
+def test_the_option_gives_the_format_of_any_file(sgi, kept, tmp_path):
+    assert sgi("report", "monday", "--db", kept, "--format", "md", "-o", "a.txt").code == 0
+    assert (tmp_path / "a.txt").read_text("utf-8").startswith("# monday")
+
+
+def test_an_unknown_suffix_is_refused():
     with pytest.raises(UsageError, match=r"The suffix of 'a\.pdf' is not a known format"):
-        _kind(None, Path("a.pdf"))
+        report_format(Path("a.pdf"))
 
 
-def test_what_cannot_be_written_is_told_before_the_work(sgi, kept, tmp_path):
-    made = sgi("report", "monday", "--db", kept, "-o", "missing/a.html")
-    assert (made.code, "there is no folder" in made.err) == (2, True)
+def test_an_unwritable_file_is_an_error_before_the_work(sgi, kept, tmp_path):
+    result = sgi("report", "monday", "--db", kept, "-o", "missing/a.html")
+    assert (result.code, "there is no folder" in result.err) == (2, True)
     (tmp_path / "a.html").mkdir()
-    made = sgi("report", "no such run", "--db", kept, "-o", "a.html")
-    assert (made.code, "not a regular file" in made.err) == (2, True)
+    result = sgi("report", "no such run", "--db", kept, "-o", "a.html")
+    assert (result.code, "not a regular file" in result.err) == (2, True)
     for words in (["--rows", "0"], ["--rows", "10001"], ["--format", "pdf"]):
         assert sgi("report", "monday", "--db", kept, *words).code == 2
     assert sgi("report", "nobody", "--db", kept).code == 2
@@ -147,8 +143,8 @@ def test_a_page_never_takes_the_place_of_the_data(sgi, tmp_path):
     keep_run("sgi.db", tmp_path, rows(4), name="a", metrics=("squad_em",))
     before = (tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "b.html").symlink_to(tmp_path / "a.jsonl")
-    made = sgi("report", "a", "-o", "b.html")
-    assert (made.code, "is the data of the run" in made.err) == (2, True)
+    result = sgi("report", "a", "-o", "b.html")
+    assert (result.code, "is the data of the run" in result.err) == (2, True)
     assert (tmp_path / "a.jsonl").read_bytes() == before
 
 
@@ -157,8 +153,8 @@ def test_open_shows_the_file(sgi, kept, tmp_path, monkeypatch):
     monkeypatch.setattr(typer, "launch", shown.append)
     assert sgi("report", "monday", "--db", kept, "-o", "a b.html", "--open", "-q").code == 0
     assert shown == [(tmp_path / "a b.html").as_uri()]
-    made = sgi("report", "monday", "--db", kept, "--format", "md", "--open")
-    assert (made.code, "--open needs an HTML file" in made.err) == (2, True)
+    result = sgi("report", "monday", "--db", kept, "--format", "md", "--open")
+    assert (result.code, "--open needs an HTML file" in result.err) == (2, True)
 
 
 def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):
@@ -172,8 +168,8 @@ def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):
     assert not set(page) & set("\x1b\x9b\u202e\u2028\x00")
     assert "<script" not in page.replace("\\<", "")
     assert "](" not in page.replace("\\](", "")
-    told = sgi("report", "spite", "--format", "json").json
-    assert told["worst"][0]["samples"][0]["response"] == answer
+    facts = sgi("report", "spite", "--format", "json").json
+    assert facts["worst"][0]["samples"][0]["response"] == answer
     assert sgi("report", "spite", "-q").code == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page

@@ -11,13 +11,13 @@ CANONICAL = "politeness(weights=[1, 0])"
 
 
 def rows(*, replies=True):
-    made = [
+    result = [
         {"id": f"q{k}", "question": "Who?", "response": f"Please, {k}.", "reference": "R"} for k in range(4)
     ]
     return (
-        made
+        result
         if replies
-        else [*made, {"id": "q4", "question": "Who?", "response": "no reply", "reference": "R"}]
+        else [*result, {"id": "q4", "question": "Who?", "response": "no reply", "reference": "R"}]
     )
 
 
@@ -31,17 +31,17 @@ def kept(sgi, tmp_path, monkeypatch):
 
 
 def test_other_weights_give_a_new_run_that_every_verb_reads(sgi, kept):
-    made = sgi("rescore", "judged", "-m", f"{WEIGHTED},echo", "--name", "weighted")
-    assert made.code == 0
-    assert CANONICAL in made.out
-    assert "4 / 4" in made.out
-    assert f"{CANONICAL} is computed from the evidence of politeness." in made.err
-    assert "The new run is kept: sgi show " in made.err
-    shown = sgi("show", "weighted")
-    assert made.out in shown.out
-    assert f'rescored_from = "{kept}"' in shown.out
-    assert "--resume" not in shown.out
-    assert "The judge was asked" not in shown.out
+    result = sgi("rescore", "judged", "-m", f"{WEIGHTED},echo", "--name", "weighted")
+    assert result.code == 0
+    assert CANONICAL in result.out
+    assert "4 / 4" in result.out
+    assert f"{CANONICAL} is computed from the stored replies for politeness." in result.err
+    assert "The new run is stored. Show it: sgi show " in result.err
+    outcome = sgi("show", "weighted")
+    assert result.out in outcome.out
+    assert f'rescored_from = "{kept}"' in outcome.out
+    assert "--resume" not in outcome.out
+    assert "Judge requests" not in outcome.out
     refused = sgi("compare", "judged", "weighted")
     assert (refused.code, "parameters of politeness" in refused.err) == (2, True)
     assert "only in judged: politeness, squad_em" in sgi("compare", "judged", "weighted", "-m", "echo").out
@@ -51,13 +51,13 @@ def test_other_weights_give_a_new_run_that_every_verb_reads(sgi, kept):
 
 
 def test_without_names_all_of_them_and_json_says_from_what(sgi, kept):
-    made = sgi("rescore", kept, "--json", "--quiet")
-    assert (made.code, made.err) == (0, "")
-    told = made.json
-    assert told["sources"] == {"politeness": "politeness", "echo": "echo"}
-    assert (told["rescored_from"], told["notes"]) == (kept, [])
+    result = sgi("rescore", kept, "--json", "--quiet")
+    assert (result.code, result.err) == (0, "")
+    facts = result.json
+    assert facts["sources"] == {"politeness": "politeness", "echo": "echo"}
+    assert (facts["rescored_from"], facts["notes"]) == (kept, [])
     before = sgi("show", "judged", "--json").json["summary"]["metrics"]
-    assert told["metrics"] == [found for found in before if found["metric"] != "squad_em"]
+    assert facts["metrics"] == [entry for entry in before if entry["metric"] != "squad_em"]
 
 
 def test_percent_or_not(sgi, kept):
@@ -72,10 +72,10 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
     offer(monkeypatch)
     with open_database(tmp_path / "other.db") as database:
         judged_run(database, write(tmp_path / "a.jsonl", rows(replies=False)), ["politeness"])
-    made = sgi("rescore", "last", "--db", "other.db")
-    assert made.code == 3
-    assert "20.0% of the rows failed" in made.err
-    assert "--db other.db" in made.err
+    result = sgi("rescore", "last", "--db", "other.db")
+    assert result.code == 3
+    assert "20.0% of the rows failed" in result.err
+    assert "--db other.db" in result.err
     assert "The judge gave no reply." in sgi("show", "last", "--db", "other.db").out
 
 
@@ -90,9 +90,9 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
     ],
 )
 def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, told):
-    made = sgi("rescore", "judged", "-q", *words)
-    assert (made.code, made.out) == (2, "")
-    assert told in made.err
+    result = sgi("rescore", "judged", "-q", *words)
+    assert (result.code, result.out) == (2, "")
+    assert told in result.err
     assert len(sgi("runs", "--json").json) == 1
 
 
@@ -102,6 +102,6 @@ def test_an_unknown_run_and_a_missing_database(sgi, kept):
 
 
 def test_help_shows_examples(sgi):
-    made = sgi("rescore", "--help")
-    assert made.code == 0
-    assert "sgi rescore last" in made.out
+    result = sgi("rescore", "--help")
+    assert result.code == 0
+    assert "sgi rescore last" in result.out

@@ -28,11 +28,11 @@ def answers(tmp_path):
 
 
 def test_scores_every_row_and_says_where(sgi, answers, tmp_path):
-    made = sgi("run", answers, "-m", "sgi,theta_rc", "-o", "out.jsonl")
-    assert made.code == 0
-    assert "2 / 2" in made.out
-    assert "sgi:1|emb:minilm@" in made.out
-    assert "out.jsonl" in made.err
+    result = sgi("run", answers, "-m", "sgi,theta_rc", "-o", "out.jsonl")
+    assert result.code == 0
+    assert "2 / 2" in result.out
+    assert "sgi:1|emb:minilm@" in result.out
+    assert "out.jsonl" in result.err
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == ["a", "b"]
     assert rows[0]["scores"]["sgi"]["status"] == "ok"
@@ -49,21 +49,21 @@ def test_a_csv_is_flat_and_holds_no_formulas(sgi, answers, tmp_path):
 
 
 def test_json_on_stdout_is_the_whole_summary(sgi, answers):
-    made = sgi("run", answers, "-m", "sgi", "--json", "--quiet")
-    assert made.json["metrics"][0]["metric"] == "sgi"
-    assert made.json["metrics"][0]["coverage"] == 1.0
-    assert made.err == ""
+    result = sgi("run", answers, "-m", "sgi", "--json", "--quiet")
+    assert result.json["metrics"][0]["metric"] == "sgi"
+    assert result.json["metrics"][0]["coverage"] == 1.0
+    assert result.err == ""
 
 
 def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path):
-    made = sgi("run", answers, "--dry-run", "-o", "out.jsonl", "--json", "-q")
-    assert made.json["rows"] == 2
-    assert made.json["metrics"] == ["grounding", "sgi"]
-    assert made.json["distinct_texts"] == 6
+    result = sgi("run", answers, "--dry-run", "-o", "out.jsonl", "--json", "-q")
+    assert result.json["rows"] == 2
+    assert result.json["metrics"] == ["grounding", "sgi"]
+    assert result.json["distinct_texts"] == 6
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_inputs_stand_beside_the_scores_when_asked(sgi, answers, tmp_path):
+def test_inputs_are_written_beside_the_scores_on_request(sgi, answers, tmp_path):
     sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--inputs", "-q")
     assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["response"] == "In Italy."
 
@@ -86,12 +86,12 @@ USED = (
 )
 def test_every_run_says_which_columns_it_used(sgi, tmp_path, words):
     (tmp_path / "a.jsonl").write_text(lines([BOTH]))
-    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
-    assert made.code == 0
-    assert made.err.splitlines()[0] == USED
+    result = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert result.code == 0
+    assert result.err.splitlines()[0] == USED
     if "--json" in words:
-        assert made.json["columns"]["fields"]["contexts"] == ["retrieval_context"]
-        assert made.json["columns"]["not_used"] == {"context": "contexts ← retrieval_context"}
+        assert result.json["columns"]["fields"]["contexts"] == ["retrieval_context"]
+        assert result.json["columns"]["not_used"] == {"context": "contexts ← retrieval_context"}
 
 
 def test_a_dry_run_and_a_quiet_one(sgi, tmp_path):
@@ -127,9 +127,9 @@ def test_a_run_in_a_spec_file_maps_paths_joins_and_encodes(sgi, tmp_path):
 )
 def test_a_mapping_or_an_encoding_that_cannot_be_used(sgi, tmp_path, words, message):
     (tmp_path / "a.jsonl").write_text(lines([BOTH]))
-    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
-    assert made.code == 2
-    assert message in made.err
+    result = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failure(sgi, tmp_path):
@@ -141,9 +141,9 @@ def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failu
     }
     blank = {"id": "blank", "question": "Who?", "contexts": ["A passage."], "response": " "}
     (tmp_path / "a.jsonl").write_text(lines([*ROWS, german, blank, {"id": "none", "response": "r"}]))
-    made = sgi("run", "a.jsonl", "--json", "-o", "out.jsonl")
-    assert made.code == 0, made.err
-    assert [metric["metric"] for metric in made.json["metrics"]] == ["grounding", "sgi"]
+    result = sgi("run", "a.jsonl", "--json", "-o", "out.jsonl")
+    assert result.code == 0, result.err
+    assert [metric["metric"] for metric in result.json["metrics"]] == ["grounding", "sgi"]
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["scores"]["grounding"]["status"] for row in rows] == [
         "ok",
@@ -156,9 +156,11 @@ def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failu
 
 def test_columns_of_other_names_are_mapped(sgi, tmp_path):
     (tmp_path / "a.csv").write_text("frage;antwort\nWer?;Jane\n")
-    made = sgi("run", "a.csv", "-m", "theta_rq", "--map", "question=frage", "--map", "response=antwort", "-q")
-    assert made.code == 0
-    assert "1 / 1" in made.out
+    result = sgi(
+        "run", "a.csv", "-m", "theta_rq", "--map", "question=frage", "--map", "response=antwort", "-q"
+    )
+    assert result.code == 0
+    assert "1 / 1" in result.out
 
 
 def test_skipping_keeps_rejected_rows_with_reasons_and_exits_3(sgi, answers, tmp_path):
@@ -167,9 +169,9 @@ def test_skipping_keeps_rejected_rows_with_reasons_and_exits_3(sgi, answers, tmp
     assert stopped.code == 2
     assert "answers.jsonl:3" in stopped.err
     assert not (tmp_path / "out.jsonl").exists()
-    made = sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--on-error", "skip")
-    assert made.code == 3
-    assert "2 rows could not be read" in made.err
+    result = sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--on-error", "skip")
+    assert result.code == 3
+    assert "2 rows could not be read" in result.err
     rejected = [json.loads(line) for line in (tmp_path / "out.rejected.jsonl").read_text().splitlines()]
     assert [row["line"] for row in rejected] == [3, 4]
     assert rejected[0]["row"] == "{broken"
@@ -207,19 +209,19 @@ def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
 )
 def test_bad_input_is_one_clear_error(sgi, answers, content, words):
     answers.write_bytes(content)
-    made = sgi("run", answers, "-m", "theta_rq")
-    assert made.code == 2
-    assert made.out == ""
-    assert words in made.err
-    assert made.err.splitlines()[-1].startswith("Error: ")
-    assert "Traceback" not in made.err
+    result = sgi("run", answers, "-m", "theta_rq")
+    assert result.code == 2
+    assert result.out == ""
+    assert words in result.err
+    assert result.err.splitlines()[-1].startswith("Error: ")
+    assert "Traceback" not in result.err
 
 
 def test_missing_files_and_folders(sgi, tmp_path):
     assert "no.jsonl" in sgi("run", "no.jsonl").err
     (tmp_path / "folder.jsonl").mkdir()
-    made = sgi("run", "folder.jsonl")
-    assert (made.code, "folder" in made.err) == (2, True)
+    result = sgi("run", "folder.jsonl")
+    assert (result.code, "folder" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -242,31 +244,31 @@ def test_missing_files_and_folders(sgi, tmp_path):
     ],
 )
 def test_a_wrong_call_says_the_way_out(sgi, answers, words, said):
-    made = sgi("run", answers, *words)
-    assert made.code == 2
-    assert said in made.err
+    result = sgi("run", answers, *words)
+    assert result.code == 2
+    assert said in result.err
 
 
 def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": "x\\u001b[31m\\u202e", "response": 3}\n')
-    made = sgi("run", "a.jsonl", "-m", "theta_rq")
-    assert "\x1b" not in made.err
-    assert "\u202e" not in made.err
+    result = sgi("run", "a.jsonl", "-m", "theta_rq")
+    assert "\x1b" not in result.err
+    assert "\u202e" not in result.err
 
 
 def test_long_contexts_are_counted_and_reported(sgi, answers):
     answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
-    made = sgi("run", answers, "-m", "theta_rc")
-    assert "contexts: truncated in 1 of 2 rows" in made.err
+    result = sgi("run", answers, "-m", "theta_rc")
+    assert "contexts: truncated in 1 of 2 rows" in result.err
 
 
 def test_labels_bring_rankings_beside_baselines(sgi, answers):
     labelled = [row | {"id": f"{row['id']}{n}", "label": n % 2} for n in range(8) for row in ROWS]
     answers.write_text(lines(labelled))
-    made = sgi("run", answers, "-m", "theta_rc", "-q")
-    assert "AUROC" in made.out
-    assert "length alone" in made.out
-    assert "overlap alone" in made.out
+    result = sgi("run", answers, "-m", "theta_rc", "-q")
+    assert "AUROC" in result.out
+    assert "length alone" in result.out
+    assert "overlap alone" in result.out
 
 
 def test_a_second_run_embeds_nothing(sgi, answers):
@@ -276,9 +278,9 @@ def test_a_second_run_embeds_nothing(sgi, answers):
     assert before["entries"] == 6
 
 
-def test_responses_that_are_their_reference_are_told(sgi, answers):
+def test_a_note_counts_responses_that_equal_their_reference(sgi, answers):
     answers.write_text(lines(row | {"reference": row["response"], "label": 1} for row in ROWS))
-    assert "In 2 of 2 labelled rows the response is the reference itself" in sgi("run", answers).err
+    assert "In 2 of 2 labelled rows the response equals the reference" in sgi("run", answers).err
 
 
 def test_a_run_of_lexical_metrics_opens_no_cache(sgi, answers, tmp_path):
@@ -301,9 +303,9 @@ def test_a_run_of_lexical_metrics_opens_no_cache(sgi, answers, tmp_path):
 def test_no_file_is_both_read_and_written_or_written_twice(sgi, answers, tmp_path, words):
     (tmp_path / "x").mkdir()
     before = answers.read_bytes()
-    made = sgi("run", answers, "-m", "theta_rq", *words)
-    assert made.code == 2
-    assert "is both" in made.err
+    result = sgi("run", answers, "-m", "theta_rq", *words)
+    assert result.code == 2
+    assert "is both" in result.err
     assert answers.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "x"]
 
@@ -326,25 +328,25 @@ def test_rows_of_each_label_stand_beside_a_ranking(sgi, answers):
     assert "6 / 6" in page
 
 
-def test_a_model_that_is_down_is_told_and_exits_3(sgi, answers, monkeypatch):
+def test_an_embedder_that_is_down_gives_a_note_and_exit_code_3(sgi, answers, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     answers.write_text(lines(row | {"reference": "Jane"} for row in ROWS))
     down = "openai:m@http://127.0.0.1:9/v1"
-    made = sgi("run", answers, "-m", "semantic_similarity", "-e", "minilm", "-e", down)
-    assert made.code == 3
-    assert "2 rows were scored without openai:m, which gave no vectors" in made.err
+    result = sgi("run", answers, "-m", "semantic_similarity", "-e", "minilm", "-e", down)
+    assert result.code == 3
+    assert "2 rows were scored without openai:m, which returned no vectors" in result.err
 
 
 def test_grounding_is_a_score_with_the_command_that_calibrates_it(sgi, answers):
     answers.write_text(lines(row | {"reference": "Austen"} for row in ROWS))
-    made = sgi("run", answers, "-m", "grounding,rouge_l_precision")
-    assert made.code == 0, made.err
-    line = next(line for line in made.out.splitlines() if line.startswith("grounding"))
+    result = sgi("run", answers, "-m", "grounding,rouge_l_precision")
+    assert result.code == 0, result.err
+    line = next(line for line in result.out.splitlines() if line.startswith("grounding"))
     assert "%" not in line
-    assert "sgi calibrate RUN -m grounding --target fpr=0.05" in made.err
-    shown = sgi("show", "last")
-    assert "%" not in next(line for line in shown.out.splitlines() if line.startswith("grounding"))
+    assert "sgi calibrate RUN -m grounding --target fpr=0.05" in result.err
+    outcome = sgi("show", "last")
+    assert "%" not in next(line for line in outcome.out.splitlines() if line.startswith("grounding"))
     as_json = sgi("run", answers, "-m", "grounding,rouge_l_precision", "--json", "-q").json
-    found = {made["metric"]: (made["is_share"], made["is_score"]) for made in as_json["metrics"]}
+    found = {result["metric"]: (result["is_share"], result["is_score"]) for result in as_json["metrics"]}
     assert found["grounding"] == (False, True)
     assert found["rouge_l_precision"] == (True, False)

@@ -21,9 +21,9 @@ def data(tmp_path):
 
 
 def test_a_benchmark_is_run_by_its_name(sgi, data):
-    done = sgi("run", "halueval_dialogue:dialogue.jsonl", "-m", "sgi", "-o", "out.jsonl", "-q")
+    result = sgi("run", "halueval_dialogue:dialogue.jsonl", "-m", "sgi", "-o", "out.jsonl", "-q")
 
-    assert done.code == 0, done.err
+    assert result.code == 0, result.err
     rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == [
         "halueval_dialogue-1-right",
@@ -32,7 +32,7 @@ def test_a_benchmark_is_run_by_its_name(sgi, data):
     assert [row["label"] for row in rows] == [True, False]
 
 
-def test_a_run_of_a_benchmark_is_taken_up_again(sgi, data):
+def test_a_run_of_a_benchmark_is_resumed(sgi, data):
     first = sgi("run", "halueval_dialogue:dialogue.jsonl", "-m", "rouge_l", "--name", "first", "-q")
     again = sgi("run", "--resume", "first", "-q")
 
@@ -40,10 +40,10 @@ def test_a_run_of_a_benchmark_is_taken_up_again(sgi, data):
 
 
 def test_score_reads_one_too(sgi, data):
-    done = sgi("score", "halueval_dialogue:dialogue.jsonl", "-m", "rouge_l")
+    result = sgi("score", "halueval_dialogue:dialogue.jsonl", "-m", "rouge_l")
 
-    assert done.code == 0, done.err
-    assert len(done.out.splitlines()) == 2
+    assert result.code == 0, result.err
+    assert len(result.out.splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_score_reads_one_too(sgi, data):
         ("halueval_dialogue:gone.jsonl", "does not exist"),
     ],
 )
-def test_what_cannot_be_read_is_told(sgi, data, name, told):
-    done = sgi("run", name, "-m", "rouge_l", "-q")
+def test_unreadable_data_is_an_error(sgi, data, name, told):
+    result = sgi("run", name, "-m", "rouge_l", "-q")
 
-    assert done.code == 2
-    assert told in " ".join(done.err.split())
+    assert result.code == 2
+    assert told in " ".join(result.err.split())

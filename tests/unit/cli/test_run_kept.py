@@ -28,16 +28,16 @@ def kept(sgi, *words):
     return sgi("runs", "--json", *words).json
 
 
-def test_a_run_is_kept_under_its_name_and_told(sgi, answers):
-    made = sgi("run", answers, "-m", "rouge_l", "--name", "monday")
-    assert made.code == 0
-    assert "The run is kept: sgi show 2" in made.err
+def test_a_run_is_stored_under_its_name(sgi, answers):
+    result = sgi("run", answers, "-m", "rouge_l", "--name", "monday")
+    assert result.code == 0
+    assert "The run is stored. Show it: sgi show 2" in result.err
     (run,) = kept(sgi)
     assert (run["name"], run["rows"]) == ("monday", 20)
     assert sgi("run", answers, "-m", "rouge_l", "--json", "-q").json["run"] == kept(sgi)[0]["id"]
 
 
-def test_where_it_is_kept(sgi, answers, tmp_path, monkeypatch):
+def test_where_a_run_is_stored(sgi, answers, tmp_path, monkeypatch):
     assert sgi("run", answers, "-m", "rouge_l", "-q", "--db", "other.db").code == 0
     monkeypatch.setenv("SGI_DATABASE_URL", f"sqlite:///{tmp_path / 'environment.db'}")
     assert sgi("run", answers, "-m", "rouge_l", "-q").code == 0
@@ -45,7 +45,7 @@ def test_where_it_is_kept(sgi, answers, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.glob("*.db")) == ["environment.db", "other.db"]
 
 
-def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
+def test_a_finished_run_is_printed_again_without_its_data(sgi, answers):
     first = sgi("run", answers, "-m", "rouge_l", "-q")
     answers.unlink()
     assert sgi("run", "--resume", "last", "-q").out == first.out
@@ -63,7 +63,7 @@ def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
         (("answers.jsonl", "-m", "rouge_l", "--db", "no/such/folder/x.db"), "folder"),
         (("answers.jsonl", "-m", "rouge_l", "--target", "nonsense"), "module:function"),
         (("answers.jsonl", "-m", "rouge_l", "--target", "app:answer"), "app"),
-        (("answers.jsonl", "--target-set", "concurrency=3"), "--target-set goes with --target"),
+        (("answers.jsonl", "--target-set", "concurrency=3"), "--target-set needs --target"),
         (("answers.jsonl", "--target", "app:f", "--target-set", "concurrency"), "concurrency=16"),
         (
             ("answers.jsonl", "--target", "app:f", "--target-set", "concurency=3"),
@@ -74,24 +74,24 @@ def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
     ],
 )
 def test_a_wrong_call_says_the_way_out(sgi, answers, words, said):
-    made = sgi("run", *words)
-    assert made.code == 2
-    assert said in made.err
-    assert made.err.splitlines()[-1].startswith("Error: ")
+    result = sgi("run", *words)
+    assert result.code == 2
+    assert said in result.err
+    assert result.err.splitlines()[-1].startswith("Error: ")
 
 
 def test_a_second_name_is_refused_and_says_how_to_go_on(sgi, answers):
     assert sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q").code == 0
-    made = sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q")
-    assert (made.code, "--resume x" in made.err) == (2, True)
+    result = sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q")
+    assert (result.code, "resume the run 'x'" in result.err) == (2, True)
 
 
-def test_a_target_that_fails_once_is_asked_again_on_request(sgi, answers, tmp_path, monkeypatch):
+def test_failed_rows_of_a_target_are_retried_on_request(sgi, answers, tmp_path, monkeypatch):
     (tmp_path / "cli_app.py").write_text(APP)
     monkeypatch.syspath_prepend(tmp_path)
     words = ("--target", "cli_app:answer", "--target-set", "retries=0", "--max-failures", "10%", "-q")
-    made = sgi("run", answers, "-m", "rouge_l", *words, "-o", "first.jsonl")
-    assert made.code == 3
+    result = sgi("run", answers, "-m", "rouge_l", *words, "-o", "first.jsonl")
+    assert result.code == 3
     rows = [json.loads(line) for line in (tmp_path / "first.jsonl").read_text().splitlines()]
     assert rows[3]["scores"]["rouge_l"]["status"] == "failed"
     assert "no answer to q3" in rows[3]["scores"]["rouge_l"]["reason"]
@@ -106,18 +106,18 @@ def test_what_a_target_prints_is_no_data_and_the_hints_name_the_database(sgi, an
     (tmp_path / "loud_app.py").write_text("def answer(question):\n    print('NOISE')\n    return question\n")
     monkeypatch.syspath_prepend(tmp_path)
     words = ("--target", "loud_app:answer", "--db", "my runs.db")
-    made = sgi("run", answers, "-m", "rouge_l", *words, "--json")
-    assert made.json["rows"] == 20
-    assert "NOISE" in made.err
-    assert made.err.rstrip().endswith("--db 'my runs.db'")
+    result = sgi("run", answers, "-m", "rouge_l", *words, "--json")
+    assert result.json["rows"] == 20
+    assert "NOISE" in result.err
+    assert result.err.rstrip().endswith("--db 'my runs.db'")
 
 
-def test_a_run_that_goes_on_still_writes_its_file(sgi, answers, tmp_path, monkeypatch):
+def test_a_resumed_run_writes_its_file(sgi, answers, tmp_path, monkeypatch):
     (tmp_path / "weak_app.py").write_text(APP.replace("q3", "q5"))
     monkeypatch.syspath_prepend(tmp_path)
     words = ("--target", "weak_app:answer", "--target-set", "retries=0", "-q", "-o", "out.jsonl")
-    made = sgi("run", answers, "-m", "rouge_l", *words, "--max-failures", "1%", "--name", "weak")
-    assert (made.code, (tmp_path / "out.jsonl").exists()) == (2, False)
+    result = sgi("run", answers, "-m", "rouge_l", *words, "--max-failures", "1%", "--name", "weak")
+    assert (result.code, (tmp_path / "out.jsonl").exists()) == (2, False)
     (tmp_path / "mended").write_text("yes")
     assert sgi("run", "--resume", "weak", "--target", "weak_app:answer", "-q").code == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
@@ -134,8 +134,8 @@ def test_the_reasons_of_failures_are_shown(sgi, answers, tmp_path, monkeypatch):
 
 
 def test_a_dry_run_counts_calls_and_keeps_nothing(sgi, answers, tmp_path):
-    made = sgi("run", answers, "-m", "rouge_l", "--target", "app:answer", "--dry-run", "--json")
-    assert made.json["target_calls"] == 20
+    result = sgi("run", answers, "-m", "rouge_l", "--target", "app:answer", "--dry-run", "--json")
+    assert result.json["target_calls"] == 20
     assert not (tmp_path / "sgi.db").exists()
 
 
@@ -152,22 +152,22 @@ def test_a_spec_file_is_a_run_and_options_go_over_it(sgi, answers, tmp_path):
         "two": ["squad_em"],
         "one": ["rouge_l"],
     }
-    made = sgi("show", "one", "--spec")
-    (tmp_path / "again.toml").write_text(made.out)
+    result = sgi("show", "one", "--spec")
+    (tmp_path / "again.toml").write_text(result.out)
     assert sgi("run", "again.toml", "-q").code == 0
 
 
-def test_a_run_of_a_spec_file_goes_on_with_it(sgi, answers, tmp_path):
+def test_a_run_of_a_spec_file_resumes_with_it(sgi, answers, tmp_path):
     (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetrics = "rouge_l"\nname = "one"\n')
     first = sgi("run", "run.toml", "-q")
     assert sgi("run", "run.toml", "--resume", "one", "-q").out == first.out
     assert sgi("run", "--resume", "one", "--dry-run", "--json").json["rows"] == 20
-    made = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
-    assert (made.code, "its settings changed" in made.err) == (2, True)
+    result = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
+    assert (result.code, "its settings changed" in result.err) == (2, True)
 
 
 def test_a_mistake_in_a_spec_file_names_file_and_key(sgi, answers, tmp_path):
     (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetric = "rouge_l"\n')
-    made = sgi("run", "run.toml")
-    assert "run.toml" in made.err
-    assert "Did you mean 'metrics'" in made.err
+    result = sgi("run", "run.toml")
+    assert "run.toml" in result.err
+    assert "Did you mean 'metrics'" in result.err

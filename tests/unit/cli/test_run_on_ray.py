@@ -18,16 +18,16 @@ import pytest
         (["--ray", "nowhere", "-o", "parts"], "not an address of a Ray cluster"),
     ],
 )
-def test_what_does_not_go_with_a_cluster_is_told_before_any_work(sgi, tmp_path, monkeypatch, words, reason):
+def test_options_that_do_not_apply_to_ray_are_errors(sgi, tmp_path, monkeypatch, words, reason):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.jsonl").write_text('{"response": "a", "reference": "b"}\n')
-    done = sgi("run", "rows.jsonl", *words)
-    assert done.code == 2
-    assert reason in done.err
+    result = sgi("run", "rows.jsonl", *words)
+    assert result.code == 2
+    assert reason in result.err
     assert [file.name for file in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_a_folder_that_holds_no_run_is_not_imported(sgi, tmp_path):
-    done = sgi("db", "import", str(tmp_path), "--db", str(tmp_path / "new.db"))
-    assert done.code == 2
-    assert "holds" in done.err
+    result = sgi("db", "import", str(tmp_path), "--db", str(tmp_path / "new.db"))
+    assert result.code == 2
+    assert "holds" in result.err

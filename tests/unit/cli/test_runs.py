@@ -21,8 +21,8 @@ def kept(tmp_path_factory):
     write(folder / "a.jsonl", rows())
     write(folder / "b.jsonl", rows(spoilt=10))
     for data, name in (("a.jsonl", "monday"), ("b.jsonl", "Tuesday"), ("b.jsonl", "wednesday")):
-        done = command.sgi(folder, "run", data, "-m", "squad_em,rouge_l", "--name", name, "-q")
-        assert done.code == 0
+        result = command.sgi(folder, "run", data, "-m", "squad_em,rouge_l", "--name", name, "-q")
+        assert result.code == 0
     return folder
 
 
@@ -31,14 +31,14 @@ def three_runs(kept, tmp_path):
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
 
 
-def test_the_newest_stands_first_with_its_means(sgi, three_runs):
-    made = sgi("runs")
-    assert (made.code, made.err) == (0, "")
-    places = [made.out.index(name) for name in ("wednesday", "Tuesday", "monday")]
+def test_the_newest_run_is_first_with_its_means(sgi, three_runs):
+    result = sgi("runs")
+    assert (result.code, result.err) == (0, "")
+    places = [result.out.index(name) for name in ("wednesday", "Tuesday", "monday")]
     assert places == sorted(places)
-    assert "squad_em 75.00 %" in made.out
-    assert "squad_em 100.00 %" in made.out
-    assert "finished" in made.out
+    assert "squad_em 75.00 %" in result.out
+    assert "squad_em 100.00 %" in result.out
+    assert "finished" in result.out
     assert "squad_em 0.7500" in sgi("runs", "--no-percent").out
 
 
@@ -65,9 +65,9 @@ def test_limit_and_search(sgi, three_runs):
 
 
 def test_nothing_yet_says_how_to_make_one_and_makes_no_file(sgi, tmp_path):
-    made = sgi("runs")
-    assert (made.code, made.out) == (0, "")
-    assert "sgi run" in made.err
+    result = sgi("runs")
+    assert (result.code, result.out) == (0, "")
+    assert "sgi run" in result.err
     assert sgi("runs", "--json").json == []
     assert list(tmp_path.iterdir()) == []
     open_database(tmp_path / "empty.db").close()
@@ -75,19 +75,19 @@ def test_nothing_yet_says_how_to_make_one_and_makes_no_file(sgi, tmp_path):
 
 
 def test_a_named_database_that_is_not_there_is_an_error(sgi):
-    made = sgi("runs", "--db", "no.db")
-    assert (made.code, made.out) == (2, "")
-    assert "no.db" in made.err
+    result = sgi("runs", "--db", "no.db")
+    assert (result.code, result.out) == (2, "")
+    assert "no.db" in result.err
 
 
 def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
     (tmp_path / "flaky_for_runs.py").write_text(FLAKY)
     write(tmp_path / "many.jsonl", rows(300))
     assert sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_runs:answer", "-q").code == 2
-    made = sgi("runs")
-    assert "256 of 300" in made.out
-    assert "stopped: 14.7% of the first 300 rows failed" in made.out
-    assert "squad_em" in made.out
+    result = sgi("runs")
+    assert "256 of 300" in result.out
+    assert "stopped: 14.7% of the first 300 rows failed" in result.out
+    assert "squad_em" in result.out
     (told,) = sgi("runs", "--json").json
     assert (told["state"], told["scored"], told["metrics"]) == ("stopped", 256, {"squad_em": None})
     assert "no such luck" in told["stopped"]

@@ -73,52 +73,49 @@ def test_with_a_token_it_asks_for_it_and_never_tells_it(tmp_path):
 
 def test_other_addresses_need_a_token(sgi, monkeypatch):
     monkeypatch.delenv("SGI_SERVE_TOKEN", raising=False)
-    made = sgi("serve", "--host", EVERYWHERE)
-    assert (made.code, made.out) == (2, "")
-    assert "SGI_SERVE_TOKEN" in made.err
-    made = sgi("serve", "--token", "short")
-    assert (made.code, "at least 16" in made.err, "short" in made.err) == (2, True, False)
+    result = sgi("serve", "--host", EVERYWHERE)
+    assert (result.code, result.out) == (2, "")
+    assert "SGI_SERVE_TOKEN" in result.err
+    result = sgi("serve", "--token", "short")
+    assert (result.code, "at least 16" in result.err, "short" in result.err) == (2, True, False)
 
 
 @pytest.mark.parametrize("proxy", ["*", "10.0.0.0/8", "proxy.example.org", ""])
 def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
     monkeypatch.setenv("SGI_SERVE_TOKEN", "x" * 20)
-    made = sgi("serve", "--trusted-proxy", proxy)
-    assert made.code == 2
-    assert "--trusted-proxy must be an IP address" in made.err
+    result = sgi("serve", "--trusted-proxy", proxy)
+    assert result.code == 2
+    assert "--trusted-proxy must be an IP address" in result.err
 
 
-def test_a_port_that_is_taken_is_told(sgi, tmp_path):
+def test_a_port_in_use_is_an_error(sgi, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        made = sgi("serve", "--port", str(taken.getsockname()[1]))
-    assert made.code == 2
-    assert "--port 0 takes a free port" in made.err
+        result = sgi("serve", "--port", str(taken.getsockname()[1]))
+    assert result.code == 2
+    assert "--port 0 takes a free port" in result.err
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example", ".example"])
-def test_a_host_that_is_no_address_is_told(sgi, host):
-    made = sgi("serve", "--host", host, "--token", "quite a secret token")
-    assert (made.code, made.out) == (2, "")
-    assert f"Cannot listen on {host}" in made.err
-    assert "--host must be an address" in " ".join(made.err.split())
+def test_an_invalid_host_is_an_error(sgi, host):
+    result = sgi("serve", "--host", host, "--token", "quite a secret token")
+    assert (result.code, result.out) == (2, "")
+    assert f"Cannot listen on {host}" in result.err
+    assert "--host must be an address" in " ".join(result.err.split())
 
 
-def test_a_database_that_cannot_be_used_is_told(sgi, tmp_path):
+def test_an_unusable_database_is_an_error(sgi, tmp_path):
     (tmp_path / "other.db").write_text("no database at all, but long enough to be looked at")
-    made = sgi("serve", "--port", "0", "--db", "other.db")
-    assert made.code == 2
-    assert "other.db" in made.err
+    result = sgi("serve", "--port", "0", "--db", "other.db")
+    assert result.code == 2
+    assert "other.db" in result.err
 
 
-def test_without_the_extra_the_pip_line_is_told(sgi, monkeypatch):
-    import importlib.util
-
-    real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else real(name))
-    made = sgi("serve")
-    assert made.code == 2
-    assert "[web]" in made.err
+def test_without_the_extra_the_error_has_the_pip_command(sgi, monkeypatch):
+    monkeypatch.setattr("sgi.cli.serve.find_spec", lambda name: None if name == "uvicorn" else name)
+    result = sgi("serve")
+    assert result.code == 2
+    assert "[web]" in result.err
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1MB", "0", "1TB", "1e999", "nan MB"])

@@ -22,9 +22,9 @@ def scored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scored")
     write(folder / "a.jsonl", rows(spoilt=10))
     metrics = "squad_em,semantic_similarity"
-    made = command.sgi(folder, "run", "a.jsonl", "-m", metrics, "--name", "monday", "-q")
-    assert made.code == 0
-    return folder, made.out
+    result = command.sgi(folder, "run", "a.jsonl", "-m", metrics, "--name", "monday", "-q")
+    assert result.code == 0
+    return folder, result.out
 
 
 @pytest.fixture
@@ -35,25 +35,25 @@ def kept(scored, tmp_path):
 
 
 def test_the_headline_is_that_of_the_run(sgi, kept):
-    made = sgi("show", "monday")
-    assert (made.code, made.err) == (0, "")
-    assert kept in made.out
-    assert "AUROC" in made.out
-    for told in ("name      monday", "rows      40", "state     finished", "time      started 20", "numpy "):
-        assert told in made.out
-    assert 'metrics = ["squad_em", "semantic_similarity"]' in made.out
-    assert "--resume" not in made.out
+    result = sgi("show", "monday")
+    assert (result.code, result.err) == (0, "")
+    assert kept in result.out
+    assert "AUROC" in result.out
+    for entry in ("name      monday", "rows      40", "state     finished", "time      started 20", "numpy "):
+        assert entry in result.out
+    assert 'metrics = ["squad_em", "semantic_similarity"]' in result.out
+    assert "--resume" not in result.out
     assert "0.7500" in sgi("show", "last", "--no-percent").out
 
 
 def test_json_holds_the_summary_the_spec_and_the_versions(sgi, kept):
-    told = sgi("show", "mon", "--json")
-    assert told.code == 2  # names are given whole; ids may be cut short
-    told = sgi("show", "monday", "--json").json
-    assert told["run"]["spec"]["metrics"] == ["squad_em", "semantic_similarity"]
-    assert told["run"]["versions"]["sgi"]
-    assert told["summary"]["metrics"][0]["mean"] == 0.75
-    assert told == sgi("show", told["run"]["id"][:-2], "--json").json
+    result = sgi("show", "mon", "--json")
+    assert result.code == 2  # names are given whole; ids may be cut short
+    result = sgi("show", "monday", "--json").json
+    assert result["run"]["spec"]["metrics"] == ["squad_em", "semantic_similarity"]
+    assert result["run"]["versions"]["sgi"]
+    assert result["summary"]["metrics"][0]["mean"] == 0.75
+    assert result == sgi("show", result["run"]["id"][:-2], "--json").json
 
 
 def test_by_a_column(sgi, kept):
@@ -66,27 +66,31 @@ def test_by_a_column(sgi, kept):
     ]
     assert "20 / 20" in head
     assert "nearly identical" in classes
-    told = sgi("show", "last", "--by", "depth", "--json").json
-    assert [(group["name"], group["rows"]) for group in told["groups"]] == [("0", 14), ("1", 13), ("2", 13)]
-    assert sum(group["metrics"][0]["mean"] * group["rows"] for group in told["groups"]) == pytest.approx(30)
+    facts = sgi("show", "last", "--by", "depth", "--json").json
+    assert [(group["name"], group["rows"]) for group in facts["groups"]] == [("0", 14), ("1", 13), ("2", 13)]
+    assert sum(group["metrics"][0]["mean"] * group["rows"] for group in facts["groups"]) == pytest.approx(30)
     bands = [
-        made["classes"]
-        for group in told["groups"]
-        for made in group["metrics"]
-        if made["metric"] == "semantic_similarity"
+        entry["classes"]
+        for group in facts["groups"]
+        for entry in group["metrics"]
+        if entry["metric"] == "semantic_similarity"
     ]
     assert sum(band["nearly identical"] for band in bands) == 30
     assert sum(sum(band.values()) for band in bands) == 40
 
 
 def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept):
-    made = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity")
-    head, *lines = made.out.splitlines()
+    result = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity")
+    head, *lines = result.out.splitlines()
     assert head.split() == ["id", "semantic_similarity", "label", "question", "response"]
-    told = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity", "--json").json
-    assert (told["metric"], told["higher_is_better"], len(told["worst"])) == ("semantic_similarity", True, 3)
-    assert [line.split()[0] for line in lines[:3]] == [row["id"] for row in told["worst"]]
-    values = [row["value"] for row in told["worst"]]
+    facts = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity", "--json").json
+    assert (facts["metric"], facts["higher_is_better"], len(facts["worst"])) == (
+        "semantic_similarity",
+        True,
+        3,
+    )
+    assert [line.split()[0] for line in lines[:3]] == [row["id"] for row in facts["worst"]]
+    values = [row["value"] for row in facts["worst"]]
     assert values == sorted(values)
     assert f"{values[0] * 100:.2f} %" in lines[0]
     (first,) = sgi("show", "last", "--worst", "1", "--json").json["worst"]  # of the first metric
@@ -101,8 +105,8 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
     ]
     write(tmp_path / "a.jsonl", data)
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    told = sgi("show", "last", "--by", "method", "--sort", "squad_em", "--json").json
-    assert [group["name"] for group in told["groups"]] == ["b", "a"]
+    facts = sgi("show", "last", "--by", "method", "--sort", "squad_em", "--json").json
+    assert [group["name"] for group in facts["groups"]] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +120,8 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
     ],
 )
 def test_options_that_cannot_be_meant(sgi, kept, words, told):
-    made = sgi("show", "last", *words)
-    assert (made.code, made.out, told in made.err) == (2, "", True), made.err
+    result = sgi("show", "last", *words)
+    assert (result.code, result.out, told in result.err) == (2, "", True), result.err
 
 
 def test_by_label_and_by_what_is_no_text(sgi, kept):
@@ -128,21 +132,21 @@ def test_by_label_and_by_what_is_no_text(sgi, kept):
 
 
 def test_an_unknown_column_names_those_there_are(sgi, kept):
-    made = sgi("show", "last", "--by", "metod")
-    assert (made.code, made.out) == (2, "")
-    assert "Did you mean 'method'?" in made.err
-    assert "depth, label, method, tags" in made.err
+    result = sgi("show", "last", "--by", "metod")
+    assert (result.code, result.out) == (2, "")
+    assert "Did you mean 'method'?" in result.err
+    assert "depth, label, method, tags" in result.err
 
 
 def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
     write(tmp_path / "a.jsonl", [{"id": "1", "response": "a", "reference": "a"}])
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
-    made = sgi("show", "last", "--by", "label")
-    assert made.code == 2
-    assert "It has none" in made.err
+    result = sgi("show", "last", "--by", "label")
+    assert result.code == 2
+    assert "It has none" in result.err
 
 
-def test_a_column_of_the_data_called_label_goes_before(sgi, tmp_path):
+def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
     data = [row | {"metadata": {"label": "good"}} for row in rows(6)]
     write(tmp_path / "a.jsonl", data)
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
@@ -154,20 +158,20 @@ def test_a_column_of_the_data_called_label_goes_before(sgi, tmp_path):
 def stopped(sgi, tmp_path):
     (tmp_path / "flaky_for_show.py").write_text(FLAKY)
     write(tmp_path / "many.jsonl", rows(300))
-    made = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
-    assert made.code == 2
+    result = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
+    assert result.code == 2
 
 
 def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
-    made = sgi("show", "last")
-    assert made.code == 0
-    assert "rows      256 of 300" in made.out
-    assert "summary   of the rows scored so far" in made.out
-    assert "256 / 300  44 not scored" in made.out
-    assert "no such luck" in made.out
-    told = sgi("show", "last", "--json").json
-    assert f"Resume it: sgi run --resume {told['run']['id']}" in made.out
-    (metric,) = told["summary"]["metrics"]
+    result = sgi("show", "last")
+    assert result.code == 0
+    assert "rows      256 of 300" in result.out
+    assert "summary   of the rows scored so far" in result.out
+    assert "256 / 300  44 not scored" in result.out
+    assert "no such luck" in result.out
+    facts = sgi("show", "last", "--json").json
+    assert f"Resume it: sgi run --resume {facts['run']['id']}" in result.out
+    (metric,) = facts["summary"]["metrics"]
     assert (metric["mean"], metric["ok"], metric["rows"]) == (0.0, 256, 300)
     assert metric["coverage"] == pytest.approx(256 / 300)
     groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
@@ -178,8 +182,8 @@ def test_a_run_without_a_scored_row(sgi, tmp_path):
     (tmp_path / "hopeless_rag.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
     write(tmp_path / "a.jsonl", rows(3))
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_rag:answer", "-q").code == 2
-    made = sgi("show", "last")
-    assert (made.code, "rows      0 of 3" in made.out) == (0, True)
+    result = sgi("show", "last")
+    assert (result.code, "rows      0 of 3" in result.out) == (0, True)
     assert sgi("show", "last", "--json").json["summary"]["metrics"] == []
     none = sgi("show", "last", "--worst", "3")
     assert (none.code, "has no metric to sort by" in none.err) == (2, True)
@@ -190,20 +194,20 @@ def test_a_run_that_was_never_summed_up_is_computed_and_says_so(sgi, tmp_path):
     samples = [Sample(id=str(k), response="x") for k in range(6)]
     with open_database(tmp_path / "sgi.db") as database:
         add_run(database, samples=samples, scores={"sgi": [1.0, 2.0, 3.0, None, 2.0, 2.0]})
-    made = sgi("show", "last")
-    assert "computed now" in made.out
-    assert "1.8571" in made.out  # of v/(1+v): 0.65, converted back
-    assert "1 missing" in made.out
+    result = sgi("show", "last")
+    assert "computed now" in result.out
+    assert "1.8571" in result.out  # of v/(1+v): 0.65, converted back
+    assert "1 missing" in result.out
 
 
 def test_a_run_that_an_application_grows(sgi, tmp_path):
     service = RAGEvalService(database=tmp_path / "sgi.db")
     for number in range(3):
         service.save_evaluation_to_db("live", f"pair {number}", answer="a", squad_em=1.0)
-    made = sgi("show", "live")
-    assert "computed now" in made.out
-    assert "3 / 3" in made.out
-    assert "--resume" not in made.out  # nobody but the application can go on with it
+    result = sgi("show", "live")
+    assert "computed now" in result.out
+    assert "3 / 3" in result.out
+    assert "--resume" not in result.out  # nobody but the application can go on with it
     assert sgi("runs", "--json").json[0]["state"] == "unfinished"
 
 
@@ -233,9 +237,9 @@ def test_hostile_names_and_metadata_stay_text(sgi, tmp_path):
         connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
         connection.commit()
     for words in (["show", SPITEFUL], ["show", "last", "--by", SPITEFUL], ["show", "last", "--by", "x"]):
-        made = sgi(*words)
-        assert made.code in {0, 2}
-        assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+        result = sgi(*words)
+        assert result.code in {0, 2}
+        assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
     page = sgi("show", "last", "--by", SPITEFUL).out
     assert page.count(one_line(SPITEFUL)) == 3  # the run's name, the column and its value
     assert sgi("show", "last", "--by", SPITEFUL, "--json").json["groups"][0]["name"] == SPITEFUL
@@ -256,5 +260,5 @@ def test_an_unknown_run_and_a_missing_database(sgi, kept):
     assert near.code == 2
     assert "Did you mean 'monday'?" in near.err
     for verb in (["show", "last"], ["show", "last", "--by", "x"], ["show", "last", "--spec"]):
-        made = sgi(*verb, "--db", "no.db")
-        assert (made.code, made.out, "no.db" in made.err) == (2, "", True)
+        result = sgi(*verb, "--db", "no.db")
+        assert (result.code, result.out, "no.db" in result.err) == (2, "", True)

@@ -47,11 +47,11 @@ def kept(sgi, tmp_path, monkeypatch):
         return judged_run(database, path, ["politeness", "echo", "squad_em"], name="judged").run
 
 
-def test_a_row_with_its_texts_whole_and_what_was_said(sgi, kept):
-    made = sgi("show", "judged", "--sample", "q1")
-    assert (made.code, made.err) == (0, "")
-    assert made.out.count(LONG) == 2
-    for told in (
+def test_a_row_shows_whole_texts_and_judge_replies(sgi, kept):
+    result = sgi("show", "judged", "--sample", "q1")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.count(LONG) == 2
+    for entry in (
         "sample: q1\nrun: judged\nlabel: 1\nmetadata\n  method: bm25\n  n\n    1. 1\n",
         "\nquestion\n  Who?\n  When?\n",
         f"\npassages\n  1. A passage.\n  2. {LONG}\n",
@@ -62,23 +62,23 @@ def test_a_row_with_its_texts_whole_and_what_was_said(sgi, kept):
         "    questions\n      1. Who is it?\n      2. What is ",
         "\nsquad_em: 0.0000\n",
     ):
-        assert told in made.out
+        assert entry in result.out
 
 
 def test_a_row_without_a_reply_says_why(sgi, kept):
-    made = sgi("show", "judged", "--sample", "q2").out
-    assert "\npoliteness: failed: The judge gave no reply.\n" in made
-    made = sgi("show", "judged", "--sample", "q3").out
-    assert "\npoliteness: missing: the sample has no response\n" in made
-    assert "\nresponse" not in made
-    assert "passages" not in made
+    output = sgi("show", "judged", "--sample", "q2").out
+    assert "\npoliteness: failed: The judge gave no reply.\n" in output
+    output = sgi("show", "judged", "--sample", "q3").out
+    assert "\npoliteness: missing: the sample has no response\n" in output
+    assert "\nresponse" not in output
+    assert "passages" not in output
 
 
 def test_json_holds_all_of_it(sgi, kept):
-    told = sgi("show", "judged", "--sample", "q1", "--json").json
-    assert told["run"] == "judged"
-    assert (told["sample"]["response"], told["sample"]["alternatives"]) == (LONG, ["S"])
-    politeness = told["scores"]["politeness"]
+    facts = sgi("show", "judged", "--sample", "q1", "--json").json
+    assert facts["run"] == "judged"
+    assert (facts["sample"]["response"], facts["sample"]["alternatives"]) == (LONG, ["S"])
+    politeness = facts["scores"]["politeness"]
     assert (politeness["status"], politeness["reason"]) == ("ok", None)
     assert politeness["value"] == pytest.approx(sum(politeness["evidence"]["marks"]) / 2)
     failed = sgi("show", "judged", "--sample", "q2", "--json").json["scores"]["politeness"]
@@ -92,12 +92,12 @@ def test_json_holds_all_of_it(sgi, kept):
 
 
 def test_an_unknown_sample_and_what_does_not_go_together(sgi, kept):
-    made = sgi("show", "judged", "--sample", "q")
-    assert (made.code, made.out) == (2, "")
-    assert "Unknown sample of a.jsonl 'q'. Did you mean" in made.err
+    result = sgi("show", "judged", "--sample", "q")
+    assert (result.code, result.out) == (2, "")
+    assert "Unknown sample of a.jsonl 'q'. Did you mean" in result.err
     for words in (["--by", "method"], ["--spec"]):
-        made = sgi("show", "judged", "--sample", "q1", *words)
-        assert (made.code, "cannot be combined" in made.err) == (2, True)
+        result = sgi("show", "judged", "--sample", "q1", *words)
+        assert (result.code, "cannot be combined" in result.err) == (2, True)
 
 
 def test_a_row_that_an_application_saved(sgi, tmp_path):
@@ -105,24 +105,24 @@ def test_a_row_that_an_application_saved(sgi, tmp_path):
     service.save_evaluation_to_db(
         "live", "pair", answer="a", groundedness=0.5, groundedness_reasoning="so it is"
     )
-    made = sgi("show", "live", "--sample", "pair").out
-    assert "response\n  a\n" in made
-    assert "groundedness: 0.5000\n  evidence\n    reasoning: so it is\n" in made
+    output = sgi("show", "live", "--sample", "pair").out
+    assert "response\n  a\n" in output
+    assert "groundedness: 0.5000\n  evidence\n    reasoning: so it is\n" in output
 
 
-def test_usage_is_told_with_the_run(sgi, kept, tmp_path):
-    made = sgi("show", "judged").out
-    assert "rule:judge,t=0\nThe judge was asked 4 times: 40 tokens in, 8 out, $0.0040.\n" in made
-    assert "politeness: " in made
+def test_a_run_shows_the_usage_of_its_judge(sgi, kept, tmp_path):
+    output = sgi("show", "judged").out
+    assert "rule:judge,t=0\nJudge requests: 4; 40 tokens in, 8 tokens out, $0.0040.\n" in output
+    assert "politeness: " in output
     with open_database(tmp_path / "sgi.db") as database:
         recorder = open_recorder(database, find_run(database, "judged"), take_over=True)
         recorder.save_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
-    made = sgi("show", "judged")
-    assert "price unknown" in made.out
-    assert not set(made.out) & set("\x1b\x9b\u202e")
-    told = sgi("show", "judged", "--json").json["usage"]
-    assert told["rule:judge,t=0"]["calls"] == 4
-    assert told[SPITEFUL] == {
+    output = sgi("show", "judged")
+    assert "price unknown" in output.out
+    assert not set(output.out) & set("\x1b\x9b\u202e")
+    facts = sgi("show", "judged", "--json").json["usage"]
+    assert facts["rule:judge,t=0"]["calls"] == 4
+    assert facts[SPITEFUL] == {
         "calls": 1,
         "cached": 2,
         "retries": 0,
@@ -157,8 +157,8 @@ def test_classes_are_counted_over_the_run_and_by_group(sgi, tmp_path, monkeypatc
 
 
 def test_verdicts_are_a_table_with_marks_first_and_no_cell_is_cut():
-    made = lines(CLAIMS)
-    head, first, second = made[-3:]
+    result = lines(CLAIMS)
+    head, first, second = result[-3:]
     assert head.split() == ["supported", "claim", "reason", "passage"]
     assert first.split() == ["1", "✓", "Anke", "is", "a", "ferry.", "Stated.", "2"]
     assert second.split()[:2] == ["2", "✗"]
@@ -183,9 +183,9 @@ def test_verdicts_are_numbered_by_their_index_and_flags_are_marks():
 
 def test_composites_are_nested():
     body = {"parts": {"faithfulness": CLAIMS, "none": [], "missing": None}, "yes": True, "n": 2**70}
-    made = list(value_lines(body, 10_000))
-    assert made[:3] == ["parts", "  faithfulness", "    claims"]
-    assert made[6:] == ["  none", "    (none)", "  missing: –", "yes: yes", f"n: {2**70}"]
+    result = list(value_lines(body, 10_000))
+    assert result[:3] == ["parts", "  faithfulness", "    claims"]
+    assert result[6:] == ["  none", "    (none)", "  missing: –", "yes: yes", f"n: {2**70}"]
 
 
 def test_what_texts_say_cannot_pose_as_a_line_of_ours():
@@ -197,63 +197,63 @@ def test_what_texts_say_cannot_pose_as_a_line_of_ours():
         None, Status.FAILED, forged, {forged: forged}, evidence={"a": [{forged: forged}], "b": [forged]}
     )
     found = StoredEvaluation("r:0", forged, 0, sample, forged, {"m": score})
-    made = list(sample_lines(found, width=200))
+    result = list(sample_lines(found, width=200))
     ours = ("sample", "run", "metadata", "question", "passages", "response", "no response", "m", "", " ")
     assert all(
-        line.partition(":")[0].startswith(ours) and not line.startswith("run: another") for line in made
+        line.partition(":")[0].startswith(ours) and not line.startswith("run: another") for line in result
     )
-    assert not set("".join(made)) & set("\x1b\x9b\r\u2028\n")
+    assert not set("".join(result)) & set("\x1b\x9b\r\u2028\n")
     assert sample_facts(found)["sample"]["response"] == forged
 
 
 def supported(**score):
     sample = Sample(id="q1", contexts=CONTEXTS, response=RESPONSE)
-    made = MetricScore(0.01, **score)
+    result = MetricScore(0.01, **score)
     return list(
-        sample_lines(StoredEvaluation("r:0", "nightly", 0, sample, "", {"grounding": made}), width=120)
+        sample_lines(StoredEvaluation("r:0", "nightly", 0, sample, "", {"grounding": result}), width=120)
     )
 
 
-def test_an_evidence_map_is_told_as_one():
-    made = supported(details=details())
-    assert made[made.index("grounding: 0.0100") :][:4] == [
+def test_an_evidence_map_is_shown_as_a_map():
+    result = supported(details=details())
+    assert result[result.index("grounding: 0.0100") :][:4] == [
         "grounding: 0.0100",
         "  Sentences 1 and 2 of 3 score below 0.5.",
         "",
         "   1  0.11  It is [312 m] tall.",
     ]
-    assert "            ? name Spanish: in no passage" in made
-    assert "   3        -0.10    1.00*" in made
-    assert "  Passage 1 supports no sentence: Bananas are yellow." in made
+    assert "            ? name Spanish: in no passage" in result
+    assert "   3        -0.10    1.00*" in result
+    assert "  Passage 1 supports no sentence: Bananas are yellow." in result
     parts = "numbers -2.08, known +0.25"
-    assert made[-1] == f"  contribution of each signal to the score, in log odds: {parts}"
-    assert not any("details" in line or "log_odds" in line for line in made)
+    assert result[-1] == f"  contribution of each signal to the score, in log odds: {parts}"
+    assert not any("details" in line or "log_odds" in line for line in result)
 
 
-def test_what_stands_beside_an_evidence_map_is_told_too():
-    made = supported(details=details() | {"threshold": 0.25, "verdict": "flagged"})
-    assert "   1  0.11  It is [312 m] tall." in made
-    assert made[-3:] == ["  details", "    threshold: 0.2500", "    verdict: flagged"]
+def test_details_beside_an_evidence_map_are_shown_too():
+    result = supported(details=details() | {"threshold": 0.25, "verdict": "flagged"})
+    assert "   1  0.11  It is [312 m] tall." in result
+    assert result[-3:] == ["  details", "    threshold: 0.2500", "    verdict: flagged"]
 
 
-def test_details_that_are_no_evidence_map_are_told_as_they_are_kept():
-    made = supported(details=details() | {"unused": "none"})
-    assert "  details" in made
-    assert "    unused: none" in made
-    assert not any("below 0.5" in line for line in made)
+def test_other_details_are_shown_as_stored():
+    result = supported(details=details() | {"unused": "none"})
+    assert "  details" in result
+    assert "    unused: none" in result
+    assert not any("below 0.5" in line for line in result)
 
 
 def test_a_real_run_of_grounding(sgi, tmp_path):
     row = {"id": "tower", "question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
     write(tmp_path / "a.jsonl", [row])
     assert sgi("run", "a.jsonl", "-m", "grounding", "--quiet").code == 0
-    made = sgi("show", "last", "--sample", "tower")
-    assert (made.code, made.err) == (0, "")
-    assert "It is [312 m] tall." in made.out
-    assert "✗ number 312 m: passage 3 has 330 m (other value): …the river" in made.out
-    assert "  Passage 1 supports no sentence: Bananas are yellow." in made.out
+    result = sgi("show", "last", "--sample", "tower")
+    assert (result.code, result.err) == (0, "")
+    assert "It is [312 m] tall." in result.out
+    assert "✗ number 312 m: passage 3 has 330 m (other value): …the river" in result.out
+    assert "  Passage 1 supports no sentence: Bananas are yellow." in result.out
     whole = sgi("show", "last", "--sample", "tower", "--json").json["scores"]["grounding"]["details"]
-    assert [found["text"] for found in whole["sentences"]][2] == "It opened in 1889."
+    assert [entry["text"] for entry in whole["sentences"]][2] == "It opened in 1889."
     assert set(whole) == {"signals", "sentences", "passages", "unused"}
 
 
@@ -266,6 +266,6 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=4), st.integers(1, 200))
 def test_any_evidence_can_be_shown(body, width):
-    made = lines(body, width=width, details=body)
-    assert made[:2] == ["sample: q1", "run: nightly"]
-    assert not any(set(line) & set("\n\r\x1b\x00\u202e") for line in made)
+    result = lines(body, width=width, details=body)
+    assert result[:2] == ["sample: q1", "run: nightly"]
+    assert not any(set(line) & set("\n\r\x1b\x00\u202e") for line in result)

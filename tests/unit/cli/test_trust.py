@@ -39,8 +39,8 @@ def unfinished(sgi, tmp_path):
         run[4] = {key: value for key, value in spec.items() if value is not None}
         (tmp_path / "other.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (tmp_path / "sgi.db").unlink(missing_ok=True)
-        made = sgi("db", "import", "other.jsonl")
-        assert made.code == 0, made.err
+        result = sgi("db", "import", "other.jsonl")
+        assert result.code == 0, result.err
 
     yield imported
     sys.modules.pop("honest", None)

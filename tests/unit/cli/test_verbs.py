@@ -14,15 +14,15 @@ TRIPLE = ("--q", "Who wrote Emma?", "--c", "Emma is a novel by Jane Austen.", "-
 
 
 def test_compute_prints_the_published_line(sgi):
-    made = sgi("compute", *TRIPLE)
-    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", made.out)
+    result = sgi("compute", *TRIPLE)
+    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", result.out)
 
 
 def test_compute_json_has_the_three_published_keys_in_order(sgi):
-    made = sgi("compute", *TRIPLE, "--json")
-    assert list(made.json) == ["theta_rq", "theta_rc", "sgi"]
-    assert made.out.startswith('{\n  "theta_rq": ')
-    assert made.json["sgi"] == pytest.approx(made.json["theta_rq"] / made.json["theta_rc"], rel=1e-6)
+    result = sgi("compute", *TRIPLE, "--json")
+    assert list(result.json) == ["theta_rq", "theta_rc", "sgi"]
+    assert result.out.startswith('{\n  "theta_rq": ')
+    assert result.json["sgi"] == pytest.approx(result.json["theta_rq"] / result.json["theta_rc"], rel=1e-6)
 
 
 def test_compute_takes_long_names(sgi):
@@ -31,9 +31,9 @@ def test_compute_takes_long_names(sgi):
 
 
 def test_compute_of_several_contexts_is_that_of_the_nearest(sgi):
-    made = sgi("compute", *TRIPLE, "--c", "Bananas are yellow.")
-    assert made.out == sgi("compute", *TRIPLE).out
-    assert made.err == "The nearest to the response is context 1 of 2.\n"
+    result = sgi("compute", *TRIPLE, "--c", "Bananas are yellow.")
+    assert result.out == sgi("compute", *TRIPLE).out
+    assert result.err == "The nearest to the response is context 1 of 2.\n"
     other_order = sgi("compute", "--c", "Bananas are yellow.", *TRIPLE, "--json").json
     assert list(other_order) == ["theta_rq", "theta_rc", "sgi", "context"]
     assert other_order["context"] == 1
@@ -47,9 +47,9 @@ def test_compute_names_the_context_that_is_blank_or_cut(sgi):
 
 
 def test_compute_with_a_deployment_but_no_variables_names_them(sgi):
-    made = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
-    assert made.code == 2
-    assert "AZURE_OPENAI_API_KEY" in made.err
+    result = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
+    assert result.code == 2
+    assert "AZURE_OPENAI_API_KEY" in result.err
 
 
 def pipe(monkeypatch, text: bytes):
@@ -61,11 +61,11 @@ def test_score_is_a_filter(sgi, monkeypatch):
         monkeypatch,
         b'{"response": "Paris", "reference": "paris"}\n{"response": "Rome", "reference": "Paris"}\n',
     )
-    made = sgi("score", "-m", "squad_em", "--batch-size", "1")
-    rows = [json.loads(line) for line in made.out.splitlines()]
+    result = sgi("score", "-m", "squad_em", "--batch-size", "1")
+    rows = [json.loads(line) for line in result.out.splitlines()]
     assert [row["scores"]["squad_em"]["value"] for row in rows] == [1.0, 0.0]
     assert [row["id"] for row in rows] == ["1", "2"]
-    assert made.err == "Columns: response, reference.\n"
+    assert result.err == "Columns: response, reference.\n"
 
 
 def test_score_says_again_which_columns_it_used_if_later_rows_had_others(sgi, monkeypatch):
@@ -81,8 +81,8 @@ def test_score_says_again_which_columns_it_used_if_later_rows_had_others(sgi, mo
 
 def test_score_reads_another_encoding_from_standard_input(sgi, monkeypatch):
     pipe(monkeypatch, '{"response": "Café", "reference": "café"}\n'.encode("cp1252"))
-    made = sgi("score", "-m", "squad_em", "--encoding", "cp1252")
-    assert json.loads(made.out)["scores"]["squad_em"]["value"] == 1.0
+    result = sgi("score", "-m", "squad_em", "--encoding", "cp1252")
+    assert json.loads(result.out)["scores"]["squad_em"]["value"] == 1.0
 
 
 def test_score_names_the_bad_line_and_can_skip_it(sgi, monkeypatch):
@@ -90,9 +90,9 @@ def test_score_names_the_bad_line_and_can_skip_it(sgi, monkeypatch):
     pipe(monkeypatch, text)
     assert "<stdin>:2" in sgi("score", "-m", "squad_em").err
     pipe(monkeypatch, text)
-    made = sgi("score", "-m", "squad_em", "--on-error", "skip")
-    assert (made.code, len(made.out.splitlines())) == (3, 1)
-    assert "<stdin>:2" in made.err
+    result = sgi("score", "-m", "squad_em", "--on-error", "skip")
+    assert (result.code, len(result.out.splitlines())) == (3, 1)
+    assert "<stdin>:2" in result.err
 
 
 def test_metrics_lists_every_metric_and_knows_each_page(sgi):
@@ -127,17 +127,17 @@ def test_cache_says_what_it_holds_and_forgets_it(sgi):
 
 
 def test_doctor_finds_all_well(sgi):
-    made = sgi("doctor", "--json")
-    assert made.code == 0
-    assert {check["name"] for check in made.json} >= {"python", "embedded model", "vector cache"}
-    assert all(check["ok"] for check in made.json if check["required"])
+    result = sgi("doctor", "--json")
+    assert result.code == 0
+    assert {check["name"] for check in result.json} >= {"python", "embedded model", "vector cache"}
+    assert all(check["ok"] for check in result.json if check["required"])
 
 
 def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
-    made = sgi("demo")
-    assert made.code == 0
-    assert "500 / 500" in made.out
-    assert "length alone (shorter = grounded)" in made.out
+    result = sgi("demo")
+    assert result.code == 0
+    assert "500 / 500" in result.out
+    assert "length alone (shorter = grounded)" in result.out
     assert len((tmp_path / "sgi-demo.jsonl").read_text().splitlines()) == 500
     assert "<title>HaluEval QA, the bundled sample" in (tmp_path / "sgi-demo.html").read_text("utf-8")
     assert sgi("runs", "--db", "sgi-demo.db", "--json").json[0]["state"] == "finished"
@@ -145,9 +145,9 @@ def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
 
 @pytest.mark.parametrize("verb", ["demo", "run", "score", "compute", "metrics", "models", "cache", "doctor"])
 def test_every_verb_has_help_with_an_example(sgi, verb):
-    made = sgi(verb, "--help")
-    assert made.code == 0
-    assert f"sgi {verb}" in made.out
+    result = sgi(verb, "--help")
+    assert result.code == 0
+    assert f"sgi {verb}" in result.out
 
 
 def test_version_and_bare_command(sgi):

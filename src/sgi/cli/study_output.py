@@ -1,0 +1,59 @@
+"""Prints and writes the results of a study: a detector card, or the test bench of metrics."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from sgi.cli.console import one_line, print_json, print_lines, print_tables, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from sgi.reporting.charts import Chart
+    from sgi.reporting.table import Table
+
+_MAX_LINE = 400
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for figures, before the work, so that a folder that cannot be made fails at once."""
+    from sgi.reporting.charts import check_figure
+
+    check_figure(folder / "figure.png")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def print_study(
+    facts: dict[str, Any],
+    markdown: str,
+    tables: Iterable[Table],
+    *,
+    head: Iterable[str],
+    foot: Iterable[str],
+    as_json: bool,
+) -> None:
+    """Print JSON if asked to; otherwise tables between two texts on a terminal, and Markdown elsewhere."""
+    if as_json:
+        print_json(facts)
+    elif sys.stdout.isatty():
+        print_lines([*(one_line(line, longest=_MAX_LINE) for line in head), ""])
+        for table in tables:
+            print_lines([table.title])
+            print_tables([table])
+        print_lines(one_line(line, longest=_MAX_LINE) for line in foot)
+    else:
+        print_lines([markdown.rstrip("\n")])
+
+
+def write_study(folder: Path, name: str, *, markdown: str, json: str, chart: Chart, quiet: bool) -> None:
+    """Write the results to a folder as NAME.md, NAME.json, NAME.png and NAME.svg."""
+    from sgi.reporting.charts import save_figure
+
+    (folder / f"{name}.md").write_text(markdown, encoding="utf-8")
+    (folder / f"{name}.json").write_text(f"{json}\n", encoding="utf-8")
+    for suffix in ("png", "svg"):
+        save_figure(chart, folder / f"{name}.{suffix}")
+    if not quiet:
+        talk(f"Written to {folder}: {name}.md, {name}.json, {name}.png, {name}.svg.")

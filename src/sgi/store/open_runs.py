@@ -1,0 +1,35 @@
+"""Open a database and find runs in it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@contextmanager
+def open_runs(
+    db: str | Path | None, *names: str, cluster: str | None = None
+) -> Iterator[tuple[Database, list[RunRecord]]]:
+    """Open a database that exists, and find runs in it.
+
+    Args:
+        db: a SQLite file or ``postgresql://…``; None for ``SGI_DATABASE_URL``, otherwise ``sgi.db``.
+        *names: of each run the id, the beginning of its id, its name, ``last`` or ``last~1``.
+        cluster: which rows belong together; None for the rule of each run.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        StoreError: the database cannot be read.
+    """
+    from sgi.store.database import open_database  # imported here because SQLAlchemy takes long to import
+    from sgi.store.run_queries import find_run
+
+    with open_database(db, create=False) as database:
+        yield database, [find_run(database, name).with_clusters(cluster) for name in names]
