@@ -249,7 +249,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
             0,
         ),
     )
-    made = Comparison(
+    comparison = Comparison(
         base="before",
         new="after",
         base_signature="one",
@@ -266,4 +266,4 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
     base, new = head(name=f"before {HOSTILE}"), head(id="01J00000000000000000000001", name="after")
     if changed is None:
         changed = (ChangedSample("bleu", 0.8, sample(1, response="No."), sample(1)),)
-    return ComparisonView(base, new, made, frozenset({"bleu"}), tuple(changed), (HOSTILE,))
+    return ComparisonView(base, new, comparison, frozenset({"bleu"}), tuple(changed), (HOSTILE,))

@@ -48,11 +48,7 @@ class Dot:
 
 
 def quantitative(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a numeric column, with Vega-Lite options such as ``title`` and ``scale``.
-
-    >>> quantitative("value", title="AUROC")
-    {'field': 'value', 'type': 'quantitative', 'title': 'AUROC'}
-    """
+    """Encode a numeric column, with Vega-Lite options such as ``title`` and ``scale``."""
     return {"field": field, "type": "quantitative", **options}
 
 

@@ -8,7 +8,7 @@ from sgi.kernel.registry import metric_name
 from sgi.reporting.formatting import beginning, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.analysis.compare import Comparison, MetricComparison
     from sgi.reporting.views.correlation import Correlation
@@ -135,9 +135,14 @@ def describe_labelled(part: Sequence[LabelMetrics]) -> str:
     """Describe metrics against labels."""
     if not part:
         return "No metric has values for rows with both labels."
-    texts = "; ".join(_against_labels(metric) for metric in part[:_MAX_METRICS])
-    more = f"; and {_count(len(part) - _MAX_METRICS, 'more metric')}" if len(part) > _MAX_METRICS else ""
-    return f"Metrics against labels: {texts}{more}."
+    return f"Metrics against labels: {_first_metrics(map(_against_labels, part))}."
+
+
+def _first_metrics(descriptions: Iterable[str]) -> str:
+    """The descriptions of the first metrics, and how many more there are."""
+    texts = list(descriptions)
+    more = len(texts) - _MAX_METRICS
+    return "; ".join([*texts[:_MAX_METRICS], *([f"and {_count(more, 'more metric')}"] if more > 0 else [])])
 
 
 def _against_labels(labelled: LabelMetrics) -> str:
@@ -153,14 +158,8 @@ def _against_labels(labelled: LabelMetrics) -> str:
 
 def describe_comparison(comparison: Comparison, base: str, new: str) -> str:
     """Describe the differences of two runs."""
-    texts = "; ".join(_differences(comparison.metrics[:_MAX_METRICS]))
-    more = (
-        f"; and {_count(len(comparison.metrics) - _MAX_METRICS, 'more metric')}"
-        if len(comparison.metrics) > _MAX_METRICS
-        else ""
-    )
     head = f"{short(new)} − {short(base)} over {_count(comparison.pairs, 'pair')}"
-    return f"{head}: {texts}{more}."
+    return f"{head}: {_first_metrics(_differences(comparison.metrics))}."
 
 
 def _differences(metrics: Sequence[MetricComparison]) -> Iterator[str]:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.reporting.views.headline import Headline
-    from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
@@ -41,11 +40,7 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str, *, longest: int = 60) -> str:
-    r"""Text on one line for the terminal: no control characters, and shortened.
-
-    >>> one_line("a\nb"), one_line("abcdef", longest=4)
-    ('a�b', 'abc…')
-    """
+    """Text on one line for the terminal: no control characters, and shortened."""
     shown = text.translate(_STEERING_AND_BREAKS)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
@@ -128,11 +123,6 @@ def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
         NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
     )
     return [f"{ranking.auroc:.{digits}f}", interval_text, f"{ranking.positives:,} / {ranking.negatives:,}"]
-
-
-def baseline_name(baseline: Baseline) -> str:
-    """The name of a trivial baseline in tables."""
-    return f"{baseline.name} alone ({baseline.direction} = grounded)"
 
 
 def missing_values(summary: MetricSummary, rows: int) -> str:

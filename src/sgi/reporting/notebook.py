@@ -60,7 +60,9 @@ def notebook_html(shown: NotebookRepr) -> str:
     """
     match shown:
         case Result():
-            parts = [*_summary(shown.summary()), *_rejected_rows(shown), *_pictures(_distributions(shown))]
+            rejected = f"{len(shown.rejected):,} rows could not be parsed."
+            notes = [_small(rejected)] if shown.rejected else []
+            parts = [*_summary(shown.summary()), *notes, *_pictures(_distributions(shown))]
         case Summary():
             parts = list(_summary(shown))
         case Comparison():
@@ -88,11 +90,6 @@ def _summary(summary: Summary) -> Iterator[str]:
         yield ranking.html()
     for line in (*reasons_without_interval(summary.metrics), summary.signature):
         yield _small(line)
-
-
-def _rejected_rows(result: Result) -> Iterator[str]:
-    if result.rejected:
-        yield _small(f"{len(result.rejected):,} rows could not be parsed.")
 
 
 def _comparison(comparison: Comparison) -> Iterator[str]:

@@ -27,7 +27,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "moment": formatting.moment,
     "count": "{:,}".format,
     "beginning": formatting.beginning,
-    "plain": formatting.plain,
     "pretty": partial(json.dumps, ensure_ascii=False, indent=2, default=str),
     "notes": formatting.notes,
     "summary_table": tables.summary_table,

@@ -50,7 +50,10 @@ def ranking_table(
 ) -> Table:
     """AUROC of each metric and each trivial baseline; no rows without labels."""
     rankings = [(metric.metric, metric.ranking) for metric in metrics if metric.ranking is not None]
-    rankings += [(formatting.baseline_name(baseline), baseline.ranking) for baseline in baselines]
+    rankings += [
+        (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking)
+        for baseline in baselines
+    ]
     rows = ((name, *formatting.format_ranking(ranking, digits=digits)) for name, ranking in rankings)
     columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
     return Table(columns, rows, title="Ranking of labels")

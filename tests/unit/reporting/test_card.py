@@ -104,9 +104,9 @@ def test_every_number_stands_in_its_table():
 
 
 def test_what_is_not_there_has_no_table():
-    titles = [made.title for made in card_tables(card())]
+    titles = [table.title for table in card_tables(card())]
     assert titles == ["Ranking performance"]
-    assert [made.title for made in card_tables(full())] == [
+    assert [table.title for table in card_tables(full())] == [
         "Ranking performance",
         "Matched by length and overlap",
         "Comparison with trivial baselines",

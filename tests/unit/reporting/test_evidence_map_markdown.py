@@ -53,8 +53,8 @@ def test_only_what_is_doubtful_or_marked_is_told() -> None:
 
 def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
-    made = lines(details(sentences=(doubted,), unused=()))
-    assert made[1:] == [
+    contents = lines(details(sentences=(doubted,), unused=()))
+    assert contents[1:] == [
         "  - sentence 1 (score 0.30): It is 312 m tall.",
         f"    - why: {SIGNAL_MEANINGS['known']}; {SIGNAL_MEANINGS['copied']}",
     ]
@@ -62,9 +62,9 @@ def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
 
 def test_what_is_left_out_is_told() -> None:
     many = (sentence(TALL),) * (MAX_SENTENCES + 1)
-    made = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
-    assert made[1] == f"  - Only the first {MAX_SENTENCES} of {MAX_SENTENCES + 1} sentences are shown."
-    assert made[-1] == "  - 2 more passages support no sentence"
+    contents = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
+    assert contents[1] == f"  - Only the first {MAX_SENTENCES} of {MAX_SENTENCES + 1} sentences are shown."
+    assert contents[-1] == "  - 2 more passages support no sentence"
 
 
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
@@ -80,8 +80,8 @@ def test_a_cut_before_a_mark_leaves_no_stars() -> None:
 
 def test_facts_beyond_the_most_are_counted() -> None:
     many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MAX_FACTS + 3)))
-    made = lines(details(sentences=(many,), unused=()))
-    assert "    - and 3 more facts" in made
+    contents = lines(details(sentences=(many,), unused=()))
+    assert "    - and 3 more facts" in contents
 
 
 def test_stars_stand_at_words() -> None:
@@ -91,10 +91,10 @@ def test_stars_stand_at_words() -> None:
 
 @pytest.mark.parametrize("text", [HOSTILE, "a\n- b\n# c", "**x** | _y_ ~~z~~ <b>", "1. a"])
 def test_no_text_is_markup_or_begins_a_line(text: str) -> None:
-    made = lines(hostile(text))
-    assert all(re.match(r" {2,4}- ", line) for line in made)
-    assert not set("".join(made)) & set("\n\x00\x07\u202e\u2028")
-    assert not re.search(r"(?<!\\)<", "".join(made))
+    contents = lines(hostile(text))
+    assert all(re.match(r" {2,4}- ", line) for line in contents)
+    assert not set("".join(contents)) & set("\n\x00\x07\u202e\u2028")
+    assert not re.search(r"(?<!\\)<", "".join(contents))
 
 
 def test_a_worst_row_has_its_map_and_only_under_its_metric() -> None:

@@ -93,8 +93,8 @@ def head(name):
 
 def difference(metric, value, verdict="worse"):
     between = None if value is None else Interval(value - 0.1, value + 0.1, 0.95, "t")
-    found = PairedDifference(4, 4, 0.5, 0.4, value, between, 0.01, 0.05, "t")
-    return MetricComparison(metric, UP, found, 0.01, None, (), verdict, (), 9)
+    paired_difference = PairedDifference(4, 4, 0.5, 0.4, value, between, 0.01, 0.05, "t")
+    return MetricComparison(metric, UP, paired_difference, 0.01, None, (), verdict, (), 9)
 
 
 def comparison(*metrics, base="monday", new="friday"):

@@ -232,8 +232,8 @@ def test_the_table_of_many_long_rows_keeps_its_size() -> None:
 @given(st.lists(st.text(max_size=400), max_size=4), st.integers(200, 2000))
 @settings(max_examples=25)
 def test_fitted_rows_keep_to_the_budget_or_to_the_least_length(texts: list[str], budget: int) -> None:
-    found = fit_to_budget([sample(at, response=text) for at, text in enumerate(texts)], budget=budget)
-    for text, row in zip(texts, found, strict=True):
+    fitted_rows = fit_to_budget([sample(at, response=text) for at, text in enumerate(texts)], budget=budget)
+    for text, row in zip(texts, fitted_rows, strict=True):
         assert row.response in {text, shorten(text, 200)}
 
 

@@ -41,7 +41,7 @@ UP = True
 
 
 def head(name="nightly", **changed):
-    made = RunHeader(
+    header = RunHeader(
         id="20260101-120000-abcdef",
         name=name,
         data="halueval.jsonl",
@@ -60,7 +60,7 @@ def head(name="nightly", **changed):
         versions={"sgi": "0.1.0", "numpy": "2.4"},
         spec={},
     )
-    return replace(made, **changed)
+    return replace(header, **changed)
 
 
 def mean(metric, value, *, share=False, classes=None):
@@ -79,7 +79,7 @@ def mean(metric, value, *, share=False, classes=None):
 
 
 def sample(name="q1", **changed):
-    made = SampleView(
+    sample_view = SampleView(
         id=name,
         position=0,
         question="Who?",
@@ -92,7 +92,7 @@ def sample(name="q1", **changed):
         reason="",
         scores={"sgi": ScoreView(0.5, "ok", "", {}, {}), "squad_em": ScoreView(0.25, "ok", "", {}, {})},
     )
-    return replace(made, **changed)
+    return replace(sample_view, **changed)
 
 
 def view(name="sgi", row=None, told="nightly"):
@@ -243,13 +243,13 @@ def test_no_text_breaks_its_line(text):
 
 def difference(metric, value, verdict="worse", *, test=None, lacking=()):
     between = None if value is None else Interval(value - 0.1, value + 0.1, 0.95, "t")
-    found = PairedDifference(40, 40, 0.5, 0.4, value, between, 0.00001, 0.05, "t")
-    return MetricComparison(metric, UP, found, 0.00001, test, lacking, verdict, (), 12)
+    paired_difference = PairedDifference(40, 40, 0.5, 0.4, value, between, 0.00001, 0.05, "t")
+    return MetricComparison(metric, UP, paired_difference, 0.00001, test, lacking, verdict, (), 12)
 
 
 def compared(name="squad_em", **changed):
     test = McNemar(12, 0, 0.0005, "exact")
-    made = Comparison(
+    comparison = Comparison(
         "monday",
         "friday",
         "sgi:1|n:40",
@@ -267,7 +267,7 @@ def compared(name="squad_em", **changed):
     rows = (ChangedSample(name, -1.0, sample(response="Anke."), sample(response="Nobody.")),)
     notes = ("friday is not finished.",)
     return ComparisonView(
-        head("monday"), head("friday"), replace(made, **changed), frozenset({"squad_em"}), rows, notes
+        head("monday"), head("friday"), replace(comparison, **changed), frozenset({"squad_em"}), rows, notes
     )
 
 

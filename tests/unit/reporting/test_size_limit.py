@@ -37,22 +37,22 @@ def test_a_map_of_many_parts_stays_one():
 @pytest.mark.parametrize("budget", [1, 2_000, 100_000])
 def test_a_map_whose_texts_are_cut_stays_one(budget):
     long = sentence("x" * 90_000, beside="y" * 90_000)
-    found = evidence_map_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
-    assert " characters)" in found.sentences[0].text
-    assert len(found.sentences[1].text) < 90_000
+    view = evidence_map_view(cut(details(sentences=(long, long)), budget=budget), CONTEXTS)
+    assert " characters)" in view.sentences[0].text
+    assert len(view.sentences[1].text) < 90_000
 
 
 def test_what_stands_beside_a_map_is_cut_as_ever():
-    found = cut(details() | {"verdict": "flagged", "words": list(range(MANY))})
-    assert found["verdict"] == "flagged"
-    assert found["words"][-1] == "… [250 more items omitted]"
-    assert evidence_map_view(found, CONTEXTS) == evidence_map_view(details(), CONTEXTS)
+    shortened = cut(details() | {"verdict": "flagged", "words": list(range(MANY))})
+    assert shortened["verdict"] == "flagged"
+    assert shortened["words"][-1] == "… [250 more items omitted]"
+    assert evidence_map_view(shortened, CONTEXTS) == evidence_map_view(details(), CONTEXTS)
 
 
 def test_lists_that_are_no_map_are_cut():
-    found = cut({"sentences": [{"text": "a"}] * MANY})
-    assert len(found["sentences"]) == 201
-    assert found["sentences"][-1] == "… [250 more items omitted]"
+    shortened = cut({"sentences": [{"text": "a"}] * MANY})
+    assert len(shortened["sentences"]) == 201
+    assert shortened["sentences"][-1] == "… [250 more items omitted]"
 
 
 def test_a_row_is_cut_once_and_the_given_one_stays():

@@ -25,9 +25,9 @@ def _parts(total, size=8192):
 
 def test_an_upload_beyond_the_limit_is_told_on_a_page_and_nothing_is_kept(narrow, site):
     files = {"file": ("rows.jsonl", _lines(1000 + FORM_LIMIT))}
-    made = send(narrow, "/upload", files=files)
-    assert made.status_code == 413
-    assert "--upload-limit" in words(made.text)
+    response = send(narrow, "/upload", files=files)
+    assert response.status_code == 413
+    assert "--upload-limit" in words(response.text)
     assert not site.folder.exists() or not list(site.folder.iterdir())
 
 
@@ -51,11 +51,11 @@ def test_what_is_counted_is_what_comes_not_what_the_headers_say(narrow):
 
 
 def test_forms_without_a_file_are_small(client):
-    made = send(client, "/runs/before/edit", name="x" * FORM_LIMIT)
-    assert made.status_code == 413
+    response = send(client, "/runs/before/edit", name="x" * FORM_LIMIT)
+    assert response.status_code == 413
     assert client.get("/runs/before").status_code == 200
 
 
 def test_what_fits_goes_through(narrow):
-    made = send(narrow, "/upload", files={"file": ("rows.jsonl", _lines(900))})
-    assert made.status_code == 303
+    response = send(narrow, "/upload", files={"file": ("rows.jsonl", _lines(900))})
+    assert response.status_code == 303

@@ -32,10 +32,10 @@ def _broken(*_, **__):
     ],
 )
 def test_what_is_missing_is_said_clearly(client, path, told):
-    made = client.get(path)
-    assert made.status_code == 404
-    assert told in words(made.text)
-    assert "<h1>" in made.text
+    response = client.get(path)
+    assert response.status_code == 404
+    assert told in words(response.text)
+    assert "<h1>" in response.text
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_what_is_missing_is_said_clearly(client, path, told):
     ],
 )
 def test_an_invalid_parameter_is_named(client, path, message):
-    made = client.get(path)
-    assert made.status_code == 400
-    assert message in words(made.text)
+    response = client.get(path)
+    assert response.status_code == 400
+    assert message in words(response.text)
 
 
 def test_a_script_gets_the_words_alone(client):
-    made = client.get("/runs/before?low=x", headers={"HX-Request": "true", "HX-Request-Type": "partial"})
-    assert (made.status_code, "<h1>" in made.text) == (400, False)
-    assert "low: Input should be a valid number" in made.text
+    response = client.get("/runs/before?low=x", headers={"HX-Request": "true", "HX-Request-Type": "partial"})
+    assert (response.status_code, "<h1>" in response.text) == (400, False)
+    assert "low: Input should be a valid number" in response.text
 
 
 def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
@@ -66,28 +66,31 @@ def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
         raise StoreError("The database is away.", hint="Bring it back.")
 
     monkeypatch.setattr(listing, "run_list", away)
-    made = client.get("/")
-    assert (made.status_code, "The database is away. Bring it back." in words(made.text)) == (503, True)
+    response = client.get("/")
+    assert (response.status_code, "The database is away. Bring it back." in words(response.text)) == (
+        503,
+        True,
+    )
 
 
 def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypatch, caplog):
     monkeypatch.setattr(listing, "run_list", _broken)
     with caplog.at_level(logging.ERROR, "sgi.web"):
-        made = client.get("/")
-    assert made.status_code == 500
-    assert "secret" not in made.text
-    assert "Traceback" not in made.text
-    assert made.headers["content-security-policy"]
+        response = client.get("/")
+    assert response.status_code == 500
+    assert "secret" not in response.text
+    assert "Traceback" not in response.text
+    assert response.headers["content-security-policy"]
     assert "the secret inside of a bug" in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/runs"])
 def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, caplog, path):
     monkeypatch.setattr(security, "is_authenticated", _broken)
-    made = client.get(path)
-    assert made.status_code == 500
-    assert "The server log has the details" in unescape(made.text)
-    assert made.headers["content-security-policy"]
+    response = client.get(path)
+    assert response.status_code == 500
+    assert "The server log has the details" in unescape(response.text)
+    assert response.headers["content-security-policy"]
     assert "the secret inside of a bug" in caplog.text
 
 
@@ -96,24 +99,24 @@ def test_what_is_busy_is_said_with_503_and_when_to_come_again(client, monkeypatc
         raise ServerBusyError("Too many.", hint="Wait.")
 
     monkeypatch.setattr(listing, "run_list", busy)
-    made = client.get("/")
-    assert (made.status_code, int(made.headers["retry-after"]) > 0) == (503, True)
-    assert "Too many. Wait." in words(made.text)
+    response = client.get("/")
+    assert (response.status_code, int(response.headers["retry-after"]) > 0) == (503, True)
+    assert "Too many. Wait." in words(response.text)
 
 
 def test_a_form_that_cannot_be_read(client):
     key = form_key(client, "/upload")
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
     assert client.post("/upload", content=b"nonsense", headers=kind).status_code in {400, 403}
-    made = client.post("/upload", data={"form_key": key, "file": "no file"})
-    assert made.status_code == 400
+    response = client.post("/upload", data={"form_key": key, "file": "no file"})
+    assert response.status_code == 400
     assert client.put("/", content=b"x").status_code == 405
 
 
 def test_the_api_tells_json(client):
-    made = client.get("/api/v1/nothing")
-    assert (made.status_code, made.headers["content-type"]) == (404, "application/json")
-    assert made.json()["error"]["message"]
+    response = client.get("/api/v1/nothing")
+    assert (response.status_code, response.headers["content-type"]) == (404, "application/json")
+    assert response.json()["error"]["message"]
 
 
 def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):

@@ -49,8 +49,8 @@ def test_bytes_that_are_no_text_are_no_id_and_no_error():
 
 @given(IDS)
 def test_a_segment_is_one_segment(text):
-    made = segment(text)
-    assert not set(made) & set("/?#\\ \"'<>")
+    encoded = segment(text)
+    assert not set(encoded) & set("/?#\\ \"'<>")
 
 
 def test_a_path_below_a_run():

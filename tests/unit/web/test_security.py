@@ -36,9 +36,9 @@ def test_every_answer_has_the_strict_headers(client, path):
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:1", "localhost", ""])
 def test_a_name_from_outside_does_not_lead_here(client, host):
-    made = client.get("/", headers={"Host": host})
-    assert made.status_code == 400
-    assert "localhost:8765" in made.text
+    response = client.get("/", headers={"Host": host})
+    assert response.status_code == 400
+    assert "localhost:8765" in response.text
     assert client.get("/api/v1/runs", headers={"Host": host}).json()["error"]["message"]
 
 
@@ -89,8 +89,8 @@ NO_HOSTS = [
 @pytest.mark.parametrize("path", ["/", "/api/v1/runs", "/healthz", "/static/sgi.css"])
 def test_a_host_that_is_none_is_refused_on_every_address(guarded, site, host, path):
     site.hosts = None
-    made = guarded.get(path, headers={"Host": host})
-    assert (made.status_code, "Host header of this request is not valid" in made.text) == (400, True)
+    response = guarded.get(path, headers={"Host": host})
+    assert (response.status_code, "Host header of this request is not valid" in response.text) == (400, True)
 
 
 @pytest.mark.parametrize("host", ["x", "a-b.example.org:80", "[2001:db8::1]:8765", "10.0.0.7", "a_b", "X.Y"])
@@ -134,8 +134,8 @@ def test_over_a_real_connection_no_host_leads_past_the_token(site):
 def test_other_sites_link_here_and_build_nothing_in(client, path):
     told = {"Sec-Fetch-Site": "cross-site"}
     for mode in ("no-cors", "cors", "same-origin", None):
-        made = client.get(path, headers=told | ({"Sec-Fetch-Mode": mode} if mode else {}))
-        assert made.status_code == 403
+        response = client.get(path, headers=told | ({"Sec-Fetch-Mode": mode} if mode else {}))
+        assert response.status_code == 403
     assert client.get(path, headers=told | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
     own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
     assert client.get(path, headers=own).status_code == 200
@@ -180,8 +180,8 @@ def test_a_form_needs_the_key_of_its_session(client, site):
 )
 def test_pages_of_others_change_nothing(client, method, path, headers):
     key = form_key(client, "/runs/before/delete")
-    made = client.request(method, path, data={"form_key": key}, headers=headers)
-    assert made.status_code == 403
+    response = client.request(method, path, data={"form_key": key}, headers=headers)
+    assert response.status_code == 403
     assert client.get("/runs/before").status_code == 200
 
 
@@ -193,9 +193,9 @@ def test_our_own_pages_do(client):
 
 
 def test_without_the_token_a_person_is_asked_for_it(guarded):
-    made = guarded.get("/runs/before?q=a%26b")
-    assert made.status_code == 303
-    assert made.headers["location"] == "/login?next=%2Fruns%2Fbefore%3Fq%3Da%2526b"
+    response = guarded.get("/runs/before?q=a%26b")
+    assert response.status_code == 303
+    assert response.headers["location"] == "/login?next=%2Fruns%2Fbefore%3Fq%3Da%2526b"
     assert guarded.get("/login").status_code == 200
     assert guarded.get("/static/sgi.css").status_code == 200
     assert guarded.get("/healthz").status_code == 200
@@ -207,13 +207,13 @@ def test_an_id_with_a_slash_survives_the_login(guarded):
     asked = guarded.get(f"{path}?at=%2F1")
     further = parse_qs(urlsplit(asked.headers["location"]).query)["next"]
     assert further == [f"{path}?at=%2F1"]
-    made = send(guarded, "/login", token=TOKEN, further=further[0])
-    assert made.headers["location"] == f"{path}?at=%2F1"
+    response = send(guarded, "/login", token=TOKEN, further=further[0])
+    assert response.headers["location"] == f"{path}?at=%2F1"
 
 
 def test_without_the_token_a_program_is_refused(guarded):
-    made = guarded.get("/api/v1/runs")
-    assert (made.status_code, made.headers["www-authenticate"]) == (401, "Bearer")
+    response = guarded.get("/api/v1/runs")
+    assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
     for wrong in ("Bearer", "Bearer x", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xff"):
         assert (
             guarded.get("/api/v1/runs", headers={"Authorization": wrong.encode("latin-1")}).status_code == 401
@@ -225,15 +225,17 @@ def test_the_token_opens_the_pages_and_is_kept_nowhere(guarded, caplog):
     with caplog.at_level(logging.DEBUG):
         wrong = send(guarded, "/login", token=TOKEN[1:], further="/runs/before")
         assert (wrong.status_code, "Wrong token." in wrong.text) == (403, True)
-        made = send(guarded, "/login", token=TOKEN, further="/runs/before")
-        assert (made.status_code, made.headers["location"]) == (303, "/runs/before")
-    cookie = made.headers["set-cookie"]
+        response = send(guarded, "/login", token=TOKEN, further="/runs/before")
+        assert (response.status_code, response.headers["location"]) == (303, "/runs/before")
+    cookie = response.headers["set-cookie"]
     assert cookie.startswith(f"{LOGIN}=")
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     page = guarded.get("/runs/before")
     assert page.status_code == 200
-    assert not any(TOKEN in text for text in (cookie, page.text, caplog.text, str(page.headers), made.text))
+    assert not any(
+        TOKEN in text for text in (cookie, page.text, caplog.text, str(page.headers), response.text)
+    )
     assert send(guarded, "/", to="/logout").headers["location"] == "/login"
     assert guarded.get("/").status_code == 303
 
@@ -262,8 +264,8 @@ def test_a_login_cannot_be_made_up(guarded, login):
 def test_after_the_login_nobody_is_led_elsewhere(guarded):
     for elsewhere in ("//evil.example", "https://evil.example"):
         assert 'value="/"' in guarded.get("/login", params={"next": elsewhere}).text
-        made = send(guarded, "/login", token=TOKEN, further=elsewhere)
-        assert made.headers["location"] == "/"
+        response = send(guarded, "/login", token=TOKEN, further=elsewhere)
+        assert response.headers["location"] == "/"
 
 
 def test_behind_tls_cookies_stay_there(site):

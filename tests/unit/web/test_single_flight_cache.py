@@ -15,11 +15,11 @@ from support.web_server import until
 
 
 def test_what_was_used_longest_ago_goes():
-    kept = SingleFlightCache(2)
+    cache = SingleFlightCache(2)
     made = []
 
     def value(key):
-        return kept.get(key, lambda: made.append(key) or key)
+        return cache.get(key, lambda: made.append(key) or key)
 
     for key in "abacab":
         assert value(key) == key
@@ -34,19 +34,19 @@ def test_several_threads_make_a_value_once():
 
 
 def test_a_failure_is_not_kept():
-    kept = SingleFlightCache()
+    cache = SingleFlightCache()
     with pytest.raises(ZeroDivisionError):
-        kept.get("key", lambda: 1 / 0)
-    assert kept.get("key", lambda: 2) == 2
-    assert (kept.get("key", lambda: 3), len(kept._pending)) == (2, 0)
+        cache.get("key", lambda: 1 / 0)
+    assert cache.get("key", lambda: 2) == 2
+    assert (cache.get("key", lambda: 3), len(cache._pending)) == (2, 0)
 
 
 def test_failures_leave_nothing_behind():
-    kept = SingleFlightCache()
+    cache = SingleFlightCache()
     for key in range(50):
         with pytest.raises(ZeroDivisionError):
-            kept.get(key, lambda: 1 / 0)
-    assert (len(kept._pending), len(kept._values), kept._busy) == (0, 0, 0)
+            cache.get(key, lambda: 1 / 0)
+    assert (len(cache._pending), len(cache._values), cache._busy) == (0, 0, 0)
 
 
 def test_who_waits_for_what_fails_is_told():
@@ -89,13 +89,13 @@ def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
 
 
 def test_what_is_kept_holds_no_more_than_its_bytes():
-    kept = SingleFlightCache(max_bytes=3000)
+    cache = SingleFlightCache(max_bytes=3000)
     for key in "ab":
-        kept.get(key, lambda: bytes(1200))
-    kept.get("c", lambda: bytes(1200))
-    assert list(kept._values) == ["b", "c"]
-    assert len(kept.get("huge", lambda: bytes(4000))) == 4000
-    assert kept._total_bytes() <= 3000
+        cache.get(key, lambda: bytes(1200))
+    cache.get("c", lambda: bytes(1200))
+    assert list(cache._values) == ["b", "c"]
+    assert len(cache.get("huge", lambda: bytes(4000))) == 4000
+    assert cache._total_bytes() <= 3000
 
 
 def test_a_size_counts_what_is_inside(site):
@@ -108,6 +108,6 @@ def test_a_size_counts_what_is_inside(site):
 
 
 def test_what_makes_a_value_can_need_another_one_though_all_others_are_refused():
-    kept = SingleFlightCache(max_threads=1)
-    assert kept.get("report", lambda: kept.get("columns", lambda: 1) + 1) == 2
-    assert kept.get("next", lambda: 3) == 3, "nobody is counted twice, or still"
+    cache = SingleFlightCache(max_threads=1)
+    assert cache.get("report", lambda: cache.get("columns", lambda: 1) + 1) == 2
+    assert cache.get("next", lambda: 3) == 3, "nobody is counted twice, or still"

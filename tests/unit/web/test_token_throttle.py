@@ -39,9 +39,9 @@ def guess(client, times):
 def test_after_five_wrong_tokens_an_address_waits_whatever_it_sends(guarded, clock):
     assert guess(guarded, FREE_TRIES) == [401] * FREE_TRIES
     assert guess(guarded, 4) == [429, 429, 429, 429]
-    made = guarded.get("/api/v1/runs", headers=RIGHT)
-    assert (made.status_code, made.headers["retry-after"]) == (429, "1")
-    assert "Try again in 1 s" in made.json()["error"]["message"]
+    response = guarded.get("/api/v1/runs", headers=RIGHT)
+    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
+    assert "Try again in 1 s" in response.json()["error"]["message"]
     clock.now += 1
     assert guarded.get("/api/v1/runs", headers=RIGHT).status_code == 200
     assert guess(guarded, FREE_TRIES) == [401] * FREE_TRIES, "the right token forgets the wrong ones"
@@ -61,8 +61,8 @@ def test_delays_double_up_to_five_minutes(clock):
 def test_the_form_and_the_health_page_are_no_way_around(guarded, clock):
     for _ in range(FREE_TRIES):
         assert send(guarded, "/login", token=GUESS).status_code == 403
-    made = send(guarded, "/login", token=GUESS)
-    assert (made.status_code, made.headers["retry-after"]) == (429, "1")
+    response = send(guarded, "/login", token=GUESS)
+    assert (response.status_code, response.headers["retry-after"]) == (429, "1")
     assert send(guarded, "/login", token=TOKEN).status_code == 429
     known = guarded.get("/readyz", headers=RIGHT)
     assert known.content == guarded.get("/readyz", headers=WRONG).content, "nothing tells right from wrong"

@@ -17,9 +17,9 @@ from support.web_server import browsing
 
 @given(st.text(max_size=200))
 def test_a_name_has_no_folder_and_an_end(given_name):
-    made = file_name(given_name)
-    assert 0 < len(made) <= 80
-    assert not set(made) & set("/\\")
+    text = file_name(given_name)
+    assert 0 < len(text) <= 80
+    assert not set(text) & set("/\\")
 
 
 def test_what_is_kept_has_a_name_of_ours(site):

@@ -62,13 +62,6 @@ class RunPoints:
 
 
 @dataclass(frozen=True)
-class AgainstLabels:
-    """The metrics of a run compared with its labels."""
-
-    metrics: tuple[LabelMetrics, ...]
-
-
-@dataclass(frozen=True)
 class RunExtremes:
     """Rows that a report shows in full: the worst, and those where two metrics disagree; without texts."""
 
@@ -104,9 +97,8 @@ class RunViews:
     @cached_property
     def labelled(self) -> tuple[LabelMetrics, ...]:
         """The metrics compared with the labels."""
-        return self._load_or_compute(
-            "labelled", AgainstLabels, lambda: AgainstLabels(label_metrics(self.columns))
-        ).metrics
+        metrics = tuple[LabelMetrics, ...]
+        return self._load_or_compute("labelled", metrics, lambda: label_metrics(self.columns))
 
     @cached_property
     def extremes(self) -> RunExtremes:

@@ -86,16 +86,6 @@ def _submit(site: Site, jobs: Jobs, file: UploadFile, fields: dict[str, Any]) ->
 
 
 def _form(request: Request, *, status: int = 200, problem: str = "", **fields: Any) -> Response:
-    values = {"name": "", "tags": "", "metrics": ()} | fields
-    limit = site_of(request).upload_limit
-    choices = offline_metrics()
-    return page(
-        request,
-        "upload.html",
-        status=status,
-        problem=problem,
-        choices=choices,
-        kinds=SUFFIXES,
-        limit=limit,
-        **values,
-    )
+    defaults = {"name": "", "tags": "", "metrics": ()}
+    facts = {"choices": offline_metrics(), "kinds": SUFFIXES, "limit": site_of(request).upload_limit}
+    return page(request, "upload.html", status=status, problem=problem, **(defaults | fields | facts))

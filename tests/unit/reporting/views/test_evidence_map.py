@@ -75,7 +75,9 @@ def test_what_supports_a_fact_is_told():
         stated("1889", "", verdict="supported", passage=None),
         stated("1889", "330 m", verdict="supported", how="converted"),
     )
-    told = [found.reason for found in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts]
+    told = [
+        fact_view.reason for fact_view in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts
+    ]
     assert told == [
         "passage 3 (equal)",
         "the question has it",

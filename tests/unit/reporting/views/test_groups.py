@@ -81,6 +81,6 @@ def test_known_truth_makes_groups_only_where_no_column_is_called_label():
 def test_groups_without_a_mean_come_last_and_the_direction_counts():
     values = column("m", [0.5, 0.9, np.nan, 0.1])
     for higher, order in ((True, ["d", "a", "b", "c"]), (False, ["b", "a", "d", "c"])):
-        made = group_by(run(replace(values, higher_is_better=higher)), list("abcd"))
-        assert [group.name for group in sorted_groups(GroupTable("k", made), "m").groups] == order
-    assert sorted_groups(GroupTable("k", made), None).groups == made
+        groups = group_by(run(replace(values, higher_is_better=higher)), list("abcd"))
+        assert [group.name for group in sorted_groups(GroupTable("k", groups), "m").groups] == order
+    assert sorted_groups(GroupTable("k", groups), None).groups == groups

@@ -7,10 +7,10 @@ from sgi.reporting.views.headline import headline
 
 
 def test_the_headline_of_a_finished_run_is_the_one_that_was_kept(kept):
-    told = Summary.from_dict(kept.record.summary)
+    summary = Summary.from_dict(kept.record.summary)
     found = headline(kept.database, kept.record)
-    assert found.metrics == told.metrics
-    assert found.baselines == told.baselines
+    assert found.metrics == summary.metrics
+    assert found.baselines == summary.baselines
     assert (found.labelled, found.positives, found.partial) == (60, 45, "")
 
 

@@ -5,11 +5,11 @@ from sgi.reporting.views.sample import sample_view, sample_views
 
 
 def test_a_row_has_its_texts_and_what_its_scores_were_made_of(kept):
-    found = sample_view(kept.database, kept.record, "item-5")
-    assert (found.position, found.label, found.metadata) == (5, True, {"topic": "poets", "number": 5})
-    assert found.contexts[0] == "Item 5 has 5 old poets."
-    assert list(found.scores) == list(kept.record.metrics)
-    score = found.scores["sgi"]
+    view = sample_view(kept.database, kept.record, "item-5")
+    assert (view.position, view.label, view.metadata) == (5, True, {"topic": "poets", "number": 5})
+    assert view.contexts[0] == "Item 5 has 5 old poets."
+    assert list(view.scores) == list(kept.record.metrics)
+    score = view.scores["sgi"]
     assert score.status == "ok"
     assert {"theta_rq", "theta_rc", "passages", "sentences"} <= set(score.details)
 

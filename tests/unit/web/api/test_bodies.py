@@ -35,8 +35,8 @@ def test_rows_become_samples():
         "label": True,
         "metadata": {"a": [1, {"b": None}]},
     }
-    asked = read_score_request(body(rows=[full, ROW | {"reference": None}], details=True))
-    first, second = asked.samples
+    score_input = read_score_request(body(rows=[full, ROW | {"reference": None}], details=True))
+    first, second = score_input.samples
     assert (first.id, first.contexts, first.references) == (
         "7",
         ("one passage",),
@@ -44,18 +44,21 @@ def test_rows_become_samples():
     )
     assert (first.label, first.metadata) == (True, {"a": [1, {"b": None}]})
     assert (second.id, second.has(Field.REFERENCE)) == ("2", False)
-    assert [metric.canonical for metric in asked.metrics] == [
+    assert [metric.canonical for metric in score_input.metrics] == [
         "grounding",
         "sgi",
         "semantic_similarity",
         "lexical_aggregate",
     ]
-    assert asked.details
+    assert score_input.details
 
 
 def test_metrics_are_named_as_everywhere():
-    asked = read_score_request(body(metrics=["sgi(sentences=false)", "rouge_l(beta=1.2)"]))
-    assert [metric.canonical for metric in asked.metrics] == ["sgi(sentences=false)", "rouge_l(beta=1.2)"]
+    score_input = read_score_request(body(metrics=["sgi(sentences=false)", "rouge_l(beta=1.2)"]))
+    assert [metric.canonical for metric in score_input.metrics] == [
+        "sgi(sentences=false)",
+        "rouge_l(beta=1.2)",
+    ]
     for wrong, message in (
         (["nope"], "Unknown metric"),
         (["sgi", "sgi"], "named twice"),
@@ -158,9 +161,9 @@ _FIELDS = st.sampled_from([*ROW, "id", "reference", "alternatives", "label", "me
 )
 def test_any_json_is_read_or_refused_in_words(value):
     with contextlib.suppress(SgiError):
-        asked = read_score_request(json.dumps(value).encode())
-        assert asked.samples
-        assert asked.metrics
+        score_input = read_score_request(json.dumps(value).encode())
+        assert score_input.samples
+        assert score_input.metrics
 
 
 @given(st.binary(max_size=60))

@@ -92,8 +92,8 @@ def test_why_it_is_not_ready_is_told_to_those_who_know_the_token(site, monkeypat
     monkeypatch.setattr("sgi.web.api.operations.list_runs", down)
     site.token = "a token of 24 characters"  # noqa: S105 - of this test alone
     with TestClient(application(site), base_url="http://localhost") as client:
-        told = client.get("/readyz")
-        assert (told.status_code, told.json()["problems"]) == (503, {"database": "unavailable"})
+        response = client.get("/readyz")
+        assert (response.status_code, response.json()["problems"]) == (503, {"database": "unavailable"})
         assert "/secret/place" in caplog.text
         known = client.get("/readyz", headers={"Authorization": f"Bearer {site.token}"})
         assert "/secret/place" in known.json()["problems"]["database"]

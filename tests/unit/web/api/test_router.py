@@ -116,21 +116,21 @@ def test_the_error_of_a_row_names_it(client):
 
 def test_a_body_is_json_and_bounded_whatever_the_headers_say(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
-        refused = client.post("/api/v1/score", content=b"{}", headers={"Content-Type": kind})
-        assert refused.status_code == 415
-        valid(client, "/score", "post", refused)
+        response = client.post("/api/v1/score", content=b"{}", headers={"Content-Type": kind})
+        assert response.status_code == 415
+        valid(client, "/score", "post", response)
     parts = (b" " * (1 << 20) for _ in range(9))  # without a Content-Length
-    refused = client.post("/api/v1/score", content=parts, headers={"Content-Type": "application/json"})
-    assert refused.status_code == 413
-    assert valid(client, "/score", "post", refused)["error"]["message"].startswith("The body exceeds 8 MB")
+    response = client.post("/api/v1/score", content=parts, headers={"Content-Type": "application/json"})
+    assert response.status_code == 413
+    assert valid(client, "/score", "post", response)["error"]["message"].startswith("The body exceeds 8 MB")
 
 
 def test_a_page_of_another_site_can_change_nothing(client):
     for headers in {"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}:
         for method, path in ("POST", "/score"), ("PATCH", "/runs/before"), ("DELETE", "/runs/before"):
-            refused = client.request(method, f"/api/v1{path}", json={}, headers=headers)
-            assert refused.status_code == 403, (method, headers)
-            assert refused.json()["error"]["message"]
+            response = client.request(method, f"/api/v1{path}", json={}, headers=headers)
+            assert response.status_code == 403, (method, headers)
+            assert response.json()["error"]["message"]
 
 
 def test_a_server_without_a_scorer_says_so(tmp_path):

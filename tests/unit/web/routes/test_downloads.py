@@ -19,11 +19,11 @@ FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]
 @pytest.mark.parametrize("name", FILES)
 def test_whatever_range_is_wanted_the_file_comes_whole_and_nothing_stays(client, site, name, wanted):
     whole = client.get(f"/runs/before/{name}")
-    made = client.get(f"/runs/before/{name}", headers={"Range": wanted})
-    assert (made.status_code, made.content) == (200, whole.content)
-    assert len(made.content) > 0
-    length = made.headers.get("content-length")
-    assert length == (str(len(made.content)) if name == "rows.parquet" else None)
+    response = client.get(f"/runs/before/{name}", headers={"Range": wanted})
+    assert (response.status_code, response.content) == (200, whole.content)
+    assert len(response.content) > 0
+    length = response.headers.get("content-length")
+    assert length == (str(len(response.content)) if name == "rows.parquet" else None)
     assert not site.folder.exists() or list(site.folder.iterdir()) == []
 
 
@@ -59,21 +59,21 @@ def test_an_export_that_fails_leaves_nothing(client, site, monkeypatch):
 def test_a_folder_that_cannot_be_made_is_told(client, site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
-    made = client.get("/runs/before/rows.parquet")
-    assert (made.status_code, "The file cannot be written: Not a directory." in words(made.text)) == (
+    response = client.get("/runs/before/rows.parquet")
+    assert (response.status_code, "The file cannot be written: Not a directory." in words(response.text)) == (
         503,
         True,
     )
-    assert str(tmp_path) not in made.text
+    assert str(tmp_path) not in response.text
 
 
 @pytest.mark.parametrize("path", ["/runs/before/report.html", "/runs/before/rows.parquet"])
 def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch, path):
     monkeypatch.setattr(downloads, "_downloads", Throttle(seconds=0.05))
     with downloads._downloads.acquire():
-        made = client.get(path)
-    assert (made.status_code, made.headers["retry-after"]) == (503, "5")
-    assert "Try again in a moment" in words(made.text)
+        response = client.get(path)
+    assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+    assert "Try again in a moment" in words(response.text)
     assert client.get(path).status_code == 200
 
 
@@ -108,8 +108,8 @@ def test_rows_that_cannot_be_read_are_an_error_page_and_never_a_whole_file(clien
         raise StoreError("The database is away.")
 
     monkeypatch.setattr(downloads, "export_chunks", partial(breaks, after=0))
-    made = client.get(f"/runs/before/{name}")
-    assert (made.status_code, "The database is away" in words(made.text)) == (503, True)
+    response = client.get(f"/runs/before/{name}")
+    assert (response.status_code, "The database is away" in words(response.text)) == (503, True)
     monkeypatch.setattr(downloads, "export_chunks", partial(breaks, after=1))
     with serving(site) as address:
         wire = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)

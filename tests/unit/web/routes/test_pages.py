@@ -55,13 +55,13 @@ def test_the_list_has_pages(tmp_path):
 
 
 def test_a_run_shows_its_numbers_and_the_first_rows(client):
-    made = client.get("/runs/before")
-    text = words(made.text)
+    response = client.get("/runs/before")
+    text = words(response.text)
     assert "60 rows have a label" in text
     assert "60 of 60 rows" in text
-    assert made.text.count("/samples/item-") == 50
+    assert response.text.count("/samples/item-") == 50
     assert "Page 1 of 2" in text
-    assert "data-charts=" in made.text
+    assert "data-charts=" in response.text
 
 
 def test_rows_are_filtered_sorted_and_paged_by_the_server(client):
@@ -76,9 +76,9 @@ def test_rows_are_filtered_sorted_and_paged_by_the_server(client):
 
 
 def test_a_script_gets_the_rows_alone(client):
-    made = client.get("/runs/before?label=1&page=1", headers=PART)
-    assert "<html" not in made.text
-    assert "45 of 60 rows" in words(made.text)
+    response = client.get("/runs/before?label=1&page=1", headers=PART)
+    assert "<html" not in response.text
+    assert "45 of 60 rows" in words(response.text)
 
 
 def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
@@ -94,13 +94,13 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
 
 
 def test_charts_have_titles_descriptions_and_specs(client):
-    made = client.get("/runs/before/charts.json")
-    charts = made.json()["charts"]
+    response = client.get("/runs/before/charts.json")
+    charts = response.json()["charts"]
     assert {"plane", "distribution-0", "correlation"} <= set(charts)
     for spec in charts.values():
         assert spec["$schema"]
         assert all(spec["usermeta"].values())
-    assert client.get("/runs/before/charts.json").content == made.content
+    assert client.get("/runs/before/charts.json").content == response.content
     against = client.get("/runs/before/labels.json").json()["charts"]
     assert list(against)[:1] == ["roc"]
 
@@ -137,9 +137,9 @@ def test_the_next_row_is_the_next_of_those_that_were_looked_for(client):
 
 def test_two_runs_side_by_side(client, site):
     base, new = (find_run(site.database, name).id for name in ("before", "after"))
-    made = client.get("/compare", params=[("run", new), ("run", base)])
-    assert made.headers["location"] == f"/compare?base={base}&new={new}"
-    text = words(client.get(made.headers["location"]).text)
+    response = client.get("/compare", params=[("run", new), ("run", base)])
+    assert response.headers["location"] == f"/compare?base={base}&new={new}"
+    text = words(client.get(response.headers["location"]).text)
     assert "before → after" in text
     assert "60 pairs" in text
     charts = client.get(f"/compare/charts.json?base={base}&new={new}").json()["charts"]
@@ -153,13 +153,13 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
     with site_in(tmp_path) as site, browsing(site) as client:
         for name, given in (("a", rows(8)), ("b", changed)):
             keep_run(site.place, tmp_path, given, name=name, metrics=["content_f1"])
-        refused = client.get("/compare?base=a&new=b")
-        text = words(refused.text)
-        assert (refused.status_code, "reference of 8 of 8 pairs, such as item-0" in text) == (400, True)
-        assert "<script>alert" not in refused.text
+        response = client.get("/compare?base=a&new=b")
+        text = words(response.text)
+        assert (response.status_code, "reference of 8 of 8 pairs, such as item-0" in text) == (400, True)
+        assert "<script>alert" not in response.text
         base, new = (find_run(site.database, name).id for name in ("a", "b"))
         anyway = f"/compare?base={base}&amp;new={new}&amp;allow_different=1"
-        assert f'href="{anyway}"' in refused.text
+        assert f'href="{anyway}"' in response.text
         page = client.get(anyway.replace("&amp;", "&"))
         assert (page.status_code, "Differs in more than the responses" in page.text) == (200, True)
         charts = client.get(f"/compare/charts.json?base={base}&new={new}&allow_different=1")
@@ -171,8 +171,8 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
 
 def test_a_run_is_renamed_and_tagged(client, site):
     run = find_run(site.database, "before").id
-    made = send(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
-    assert made.headers["location"] == f"/runs/{run}"
+    response = send(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
+    assert response.headers["location"] == f"/runs/{run}"
     record = find_run(site.database, run)
     assert (record.name, record.tags) == ("better", ("a", "b"))
     send(client, f"/runs/{run}/edit", name="", tags="")
@@ -189,10 +189,10 @@ def test_a_run_is_renamed_and_tagged(client, site):
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form, told):
-    made = send(client, "/runs/before/edit", **given_form)
-    assert made.status_code == 400
-    assert told in words(made.text)
-    assert given_form["tags"] in made.text
+    response = send(client, "/runs/before/edit", **given_form)
+    assert response.status_code == 400
+    assert told in words(response.text)
+    assert given_form["tags"] in response.text
     record = find_run(site.database, "before")
     assert (record.name, record.tags) == ("before", ())
 
@@ -273,9 +273,9 @@ def test_every_id_has_a_page_that_the_table_leads_to(strange):
 @given(st.text(st.characters(), min_size=1, max_size=12))
 def test_any_id_is_found_or_missing_and_never_a_fault(strange, sample_id):
     client, ids = strange
-    made = client.get(sample_path("r1", sample_id))
-    assert made.status_code == (200 if sample_id in ids else 404)
-    assert urlsplit(str(made.url)).path.startswith("/runs/r1/samples")
+    response = client.get(sample_path("r1", sample_id))
+    assert response.status_code == (200 if sample_id in ids else 404)
+    assert urlsplit(str(response.url)).path.startswith("/runs/r1/samples")
 
 
 def test_a_row_of_grounding_shows_its_evidence(tmp_path):
@@ -283,12 +283,12 @@ def test_a_row_of_grounding_shows_its_evidence(tmp_path):
     given = [{"id": "tower"} | row, {"id": "spite"} | row | {"response": f"{MARKUP} is 312 m tall."}]
     keep_run(tmp_path / "sgi.db", tmp_path, given, name="grounded", metrics=["grounding"])
     with site_in(tmp_path) as site, browsing(site) as client:
-        made = client.get("/runs/grounded/samples/tower")
+        response = client.get("/runs/grounded/samples/tower")
         spite = client.get("/runs/grounded/samples/spite")
-    assert '<mark class="contradicted" title="passage 3 has 330 m (other value)">312 m<' in made.text
-    assert '<mark class="stated">330 m</mark> tall.' in made.text
-    assert "Passages that support no sentence passage 1: Bananas are yellow." in words(made.text)
-    assert "log_odds" not in made.text
-    assert " style=" not in made.text
+    assert '<mark class="contradicted" title="passage 3 has 330 m (other value)">312 m<' in response.text
+    assert '<mark class="stated">330 m</mark> tall.' in response.text
+    assert "Passages that support no sentence passage 1: Bananas are yellow." in words(response.text)
+    assert "log_odds" not in response.text
+    assert " style=" not in response.text
     assert "<script>alert" not in spite.text
     assert "Most similar in passage" in words(spite.text)

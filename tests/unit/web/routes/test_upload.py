@@ -73,5 +73,5 @@ def test_a_name_that_is_taken_is_told(client):
 
 
 def test_no_file_is_told(client):
-    made = send(client, "/upload", files={"file": ("", b"")})
-    assert (made.status_code, "No file was chosen." in words(made.text)) == (400, True)
+    response = send(client, "/upload", files={"file": ("", b"")})
+    assert (response.status_code, "No file was chosen." in words(response.text)) == (400, True)
