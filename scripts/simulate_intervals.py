@@ -20,7 +20,7 @@ from scipy import stats
 
 from sgi.stats.intervals import Interval
 from sgi.stats.means import mean_interval
-from sgi.stats.paired import holm, paired_differences
+from sgi.stats.paired_tests import holm, paired_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

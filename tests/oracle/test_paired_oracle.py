@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sgi.stats.intervals import clustered_standard_error
-from sgi.stats.paired import holm, mcnemar, paired_differences
+from sgi.stats.paired_tests import holm, mcnemar, paired_differences
 
 pytestmark = pytest.mark.oracle
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.stats.paired import holm, mcnemar, paired_differences
+from sgi.stats.paired_tests import holm, mcnemar, paired_differences
 
 numbers = st.one_of(st.floats(-1e6, 1e6), st.sampled_from([0.0, 0.1, 0.2, 0.3, 1.0, float("nan")]))
 

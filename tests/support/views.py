@@ -29,7 +29,7 @@ from sgi.reporting.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
-from sgi.stats.paired import McNemar, PairedDifference
+from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import Cell, Plane, PlanePoint, RowLine, RowPage

@@ -16,7 +16,7 @@ from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored_run import STATUSES
 from sgi.kernel.short_repr import short_repr
-from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
+from sgi.stats.paired_tests import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.ratios import ratio_of, ratio_slope
 
 if TYPE_CHECKING:

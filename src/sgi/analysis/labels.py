@@ -33,13 +33,7 @@ _HINT = "Labels are true and false, yes and no, 0 and 1, numbers, or names of cl
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of human labels.
-
-    Attributes:
-        column: the name of the column.
-        kind: the kind of the labels.
-        values: 1 and 0, numbers, or names in lower case; None without a label.
-    """
+    """A column of human labels: 1 and 0, numbers, or names in lower case; None without a label."""
 
     column: str
     kind: LabelKind

@@ -12,7 +12,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric as named_metric
-from sgi.stats.paired import mcnemar
+from sgi.stats.paired_tests import mcnemar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

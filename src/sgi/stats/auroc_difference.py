@@ -22,13 +22,9 @@ _PRIOR_CLUSTERS = 1.0
 
 @dataclass(frozen=True)
 class AurocDifference:
-    """Difference of two AUROCs.
+    """Difference of two AUROCs, in [−1, 1], over the rows with both scores.
 
-    Attributes:
-        value: in [−1, 1].
-        interval: confidence interval of the difference; None if it cannot be computed.
-        rows: number of rows with both scores.
-        no_interval: why there is no interval; empty if there is one.
+    ``no_interval`` is the reason why there is no interval; empty if there is one.
     """
 
     value: float

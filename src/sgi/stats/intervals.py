@@ -32,9 +32,9 @@ class NoInterval:
     reason: str
 
 
-def interval_or_none(made: Interval | NoInterval) -> Interval | None:
+def interval_or_none(interval: Interval | NoInterval) -> Interval | None:
     """Return the interval, or None for `NoInterval`."""
-    return made if isinstance(made, Interval) else None
+    return interval if isinstance(interval, Interval) else None
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class ValueRange:
         return result
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """Whether both ends are finite."""
         return bool(np.isfinite([self.low, self.high]).all())
 
     def contains(self, values: NDArray[np.float64]) -> bool:
         """Whether all values are in the range, up to rounding."""
-        slack = _ROUNDING * (self.high - self.low) if self.bounded else 0.0
+        slack = _ROUNDING * (self.high - self.low) if self.is_bounded else 0.0
         return bool(((values >= self.low - slack) & (values <= self.high + slack)).all())
 
     def clip(self, interval: Interval) -> Interval:
@@ -186,10 +186,10 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64]
     """Cluster index of each row, from 0, and the number of clusters."""
     if clusters is None:
         return np.arange(n, dtype=np.int64), n
-    given = np.asarray(clusters)
-    if given.shape != (n,):
-        raise ValueError(f"{n} rows have clusters of shape {given.shape}.")
-    names, codes = np.unique(given, return_inverse=True)
+    labels = np.asarray(clusters)
+    if labels.shape != (n,):
+        raise ValueError(f"{n} rows have clusters of shape {labels.shape}.")
+    names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), len(names)
 
 

@@ -85,7 +85,7 @@ def mean_interval(
         return NoInterval(f"a value lies outside the metric's scale, {scale.low:g} to {scale.high:g}")
     sums: Floats = np.bincount(codes, weights=column).astype(np.float64, copy=False)
     sizes: Floats = np.bincount(codes).astype(np.float64)
-    if not (scale.bounded and np.isin(column, (scale.low, scale.high)).all()):
+    if not (scale.is_bounded and np.isin(column, (scale.low, scale.high)).all()):
         return clustered_interval(sums, sizes, scale, level)
     if count < (_MIN_SHARE_CLUSTERS if count == len(column) else MIN_CLUSTERS):
         return too_few_clusters(count)
@@ -103,7 +103,7 @@ def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: fl
     count = len(sums)
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
-    if not scale.bounded:
+    if not scale.is_bounded:
         reason = _unknown_spread(count, clusters_that_differ(sums / sizes, scale))
         return NoInterval(reason) if reason else skew_corrected_interval(sums, sizes, level)
     rare = _rare_or_unseen_interval(sums, sizes, scale, level)
@@ -138,7 +138,7 @@ def _rare_or_unseen_interval(sums: Floats, sizes: Floats, scale: ValueRange, lev
 
 def clusters_that_differ(means: Floats, scale: ValueRange) -> int:
     """Number of clusters whose mean differs from the most frequent one, by more than 1e-6 of the scale."""
-    width = scale.high - scale.low if scale.bounded else float(np.abs(means).max()) or 1.0
+    width = scale.high - scale.low if scale.is_bounded else float(np.abs(means).max()) or 1.0
     _, counts = np.unique(np.round(means / (_EQUAL * width)), return_counts=True)
     return len(means) - int(counts.max())
 

@@ -33,11 +33,10 @@ class PredictionPoweredMean:
     """The mean label of all rows, estimated from labels and scores.
 
     Attributes:
-        value: the estimate.
-        interval: None with fewer than five labelled clusters, or where labels and scores show no spread.
+        interval: None with fewer than five labelled clusters, or if labels and scores show no spread.
         power: λ in [0, 1], the weight of the scores; 0 uses the labels alone.
-        labelled: rows with a label.
-        unlabelled: rows with a score only.
+        labelled: number of rows with a label.
+        unlabelled: number of rows with a score only.
     """
 
     value: float
@@ -72,8 +71,7 @@ def prediction_powered_mean(
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
-    ``labels`` are NaN where a row has none. ``bounds`` are the least and greatest possible label; value and
-    interval stay within. The result is None with fewer than two labelled rows.
+    ``labels`` are NaN without a label; ``bounds`` their range. None with fewer than two labelled rows.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
@@ -100,13 +98,12 @@ def prediction_powered_mean(
     if bounds is not None:
         value = min(max(value, bounds[0]), bounds[1])
     influences = _influences(residuals, power * score[~known], known, codes)
-    labelled = codes[known]
-    sizes = np.unique(labelled, return_counts=True)[1]
+    sizes = np.unique(codes[known], return_counts=True)[1]
     if len(sizes) < MIN_CLUSTERS:
         return PredictionPoweredMean(value, None, power, n, others)
     few, error = effective_clusters(sizes), _error(influences, codes)
     binary = bounds is not None and np.isin(truth[known], bounds).all()
-    rows = _effective_rows(residuals, influences[known], labelled, few) if binary else None
+    rows = _effective_rows(residuals, influences[known], codes[known], few) if binary else None
     interval = _interval(value, error, student_quantile(level, few - 2), bounds, level, rows)
     return PredictionPoweredMean(value, interval, power, n, others)
 

@@ -31,7 +31,7 @@ from sgi.reporting.views.sample import SampleView, ScoreView
 from sgi.reporting.views.scatter import Scatter
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
-from sgi.stats.paired import McNemar, PairedDifference
+from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_pages import Plane, PlanePoint
 from sgi.store.scored_runs import Reason

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.paired import paired_differences
+from sgi.stats.paired_tests import paired_differences
 from support import simulated
 from support.scripts import loaded
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.stats.means import mean_interval
-from sgi.stats.paired import McNemar, holm, mcnemar, paired_differences
+from sgi.stats.paired_tests import McNemar, holm, mcnemar, paired_differences
 
 
 def runs(generator, n=60, columns=1, effect=0.3):
@@ -157,7 +157,7 @@ def test_one_sparse_column_beside_a_full_one():
 def test_above_a_hundred_thousand_clusters_the_normal_distribution_takes_over(monkeypatch):
     first, second = runs(np.random.default_rng(9), n=4000, effect=0.02)
     (drawn,) = paired_differences(first, second, draws=4000)
-    monkeypatch.setattr("sgi.stats.paired._MAX_SIGN_FLIP_CLUSTERS", 3999)
+    monkeypatch.setattr("sgi.stats.paired_tests._MAX_SIGN_FLIP_CLUSTERS", 3999)
     (normal,) = paired_differences(first, second)
     assert normal.method == "skew-corrected t, normal"
     assert normal.interval == drawn.interval

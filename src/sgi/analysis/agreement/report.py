@@ -97,12 +97,8 @@ class AgreementReport:
     """Agreement of the metrics of a run with one column of labels.
 
     Attributes:
-        run: the name of the run.
-        column: the name of the column.
-        kind: the kind of labels.
         rows: number of scored rows.
         labelled: number of rows with a label.
-        metrics: in the order of the run.
         notes: assumptions, and signs that they are violated.
         signature: provenance of the scores, for printing.
     """

@@ -60,12 +60,7 @@ class MatchedControl:
 class Subgroup:
     """The rows with one value of a column.
 
-    Attributes:
-        column: the name of the column.
-        value: the value.
-        rows: number of rows.
-        base_rate: share of grounded rows.
-        ranking: None if a class is absent.
+    ``base_rate`` is the share of grounded rows; ``ranking`` is None if a class is absent.
     """
 
     column: str
@@ -138,11 +133,7 @@ class DetectorCard:
     and the false positive rate are those of finding the ungrounded answers.
 
     Attributes:
-        name: the name of the detector.
-        higher_is_better: whether a higher score means grounded.
         rows: number of rows with a label and a score.
-        grounded: number of rows with the label grounded.
-        ungrounded: number of the others.
         clusters: number of independent groups of rows, such as questions.
         dropped: number of rows that were left out, by reason.
         ranking: AUROC over all rows.
@@ -164,8 +155,6 @@ class DetectorCard:
         unpermuted: why labels were not permuted; else empty.
         notes: verdicts as sentences, decided by intervals.
         warnings: signs of leakage or of a confounder.
-        draws: number of bootstrap draws.
-        seed: random seed.
         signature: provenance of the scores, for printing.
     """
 

@@ -80,11 +80,7 @@ def notes(card: DetectorCard) -> Iterator[str]:
 
 
 def number(value: float, interval: Interval | None) -> str:
-    """Format a value to three digits, with its interval if there is one.
-
-    >>> number(0.8, None)
-    '0.800'
-    """
+    """Format a value to three digits, with its interval if there is one."""
     return f"{value:.3f}" if interval is None else f"{value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
@@ -142,7 +138,6 @@ def _chance(ranking: Ranking) -> Iterator[str]:
 
 
 def _comparisons(card: DetectorCard) -> Iterator[str]:
-    """Compare the score with each baseline on the same rows."""
     ranking, baselines = card.ranking, card.baselines
     order = {one.name: _order(ranking, one.ranking, card.differences.get(one.name)) for one in baselines}
     for one in baselines:
@@ -170,11 +165,7 @@ def _names(baselines: Sequence[Baseline]) -> str:
 
 
 def _capital(name: str) -> str:
-    """Capitalise a name at the start of a sentence; leave a formula as it is.
-
-    >>> _capital("length"), _capital("cos(r,q)")
-    ('Length', 'cos(r,q)')
-    """
+    """Capitalise a name at the start of a sentence; leave a formula as it is."""
     return name if "(" in name else f"{name[:1].upper()}{name[1:]}"
 
 
@@ -215,7 +206,6 @@ def _ranks(alone: Ranking) -> bool:
 
 
 def _within_length(alone: Ranking | None) -> Iterator[str]:
-    """Report how well length still ranks within deciles of length, which are broad."""
     if alone is not None and _ranks(alone):
         yield f"Deciles of length do not remove its effect: length alone has AUROC {_auroc(alone)} in them."
 
@@ -235,14 +225,12 @@ def _shuffling_notes(ranking: Ranking, shuffled: ShuffledControl, subject: str) 
 
 
 def _probabilities(card: DetectorCard) -> Iterator[str]:
-    """Name the probability maps that are not shown to beat the base rate."""
     for one in card.calibration:
         if one.gain is not None and (one.gain.interval is None or one.gain.interval.low <= 0):
             yield f"The probabilities ({one.method}) are not shown to be better than the constant base rate."
 
 
 def _subgroups(card: DetectorCard) -> Iterator[str]:
-    """Warn that the intervals of subgroups are not corrected."""
     count = sum(one.ranking is not None and one.ranking.interval is not None for one in card.subgroups)
     if count > 1:
         yield (

@@ -10,7 +10,7 @@ import numpy as np
 from sgi.analysis.card.card import WithinGroups
 from sgi.analysis.card.controls import value_names
 from sgi.stats.bootstrap import shuffled_labels
-from sgi.stats.paired import holm
+from sgi.stats.paired_tests import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -45,11 +45,8 @@ _LONGEST = 80
 class WorstRow:
     """A row beyond the limit of a rule, or a row with a drop.
 
-    Attributes:
-        id: the id of the row.
-        value: value of the metric.
-        before: value in the baseline run, for a drop; else None.
-        response: its beginning; empty if the run has no texts.
+    ``before`` is the value in the baseline run, for a drop. ``response`` is shortened, and empty if the run
+    has no texts.
     """
 
     id: str
@@ -63,15 +60,14 @@ class Check:
     """The decision on one rule.
 
     Attributes:
-        metric: as the rule names it.
+        metric: the name in the rule.
         rule: the rule as text.
         side: ``>=``, ``<=`` or ``drop``.
         value: the mean, or the difference to the baseline; None if there is none.
         bound: the end of the interval that decides; None if there is none.
         coverage: share of all rows (unreadable ones included) that have a value; for a drop, share of pairs
             with both values, of the rows of the larger run.
-        passed: whether the rule passed.
-        reason: why it failed; else empty.
+        reason: why the rule failed; else empty.
         decided_on: ``interval`` or ``mean``.
         level: level of the interval, in (0, 1).
         questions: number of questions with a value; for a drop, in both runs.
@@ -101,11 +97,7 @@ class Check:
 class Policy:
     """How rules are decided.
 
-    Attributes:
-        coverage: share of rows that must have a value, unless a rule has its own.
-        on: ``interval`` or ``mean``.
-        level: level of the intervals, in (0, 1).
-        worst: number of rows listed for a failed check.
+    ``coverage`` is for rules without their own; ``worst`` is the number of rows listed for a failed check.
     """
 
     coverage: float

@@ -22,7 +22,7 @@ from sgi.reporting.views.runs import RunList
 from sgi.reporting.views.sample import SampleView
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
-from sgi.stats.paired import McNemar, PairedDifference
+from sgi.stats.paired_tests import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import RowPage
