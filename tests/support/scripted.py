@@ -31,7 +31,7 @@ ROW = Sample(
 """A complete, ordinary row."""
 
 
-def asked(
+def ask_metric(
     metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any
 ) -> tuple[Any, list[Inquiry]]:
     """The evidence, and every inquiry."""
@@ -39,7 +39,7 @@ def asked(
     return anyio.run(metric.ask, sample, judge), judge.inquiries
 
 
-def scored(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:
+def score_metric(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:
     """The row's score of kept evidence, with vectors of just the texts that are wanted."""
     prepared = metric.prepare(JudgedRows(Batch.of([sample]), [evidence]))
     needs = metric.vector_needs
@@ -53,10 +53,10 @@ def outcome(
 ) -> tuple[Any, str, str]:
     """Value, status and reason, where a JudgeError is the status failed, as a run makes it."""
     try:
-        evidence, _ = asked(metric, sample, script, **settings)
+        evidence, _ = ask_metric(metric, sample, script, **settings)
     except JudgeError as error:
         return None, "failed", str(error)
-    scores = scored(metric, sample, evidence)
+    scores = score_metric(metric, sample, evidence)
     value = float(scores.values[0]) if scores.ok[0] else None
     return value, str(scores.status[0]), scores.reasons[0]
 

@@ -177,8 +177,8 @@ def test_unit_refuses_other_shapes():
 def test_angles_to_several_are_those_to_each_to_the_bit(kinds):
     u, near = rows(700, 384, 1), rows(700, 384, 2, kinds[0])
     far = -near.astype(kinds[1])
-    for found, v in zip(angles_to(u, near, far), (near, far), strict=True):
-        np.testing.assert_array_equal(found, angle(u, v))
+    for angles, v in zip(angles_to(u, near, far), (near, far), strict=True):
+        np.testing.assert_array_equal(angles, angle(u, v))
     assert angles_to(u) == ()
 
 

@@ -26,35 +26,37 @@ def measure(statements, questions, passages, owners=OWNERS, lengths=LENGTHS):
 def test_every_pair_is_that_of_a_plain_loop(parts):
     statements, questions, passages = parts
     offsets = np.concatenate([[0], np.cumsum(LENGTHS)])
-    found = measure(*parts)
+    angles = measure(*parts)
     pair = 0
     for statement, owner in zip(statements, OWNERS, strict=True):
         for passage in range(offsets[owner], offsets[owner + 1]):
-            assert found.passage[pair] == passage
-            assert found.theta_rc[pair] == angle([statement], passages[[passage]])[0]
-            assert found.theta_qc[pair] == angle(questions[[owner]], passages[[passage]])[0]
+            assert angles.passage[pair] == passage
+            assert angles.theta_rc[pair] == angle([statement], passages[[passage]])[0]
+            assert angles.theta_qc[pair] == angle(questions[[owner]], passages[[passage]])[0]
             pair += 1
-    assert pair == len(found.theta_rc) == found.lengths.sum()
-    assert found.theta_rq.tolist() == angle(statements, questions[OWNERS]).tolist()
+    assert pair == len(angles.theta_rc) == angles.lengths.sum()
+    assert angles.theta_rq.tolist() == angle(statements, questions[OWNERS]).tolist()
 
 
 def test_nearest_and_mean_are_those_of_a_plain_loop(parts):
-    found = measure(*parts)
-    ends = np.cumsum(found.lengths)
-    for statement, (start, end) in enumerate(zip(ends - found.lengths, ends, strict=True)):
-        values = found.grounding[start:end]
-        assert found.aggregate(found.grounding, "nearest")[statement] == values.max()
-        assert found.nearest[statement] == start + values.argmax()
-        assert found.aggregate(found.grounding, "mean")[statement] == pytest.approx(values.mean(), rel=1e-14)
+    angles = measure(*parts)
+    ends = np.cumsum(angles.lengths)
+    for statement, (start, end) in enumerate(zip(ends - angles.lengths, ends, strict=True)):
+        values = angles.grounding[start:end]
+        assert angles.aggregate(angles.grounding, "nearest")[statement] == values.max()
+        assert angles.nearest[statement] == start + values.argmax()
+        assert angles.aggregate(angles.grounding, "mean")[statement] == pytest.approx(
+            values.mean(), rel=1e-14
+        )
 
 
 def test_pairs_have_both_forms_of_the_index(parts):
-    found = measure(*parts)
-    theta_rq = np.repeat(found.theta_rq, found.lengths)
-    assert found.grounding.tolist() == grounding_index(theta_rq, found.theta_rc).tolist()
+    angles = measure(*parts)
+    theta_rq = np.repeat(angles.theta_rq, angles.lengths)
+    assert angles.grounding.tolist() == grounding_index(theta_rq, angles.theta_rc).tolist()
     assert (
-        found.bounded_index.tolist()
-        == bounded_grounding_index(theta_rq, found.theta_rc, found.theta_qc).tolist()
+        angles.bounded_index.tolist()
+        == bounded_grounding_index(theta_rq, angles.theta_rc, angles.theta_qc).tolist()
     )
 
 
@@ -62,17 +64,17 @@ def test_a_passage_that_is_the_question_counts_only_if_there_is_no_other():
     eye = np.eye(4, dtype=np.float32)
     question = eye[:1]
     statements = unit([[1.0, 0.1, 0.0, 0.0]] * 2).astype(np.float32)
-    found = measure(
+    angles = measure(
         statements,
         np.concatenate([question, question]),
         np.concatenate([question, eye[1:2], question]),
         owners=np.array([0, 1]),
         lengths=[2, 1],
     )
-    assert found.apart.tolist() == [False, True, False]
-    assert found.separate.tolist() == [True, False]
-    assert found.passage[found.nearest].tolist() == [1, 2]
-    assert found.aggregate(found.theta_rc, "mean").tolist() == found.theta_rc[[1, 2]].tolist()
+    assert angles.apart.tolist() == [False, True, False]
+    assert angles.separate.tolist() == [True, False]
+    assert angles.passage[angles.nearest].tolist() == [1, 2]
+    assert angles.aggregate(angles.theta_rc, "mean").tolist() == angles.theta_rc[[1, 2]].tolist()
 
 
 @pytest.mark.parametrize(("theta", "apart"), [(0.9e-3, False), (1.1e-3, True)])
@@ -80,18 +82,18 @@ def test_the_separation_is_a_thousandth_of_a_radian(theta, apart):
     assert LEAST_SEPARATION == 1e-3
     question = np.array([[1.0, 0.0]], dtype=np.float32)
     passage = np.array([[np.cos(theta), np.sin(theta)]], dtype=np.float32)
-    found = measure(question[:, ::-1].copy(), question, passage, owners=np.array([0]), lengths=[1])
-    assert found.separate.tolist() == [apart]
+    angles = measure(question[:, ::-1].copy(), question, passage, owners=np.array([0]), lengths=[1])
+    assert angles.separate.tolist() == [apart]
 
 
 def test_the_first_of_equally_near_passages_is_taken():
     eye = np.eye(3, dtype=np.float32)
-    found = measure(eye[2:], eye[:1], np.stack([eye[1], eye[1], eye[1]]), owners=np.array([0]), lengths=[3])
-    assert found.nearest.tolist() == [0]
+    angles = measure(eye[2:], eye[:1], np.stack([eye[1], eye[1], eye[1]]), owners=np.array([0]), lengths=[3])
+    assert angles.nearest.tolist() == [0]
 
 
 def test_no_statements_have_no_pairs():
-    found = measure(
+    angles = measure(
         np.zeros((0, 16), np.float32), rows(2, 1), rows(3, 2), owners=np.zeros(0, np.int64), lengths=[1, 2]
     )
-    assert found.aggregate(found.grounding, "mean").shape == found.nearest.shape == (0,)
+    assert angles.aggregate(angles.grounding, "mean").shape == angles.nearest.shape == (0,)

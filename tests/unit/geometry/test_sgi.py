@@ -24,12 +24,12 @@ def test_the_index_is_the_ratio_with_epsilon():
 
 
 def test_compute_sgi_by_hand():
-    found = compute_sgi(q_emb=[1.0, 0.0], c_emb=[0.0, 1.0], r_emb=[np.sin(0.3), np.cos(0.3)])
-    assert isinstance(found, Grounding)
-    assert found.theta_rc == pytest.approx(0.3, rel=1e-14)
-    assert found.theta_rq == pytest.approx(np.pi / 2 - 0.3, rel=1e-14)
-    assert found.sgi == found.theta_rq / (found.theta_rc + 1e-8)
-    assert {type(value) for value in (found.sgi, found.theta_rq, found.theta_rc)} == {float}
+    grounding = compute_sgi(q_emb=[1.0, 0.0], c_emb=[0.0, 1.0], r_emb=[np.sin(0.3), np.cos(0.3)])
+    assert isinstance(grounding, Grounding)
+    assert grounding.theta_rc == pytest.approx(0.3, rel=1e-14)
+    assert grounding.theta_rq == pytest.approx(np.pi / 2 - 0.3, rel=1e-14)
+    assert grounding.sgi == grounding.theta_rq / (grounding.theta_rc + 1e-8)
+    assert {type(value) for value in (grounding.sgi, grounding.theta_rq, grounding.theta_rc)} == {float}
 
 
 def test_high_means_nearer_the_context():
@@ -47,15 +47,15 @@ def test_the_published_formula_gives_the_same_number():
 
 @pytest.mark.parametrize("kind", [list, tuple, np.float32, np.float64, np.float16, np.int64])
 def test_vectors_of_any_kind_are_taken(kind):
-    made = [[3, 4, 0], [0, 4, 3], [1, 1, 1]]
-    vectors = [kind(row) if kind in (list, tuple) else np.array(row, dtype=kind) for row in made]
-    assert compute_sgi(*vectors) == compute_sgi(*made)
+    vectors = [[3, 4, 0], [0, 4, 3], [1, 1, 1]]
+    vectors = [kind(row) if kind in (list, tuple) else np.array(row, dtype=kind) for row in vectors]
+    assert compute_sgi(*vectors) == compute_sgi(*vectors)
 
 
 def test_length_is_of_no_matter():
     q, c, r = np.random.default_rng(1).normal(size=(3, 16))
-    found = compute_sgi(q * 1e200, c * 1e-200, r * 7)
-    assert found.sgi == pytest.approx(compute_sgi(q, c, r).sgi, rel=1e-12)
+    grounding = compute_sgi(q * 1e200, c * 1e-200, r * 7)
+    assert grounding.sgi == pytest.approx(compute_sgi(q, c, r).sgi, rel=1e-12)
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -98,10 +98,10 @@ def test_where_points_coincide_the_number_is_the_formulas():
 def test_bounded_is_in_range_and_has_the_sign_of_log_sgi():
     q, c, r = (unit(rows) for rows in np.random.default_rng(2).normal(size=(3, 1000, 5)))
     rq, rc, qc = angle(r, q), angle(r, c), angle(q, c)
-    found = bounded_grounding_index(rq, rc, qc)
-    assert np.all(np.abs(found) <= 1.0)
-    assert np.array_equal(found > 0, rq > rc)
-    np.testing.assert_allclose(found, (rq - rc) / qc, rtol=1e-15)
+    values = bounded_grounding_index(rq, rc, qc)
+    assert np.all(np.abs(values) <= 1.0)
+    assert np.array_equal(values > 0, rq > rc)
+    np.testing.assert_allclose(values, (rq - rc) / qc, rtol=1e-15)
 
 
 def test_bounded_ends_and_nothing_over_nothing():

@@ -19,9 +19,9 @@ def pair(response, *references):
     return Sample(id="1", response=response, reference=references[0], alternatives=references[1:])
 
 
-def score(found, *samples, counted=None):
+def score(name, *samples, counted=None):
     batch = Batch.of([sample.model_copy(update={"id": str(n)}) for n, sample in enumerate(samples)])
-    chosen = metric(found)
+    chosen = metric(name)
     encoder = HashTokenEncoder()
     prepared = chosen.prepare(batch)
     table = encoder.encode_tokens(list(dict.fromkeys(chosen.token_texts(prepared))))
@@ -52,9 +52,9 @@ def test_values_by_hand():
     """The tokens of "a" find 1 and 0.6, that of "b" finds 1; a mark may be matched too."""
     assert by_hand("bertscore_precision", "a", "b").values == pytest.approx([0.8])
     assert by_hand("bertscore_recall", "a", "b").values == pytest.approx([1.0])
-    found = by_hand("bertscore", "a", "b")
-    assert found.values == pytest.approx([2 * 0.8 / 1.8])
-    assert found.details[0]["raw"] == pytest.approx({"precision": 0.8, "recall": 1.0, "f1": 2 * 0.8 / 1.8})
+    scores = by_hand("bertscore", "a", "b")
+    assert scores.values == pytest.approx([2 * 0.8 / 1.8])
+    assert scores.details[0]["raw"] == pytest.approx({"precision": 0.8, "recall": 1.0, "f1": 2 * 0.8 / 1.8})
     assert by_hand("bertscore_recall", "c", "a").values == pytest.approx([0.0])
 
 
@@ -63,8 +63,8 @@ def test_negative_cosines_count_as_none():
 
 
 def test_each_part_has_its_own_best_reference():
-    found = by_hand("bertscore_precision", "a", "c", "b").details[0]["raw"]
-    assert found == pytest.approx({"precision": 0.8, "recall": 1.0, "f1": 2 * 0.8 / 1.8})
+    detail = by_hand("bertscore_precision", "a", "c", "b").details[0]["raw"]
+    assert detail == pytest.approx({"precision": 0.8, "recall": 1.0, "f1": 2 * 0.8 / 1.8})
 
 
 def test_a_text_without_tokens():
@@ -76,10 +76,10 @@ def test_a_text_without_tokens():
 
 @pytest.mark.parametrize("response", ["a", " "])
 def test_blank_texts(response):
-    found = score("bertscore", pair(response, " ", "\n"), pair(" ", "x"), pair("x", "", "x"))
-    assert found.status.tolist() == ["undefined", "ok", "ok"]
-    assert found.reasons[0] == "the reference is blank"
-    assert found.values[1:] == pytest.approx([0.0, 1.0], abs=1e-6)
+    scores = score("bertscore", pair(response, " ", "\n"), pair(" ", "x"), pair("x", "", "x"))
+    assert scores.status.tolist() == ["undefined", "ok", "ok"]
+    assert scores.reasons[0] == "the reference is blank"
+    assert scores.values[1:] == pytest.approx([0.0, 1.0], abs=1e-6)
 
 
 def test_nothing_blank_is_asked_for_and_nothing_in_vain():
@@ -93,22 +93,22 @@ def test_rescaling_moves_each_part_by_its_own_baseline():
     for name, part, low in zip(
         ("bertscore_precision", "bertscore_recall", "bertscore"), raw["raw"], baseline, strict=True
     ):
-        found = by_hand(name, "a", "b", rescale=True, baseline=baseline)
-        assert found.values == pytest.approx([(raw["raw"][part] - low) / (1 - low)])
-        assert found.details[0]["raw"] == raw["raw"]
-        assert found.details[0]["rescaled"][part] == pytest.approx(found.values[0])
+        scores = by_hand(name, "a", "b", rescale=True, baseline=baseline)
+        assert scores.values == pytest.approx([(raw["raw"][part] - low) / (1 - low)])
+        assert scores.details[0]["raw"] == raw["raw"]
+        assert scores.details[0]["rescaled"][part] == pytest.approx(scores.values[0])
 
 
 def test_what_is_less_alike_than_strangers_is_below_zero():
-    found = by_hand("bertscore", "b", "c", rescale=True, baseline=(0.5, 0.5, 0.5))
-    assert found.values == pytest.approx([-1.0])
+    scores = by_hand("bertscore", "b", "c", rescale=True, baseline=(0.5, 0.5, 0.5))
+    assert scores.values == pytest.approx([-1.0])
     assert metric("bertscore(rescale=true)").spec.low == -np.inf
     assert metric("bertscore").spec.low == 0
 
 
 def test_the_published_baselines():
-    found = BASELINES["microsoft/deberta-xlarge-mnli", 40]
-    assert [round(value, 4) for value in found] == [0.5169, 0.5170, 0.5150]
+    baseline = BASELINES["microsoft/deberta-xlarge-mnli", 40]
+    assert [round(value, 4) for value in baseline] == [0.5169, 0.5170, 0.5150]
     assert all(0 < value < 1 for known in BASELINES.values() for value in known)
 
 
@@ -129,9 +129,9 @@ def test_rare_tokens_weigh_more():
 
 def test_tokens_that_weigh_nothing_leave_no_value():
     """The one reference there is holds all its tokens, so all weigh log(2/2)."""
-    found = score("bertscore(idf=true)", pair("a b", "a b"), counted=["a b"])
-    assert found.reasons == (NO_WEIGHT,)
-    assert found.details[0]["raw"] == {"precision": None, "recall": None, "f1": None}
+    scores = score("bertscore(idf=true)", pair("a b", "a b"), counted=["a b"])
+    assert scores.reasons == (NO_WEIGHT,)
+    assert scores.details[0]["raw"] == {"precision": None, "recall": None, "f1": None}
     assert score("bertscore_precision(idf=true)", pair("a c", "a b"), counted=["a b"]).ok.all()
 
 
@@ -146,16 +146,16 @@ def test_no_rounding_of_weights_lifts_a_value_above_one():
     for name in ("bertscore", "bertscore_precision", "bertscore_recall"):
         chosen = replace(metric(name), idf=True)
         rows = Batch.of([pair(text, text) for text in texts])
-        found = chosen.score(rows, Features(token_table=counted)).values
-        assert found.max() <= 1.0
-        assert found == pytest.approx(np.ones(len(texts)), abs=1e-12)
+        scores = chosen.score(rows, Features(token_table=counted)).values
+        assert scores.max() <= 1.0
+        assert scores == pytest.approx(np.ones(len(texts)), abs=1e-12)
 
 
 def test_details_tell_of_windows():
     table = replace(TABLE, windows=np.array([4, 1, 1, 1]))
     chosen = metric("bertscore")
-    found = chosen.score(Batch.of([pair("b", "a")]), Features(token_table=table))
-    assert found.details[0]["windows"] == 4
+    scores = chosen.score(Batch.of([pair("b", "a")]), Features(token_table=table))
+    assert scores.details[0]["windows"] == 4
     assert "windows" not in by_hand("bertscore", "b", "a").details[0]
 
 
@@ -211,9 +211,9 @@ def test_blocks_change_no_value():
 
 def test_the_documents_name_has_percent_and_zero_for_blanks():
     rows = [pair("a b", "a"), pair("a", " "), pair("", "a"), pair("", "")]
-    found = score("bert_score_f1", *rows)
+    scores = score("bert_score_f1", *rows)
     plain = score("bertscore", *rows)
-    assert found.ok.all()
-    assert found.values == pytest.approx([100 * plain.values[0], 0, 0, 0])
-    assert found.details[0] == plain.details[0]
+    assert scores.ok.all()
+    assert scores.values == pytest.approx([100 * plain.values[0], 0, 0, 0])
+    assert scores.details[0] == plain.details[0]
     assert metric("bert_score_f1").spec.unit == "%"

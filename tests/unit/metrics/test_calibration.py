@@ -53,28 +53,28 @@ def test_every_promise_of_a_metric_is_kept(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_wants_what_the_metric_within_wants(name):
     inner = metric(name)
-    made = calibrate_metric(inner, FITTED)
-    assert isinstance(made, CalibratedJudgedMetric if hasattr(inner, "ask") else CalibratedMetric)
-    assert made.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
+    wrapper = calibrate_metric(inner, FITTED)
+    assert isinstance(wrapper, CalibratedJudgedMetric if hasattr(inner, "ask") else CalibratedMetric)
+    assert wrapper.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
     for needs in ("vector_needs", "token_needs", "entailment_needs"):
-        assert (getattr(made, needs) is None) == (getattr(inner, needs) is None)
-    assert made.embedder_names(("a", "b")) == inner.embedder_names(("a", "b"))
-    assert (made.spec.low, made.spec.high, made.spec.category) == (0.0, 1.0, "verdict")
+        assert (getattr(wrapper, needs) is None) == (getattr(inner, needs) is None)
+    assert wrapper.embedder_names(("a", "b")) == inner.embedder_names(("a", "b"))
+    assert (wrapper.spec.low, wrapper.spec.high, wrapper.spec.category) == (0.0, 1.0, "verdict")
 
 
 def test_the_pairs_are_those_of_the_metric_within():
-    made = calibrate_metric(READ, FITTED)
+    wrapper = calibrate_metric(READ, FITTED)
     rows = Batch.of([Sample(id="1", contexts=("It is red.",), response="It is red and tall.")])
-    assert isinstance(made, CalibratedMetric)
-    assert made.entailment_model == "owner/model"
-    assert [*made.pairs(made.prepare(rows))] == [("It is red.", "It is red and tall.")]
+    assert isinstance(wrapper, CalibratedMetric)
+    assert wrapper.entailment_model == "owner/model"
+    assert [*wrapper.pairs(wrapper.prepare(rows))] == [("It is red.", "It is red and tall.")]
 
 
 def test_the_name_tells_metric_and_calibration():
-    made = calibrate_metric(metric('sgi(passages="mean")'), FITTED)
-    assert made.canonical == r'calibrated(metric="sgi(passages=\"mean\")", calibration="3f2a")'
+    wrapper = calibrate_metric(metric('sgi(passages="mean")'), FITTED)
+    assert wrapper.canonical == r'calibrated(metric="sgi(passages=\"mean\")", calibration="3f2a")'
     other = calibrate_metric(metric("sgi"), replace(FITTED, digest="77aa"))
-    assert len({made, other, calibrate_metric(metric("sgi"), FITTED)}) == 3
+    assert len({wrapper, other, calibrate_metric(metric("sgi"), FITTED)}) == 3
     assert calibrate_metric(metric("sgi"), FITTED) == calibrate_metric(metric("sgi"), FITTED)
 
 
@@ -85,9 +85,9 @@ def test_the_class_itself_stays_as_it_was():
 
 
 def test_probability_threshold_and_verdict_go_by_the_length_of_the_answer():
-    made = FITTED.apply(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
-    assert made.values == pytest.approx([0.5, 0.5, 1 / (1 + np.exp(0.4)), 1 / (1 + np.exp(0.8))])
-    assert made.details == (
+    scores = FITTED.apply(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
+    assert scores.values == pytest.approx([0.5, 0.5, 1 / (1 + np.exp(0.4)), 1 / (1 + np.exp(0.8))])
+    assert scores.details == (
         {"score": 0.5, "threshold": 0.4, "verdict": "passed"},
         {"score": 0.5, "threshold": 0.6, "verdict": "flagged"},
         {"score": 0.4, "threshold": 0.4, "verdict": "passed"},
@@ -102,19 +102,19 @@ def test_where_lower_is_better_high_values_are_flagged():
         thresholds=LengthThresholds((), (-0.7,), (50,)),
         probabilities=IsotonicMap((-1.0, 0.0), (0.1, 0.9)),
     )
-    made = fitted.apply(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
-    assert made.values == pytest.approx([0.9, 0.34, 0.26])
-    assert [detail["threshold"] for detail in made.details] == [0.7, 0.7, 0.7]
-    assert [detail["score"] for detail in made.details] == [0.0, 0.7, 0.8]
-    assert [detail["verdict"] for detail in made.details] == ["passed", "passed", "flagged"]
+    scores = fitted.apply(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
+    assert scores.values == pytest.approx([0.9, 0.34, 0.26])
+    assert [detail["threshold"] for detail in scores.details] == [0.7, 0.7, 0.7]
+    assert [detail["score"] for detail in scores.details] == [0.0, 0.7, 0.8]
+    assert [detail["verdict"] for detail in scores.details] == ["passed", "passed", "flagged"]
 
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_where_nothing_can_be_promised_nothing_is_flagged(higher):
     fitted = Calibration("1", higher, LengthThresholds((), (FLAGS_NOTHING,), (3,)), PlattMap(1.0, 0.0))
-    made = fitted.apply(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
-    assert [detail["threshold"] for detail in made.details] == [None, None]
-    assert [detail["verdict"] for detail in made.details] == ["passed", "passed"]
+    scores = fitted.apply(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
+    assert [detail["threshold"] for detail in scores.details] == [None, None]
+    assert [detail["verdict"] for detail in scores.details] == ["passed", "passed"]
 
 
 def test_a_row_without_a_value_keeps_its_status_and_reason():
@@ -127,11 +127,11 @@ def test_a_row_without_a_value_keeps_its_status_and_reason():
             (np.array([3]), Scores.without_value(Status.MISSING, ["no contexts"])),
         ],
     )
-    made = FITTED.apply(inner, batch(1, 1, 1, 1))
-    assert made.status.tolist() == inner.status.tolist()
-    assert made.reasons == inner.reasons
-    assert np.isnan(made.values[[0, 2, 3]]).all()
-    assert [bool(detail) for detail in made.details] == [False, True, False, False]
+    scores = FITTED.apply(inner, batch(1, 1, 1, 1))
+    assert scores.status.tolist() == inner.status.tolist()
+    assert scores.reasons == inner.reasons
+    assert np.isnan(scores.values[[0, 2, 3]]).all()
+    assert [bool(detail) for detail in scores.details] == [False, True, False, False]
 
 
 def test_what_the_metric_within_was_made_of_is_kept():
@@ -139,8 +139,8 @@ def test_what_the_metric_within_was_made_of_is_kept():
     inner = Scores.of(
         np.array([0.5, 0.3, np.nan]), undefined={"blank": np.array([False, False, True])}, details=found
     )
-    made = FITTED.apply(inner, batch(9, 9, 9))
-    assert made.details == (
+    scores = FITTED.apply(inner, batch(9, 9, 9))
+    assert scores.details == (
         {"passage": 1, "score": 0.5, "threshold": 0.4, "verdict": "passed"},
         {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
         {"passage": 2},
@@ -151,16 +151,16 @@ def test_what_the_metric_within_was_made_of_is_kept():
 def test_a_calibrated_detector_has_its_evidence_map():
     sample = row("The tower is 312 m tall.", "The tower is 330 m tall.")
     inner = hashed([sample])
-    made = FITTED.apply(inner, Batch.of([sample]))
-    assert evidence_map({name: made.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
-    shown = evidence_map_view(made.details[0], sample.contexts)
+    scores = FITTED.apply(inner, Batch.of([sample]))
+    assert evidence_map({name: scores.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
+    shown = evidence_map_view(scores.details[0], sample.contexts)
     assert shown == evidence_map_view(inner.details[0], sample.contexts)
-    assert [*other_details(made.details[0])] == ["score", "threshold", "verdict"]
+    assert [*other_details(scores.details[0])] == ["score", "threshold", "verdict"]
 
 
 def test_no_rows_have_no_scores():
-    made = calibrate_metric(metric("content_f1"), FITTED)
-    assert len(made.score(made.prepare(Batch.of([])), Features())) == 0
+    wrapper = calibrate_metric(metric("content_f1"), FITTED)
+    assert len(wrapper.score(wrapper.prepare(Batch.of([])), Features())) == 0
 
 
 def test_the_facts_are_those_of_a_metric():

@@ -8,13 +8,13 @@ from sgi.metrics.classification import (
     DontKnowAnswers,
     WrongAnswers,
 )
-from support.scripted import ROW, asked, outcome, scored
+from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "answer_classification.verdict"
 COUNTS = (CorrectAnswers, WrongAnswers, DontKnowAnswers)
 
 
-def said(verdict):
+def verdict_reply(verdict):
     return {NAME: {"reasoning": "It compares so.", "verdict": verdict}}
 
 
@@ -25,23 +25,23 @@ def answer(response, **fields):
 @pytest.mark.parametrize(
     ("sample", "script", "name", "calls"),
     [
-        (answer("Paris."), said("CORRECT"), "correct", 1),
-        (answer("Lyon."), said("WRONG"), "wrong", 1),
+        (answer("Paris."), verdict_reply("CORRECT"), "correct", 1),
+        (answer("Lyon."), verdict_reply("WRONG"), "wrong", 1),
         (answer("I don’t know."), {}, "dont_know", 0),
-        (answer("The unknown soldier."), said("WRONG"), "wrong", 1),
-        (answer("I'm not sure, but it was Paris."), said("CORRECT"), "correct", 1),
+        (answer("The unknown soldier."), verdict_reply("WRONG"), "wrong", 1),
+        (answer("I'm not sure, but it was Paris."), verdict_reply("CORRECT"), "correct", 1),
         (answer("N/A"), {}, "dont_know", 0),
         (answer(" \n"), {}, "wrong", 0),
         (answer("I don't know.", reference=" "), {}, "dont_know", 0),
     ],
 )
 def test_each_answer_has_one_class_and_each_count_its_own(sample, script, name, calls):
-    evidence, inquiries = asked(AnswerClassification(), sample, script)
+    evidence, inquiries = ask_metric(AnswerClassification(), sample, script)
     assert len(inquiries) == calls
-    scores = scored(AnswerClassification(), sample, evidence)
+    scores = score_metric(AnswerClassification(), sample, evidence)
     assert scores.details[0]["class"] == name
     assert scores.values.tolist() == [float(name == "correct")]
-    counts = [scored(kind(), sample, evidence) for kind in COUNTS]
+    counts = [score_metric(kind(), sample, evidence) for kind in COUNTS]
     assert [float(run.values[0]) for run in counts] == [
         float(name == one) for one in ("correct", "wrong", "dont_know")
     ]
@@ -49,7 +49,9 @@ def test_each_answer_has_one_class_and_each_count_its_own(sample, script, name, 
 
 
 def test_all_of_them_ask_in_the_same_words():
-    inquiries = [asked(kind(), ROW, said("WRONG"))[1][0] for kind in (AnswerClassification, *COUNTS)]
+    inquiries = [
+        ask_metric(kind(), ROW, verdict_reply("WRONG"))[1][0] for kind in (AnswerClassification, *COUNTS)
+    ]
     assert len({(inquiry.prompt.digest, inquiry.text) for inquiry in inquiries}) == 1
     assert all(text in inquiries[0].text for text in (ROW.question, ROW.reference, ROW.response))
     assert ROW.contexts[0] not in inquiries[0].text
@@ -61,7 +63,7 @@ def test_all_of_them_ask_in_the_same_words():
 )
 def test_a_word_outside_the_vocabulary_is_no_verdict(verdict):
     for kind in (AnswerClassification, *COUNTS):
-        value, status, reason = outcome(kind(), answer("Paris."), said(verdict))
+        value, status, reason = outcome(kind(), answer("Paris."), verdict_reply(verdict))
         assert (value, status) == (None, "failed")
         assert reason
 
@@ -76,17 +78,17 @@ def test_a_blank_reference_is_undefined_without_a_call():
 
 def test_by_the_documents_rule_a_phrase_may_stand_anywhere():
     for response in ("The unknown soldier.", "I'm not sure, but it was Paris."):
-        evidence, inquiries = asked(AnswerClassification(phrases="substring"), answer(response), {})
+        evidence, inquiries = ask_metric(AnswerClassification(phrases="substring"), answer(response), {})
         assert inquiries == []
-        run = scored(AnswerClassification(phrases="substring"), answer(response), evidence)
+        run = score_metric(AnswerClassification(phrases="substring"), answer(response), evidence)
         assert run.details[0]["class"] == "dont_know"
 
 
 def test_kept_evidence_is_read_under_the_other_rule_and_never_guessed():
     sample = answer("The unknown soldier.")
-    run = scored(AnswerClassification(phrases="substring"), sample, AnswerVerdict(verdict="CORRECT"))
+    run = score_metric(AnswerClassification(phrases="substring"), sample, AnswerVerdict(verdict="CORRECT"))
     assert run.details[0]["class"] == "dont_know"
-    unasked = scored(AnswerClassification(), sample, AnswerVerdict())
+    unasked = score_metric(AnswerClassification(), sample, AnswerVerdict())
     assert (unasked.status[0], unasked.reasons[0]) == (
         "failed",
         "the judge was not asked about this response",

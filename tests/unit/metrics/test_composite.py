@@ -17,7 +17,7 @@ from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.context_precision import PassageRelevance, Relevances
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
-from support.scripted import ROW, asked, scored
+from support.scripted import ROW, ask_metric, score_metric
 
 WEIGHTS = (0.3, 0.2, 0.2, 0.3)
 PARTS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
@@ -39,9 +39,9 @@ def of_cosine(parts, cosine, **settings):
     batch = Batch.of([ROW])
     rows = np.array([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]])
     vectors = VectorTable.of("demo", [ROW.question, "Q?"], rows.astype(np.float32))
-    made, judged = RagasScore(**settings), JudgedRows(batch, [parts])
-    assert list(made.texts(judged)) == [ROW.question, "Q?"]
-    return made.score(judged, Features.of(vectors))
+    composite, judged = RagasScore(**settings), JudgedRows(batch, [parts])
+    assert list(composite.texts(judged)) == [ROW.question, "Q?"]
+    return composite.score(judged, Features.of(vectors))
 
 
 @pytest.mark.parametrize("conventions", ["document", "safe"])
@@ -72,16 +72,18 @@ def test_the_parts_are_on_the_scale_of_the_composite():
 def test_by_default_a_part_equals_the_metric_of_its_ragas_name(name):
     weights = tuple(float(part == name) for part in PARTS)
     for sample in (ROW, ROW.model_copy(update={"response": "", "reference": " "})):
-        alone, _ = asked(metric(f"ragas_{name}"), sample, typical_judge().reply)
-        parts, _ = asked(RagasScore(weights=weights), sample, typical_judge().reply)
-        expected = scored(metric(f"ragas_{name}"), sample, alone)
-        assert scored(RagasScore(weights=weights), sample, parts).values == pytest.approx(expected.values)
+        alone, _ = ask_metric(metric(f"ragas_{name}"), sample, typical_judge().reply)
+        parts, _ = ask_metric(RagasScore(weights=weights), sample, typical_judge().reply)
+        expected = score_metric(metric(f"ragas_{name}"), sample, alone)
+        assert score_metric(RagasScore(weights=weights), sample, parts).values == pytest.approx(
+            expected.values
+        )
 
 
 def test_the_parts_used_and_why_others_are_not_stand_in_the_details():
     sample = ROW.model_copy(update={"contexts": ()})
     parts = RagasParts(faithfulness=claimed(1, 0), context_precision=retrieved([]), context_recall=claimed(1))
-    scores = scored(RagasScore(conventions="safe"), sample, parts)
+    scores = score_metric(RagasScore(conventions="safe"), sample, parts)
     assert scores.values[0] == pytest.approx(100 * (0.3 * 0.5 + 0.2) / 0.5)
     assert scores.details[0]["parts"] == {
         "faithfulness": 50.0,
@@ -121,9 +123,9 @@ def test_all_parts_are_asked_at_once():
 
 def test_parts_whose_fields_are_absent_are_not_asked():
     sample = Sample(id="1", question="When?", response="In 1950.")
-    parts, inquiries = asked(RagasScore(), sample, typical_judge().reply)
+    parts, inquiries = ask_metric(RagasScore(), sample, typical_judge().reply)
     assert [inquiry.prompt.name for inquiry in inquiries] == ["answer_relevance.questions"]
-    scores = scored(RagasScore(), sample, parts)
+    scores = score_metric(RagasScore(), sample, parts)
     assert scores.ok[0]
     assert scores.details[0]["reasons"]["faithfulness"] == "the sample has no contexts"
 
@@ -132,11 +134,11 @@ def test_parts_whose_fields_are_absent_are_not_asked():
     "prompt", ["claims.verify", "context_precision.relevance", "answer_relevance.questions"]
 )
 def test_a_part_whose_judge_failed_fails_the_row(prompt):
-    parts, _ = asked(RagasScore(), ROW, failing(prompt))
-    scores = scored(RagasScore(), ROW, parts)
+    parts, _ = ask_metric(RagasScore(), ROW, failing(prompt))
+    scores = score_metric(RagasScore(), ROW, parts)
     assert scores.status[0] == "failed"
     assert "The judge is away." in scores.reasons[0]
-    left_out = scored(
+    left_out = score_metric(
         RagasScore(failed="leave_out"), ROW, RagasParts.model_validate_json(parts.model_dump_json())
     )
     assert left_out.ok[0]
@@ -144,23 +146,25 @@ def test_a_part_whose_judge_failed_fails_the_row(prompt):
 
 
 def test_the_details_of_a_failed_row_hold_the_reply_that_could_not_be_used():
-    parts, _ = asked(
+    parts, _ = ask_metric(
         RagasScore(), ROW, {"claims.extract": "Well, that depends."} | dict.fromkeys(OTHERS, "no")
     )
-    kept = RagasParts.model_validate_json(parts.model_dump_json())
-    details = scored(RagasScore(), ROW, kept).details[0]
+    reread = RagasParts.model_validate_json(parts.model_dump_json())
+    details = score_metric(RagasScore(), ROW, reread).details[0]
     assert details == {"judge_reply": "Well, that depends.", "reply_from_cache": False}
-    assert scored(RagasScore(failed="leave_out", weights=(0, 0, 0, 1)), ROW, kept).status[0] == "failed"
+    assert (
+        score_metric(RagasScore(failed="leave_out", weights=(0, 0, 0, 1)), ROW, reread).status[0] == "failed"
+    )
 
 
 def test_all_parts_failed_have_no_value_however_one_counts():
     def away(inquiry, schema):
         raise JudgeUnavailableError("The judge is away.")
 
-    parts, _ = asked(RagasScore(), ROW, away)
+    parts, _ = ask_metric(RagasScore(), ROW, away)
     assert len(parts.failed) == 4
-    for made in (RagasScore(), RagasScore(failed="leave_out")):
-        assert scored(made, ROW, parts).status[0] == "failed"
+    for composite in (RagasScore(), RagasScore(failed="leave_out")):
+        assert score_metric(composite, ROW, parts).status[0] == "failed"
 
 
 def test_what_is_no_failure_of_the_judge_stops_all_and_is_raised_as_it_is():
@@ -168,12 +172,12 @@ def test_what_is_no_failure_of_the_judge_stops_all_and_is_raised_as_it_is():
         raise BudgetExceededError("All is spent.")
 
     with pytest.raises(BudgetExceededError):
-        asked(RagasScore(), ROW, spent)
+        ask_metric(RagasScore(), ROW, spent)
 
 
 def test_a_part_of_weight_nought_neither_counts_nor_fails_the_row():
-    parts, _ = asked(RagasScore(), ROW, failing("answer_relevance.questions"))
-    scores = scored(RagasScore(weights=(1, 1, 1, 0)), ROW, parts)
+    parts, _ = ask_metric(RagasScore(), ROW, failing("answer_relevance.questions"))
+    scores = score_metric(RagasScore(weights=(1, 1, 1, 0)), ROW, parts)
     assert scores.ok[0]
     assert scores.details[0]["parts"]["answer_relevance"] is None
 
@@ -182,31 +186,31 @@ def test_kept_evidence_scores_under_other_weights():
     parts = RagasParts(
         faithfulness=claimed(1), context_precision=retrieved([True, False]), context_recall=claimed(0)
     )
-    assert scored(RagasScore(weights=(0, 1, 0, 0)), ROW, parts).values.tolist() == [50.0]
-    assert scored(metric("ragas_score(weights=[0, 1, 1, 0])"), ROW, parts).values.tolist() == [25.0]
+    assert score_metric(RagasScore(weights=(0, 1, 0, 0)), ROW, parts).values.tolist() == [50.0]
+    assert score_metric(metric("ragas_score(weights=[0, 1, 1, 0])"), ROW, parts).values.tolist() == [25.0]
 
 
 def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
     bare = Sample(id="1", question="When?")
-    parts, inquiries = asked(RagasScore(), bare, {})
+    parts, inquiries = ask_metric(RagasScore(), bare, {})
     assert inquiries == []
-    assert scored(RagasScore(), bare, parts).status[0] == "missing"
+    assert score_metric(RagasScore(), bare, parts).status[0] == "missing"
     blank = Sample(id="1", contexts=["a"], response=" ")
-    parts, _ = asked(RagasScore(), blank, {})
-    scores = scored(RagasScore(conventions="safe"), blank, parts)
+    parts, _ = ask_metric(RagasScore(), blank, {})
+    scores = score_metric(RagasScore(conventions="safe"), blank, parts)
     assert scores.status[0] == "undefined"
     assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response is blank"
 
 
 def test_under_the_documents_conventions_a_blank_response_is_faithful():
     blank = Sample(id="1", contexts=["a"], response=" ")
-    parts, _ = asked(RagasScore(), blank, {})
-    assert scored(RagasScore(), blank, parts).values.tolist() == [100.0]
+    parts, _ = ask_metric(RagasScore(), blank, {})
+    assert score_metric(RagasScore(), blank, parts).values.tolist() == [100.0]
 
 
 def test_the_call_of_recall_is_that_of_the_part():
-    parts, _ = asked(RagasScore(), ROW, typical_judge().reply)
-    alone, _ = asked(metric("context_recall"), ROW, typical_judge().reply)
+    parts, _ = ask_metric(RagasScore(), ROW, typical_judge().reply)
+    alone, _ = ask_metric(metric("context_recall"), ROW, typical_judge().reply)
     assert parts.context_recall == alone
 
 

@@ -11,7 +11,7 @@ from sgi.metrics.graphrag_names import SemanticSimilarityPercentage
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions
 from sgi.testing import HashEmbedder
 from sgi.testing.judging import typical_judge
-from support.scripted import ROW, asked, scored
+from support.scripted import ROW, ask_metric, score_metric
 
 PERCENT = {
     "ragas_faithfulness": "faithfulness",
@@ -24,8 +24,8 @@ COUNTS = {f"{name}_count": name for name in ("correct_answers", "wrong_answers",
 
 @pytest.mark.parametrize(("name", "plain"), PERCENT.items())
 def test_an_ordinary_row_is_the_plain_score_times_a_hundred(name, plain):
-    evidence, _ = asked(metric(name), ROW, typical_judge().reply)
-    mine, other = scored(metric(name), ROW, evidence), scored(metric(plain), ROW, evidence)
+    evidence, _ = ask_metric(metric(name), ROW, typical_judge().reply)
+    mine, other = score_metric(metric(name), ROW, evidence), score_metric(metric(plain), ROW, evidence)
     assert mine.values[0] == pytest.approx(100 * other.values[0])
     assert other.values[0] > 0
     assert mine.details == other.details
@@ -46,8 +46,8 @@ def test_unit_range_needs_and_version(name):
 def test_they_ask_what_the_plain_ones_ask(name):
     plain = metric((PERCENT | COUNTS | {"ragas_answer_relevance": "answer_relevance"})[name])
     for sample in (ROW, ROW.model_copy(update={"contexts": ()})):
-        _, mine = asked(metric(name), sample, typical_judge().reply)
-        _, other = asked(plain, sample, typical_judge().reply)
+        _, mine = ask_metric(metric(name), sample, typical_judge().reply)
+        _, other = ask_metric(plain, sample, typical_judge().reply)
         assert [(one.prompt.digest, one.text) for one in mine] == [
             (one.prompt.digest, one.text) for one in other
         ]
@@ -69,13 +69,13 @@ def test_they_ask_what_the_plain_ones_ask(name):
 )
 def test_the_documents_conventions(name, changes, value):
     sample = ROW.model_copy(update=changes)
-    evidence, _ = asked(metric(name), sample, typical_judge().reply)
-    assert scored(metric(name), sample, evidence).values.tolist() == [value]
+    evidence, _ = ask_metric(metric(name), sample, typical_judge().reply)
+    assert score_metric(metric(name), sample, evidence).values.tolist() == [value]
 
 
 def test_no_claims_are_full_faithfulness():
-    evidence, _ = asked(metric("ragas_faithfulness"), ROW, {"claims.extract": {"claims": []}})
-    assert scored(metric("ragas_faithfulness"), ROW, evidence).values.tolist() == [100.0]
+    evidence, _ = ask_metric(metric("ragas_faithfulness"), ROW, {"claims.extract": {"claims": []}})
+    assert score_metric(metric("ragas_faithfulness"), ROW, evidence).values.tolist() == [100.0]
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,17 @@ def test_an_unknown_scale_is_refused():
 
 def test_an_evading_response_is_scored_by_its_questions():
     reply = {"questions": [ROW.question] * 3, "reason": "It evades.", "noncommittal": True}
-    evidence, _ = asked(metric("ragas_answer_relevance"), ROW, {"answer_relevance.questions": reply})
-    assert scored(metric("ragas_answer_relevance"), ROW, evidence).values.tolist() == [100.0]
-    assert scored(metric("answer_relevance"), ROW, evidence).values.tolist() == [0.0]
+    evidence, _ = ask_metric(metric("ragas_answer_relevance"), ROW, {"answer_relevance.questions": reply})
+    assert score_metric(metric("ragas_answer_relevance"), ROW, evidence).values.tolist() == [100.0]
+    assert score_metric(metric("answer_relevance"), ROW, evidence).values.tolist() == [0.0]
 
 
 def percentage(sample, rows=None):
     similarity = SemanticSimilarityPercentage()
     prepared = similarity.prepare(Batch.of([sample]))
     texts = list(dict.fromkeys(similarity.texts(prepared)))
-    found = HashEmbedder().embed(texts) if rows is None else np.array(rows, dtype=np.float32)
-    return similarity.score(prepared, Features.of(VectorTable.of("demo", texts, found)))
+    vectors = HashEmbedder().embed(texts) if rows is None else np.array(rows, dtype=np.float32)
+    return similarity.score(prepared, Features.of(VectorTable.of("demo", texts, vectors)))
 
 
 def test_semantic_similarity_is_rounded_to_two_digits_and_never_negative():

@@ -59,9 +59,9 @@ def at(turn):
 
 def test_one_passage_is_the_published_formula():
     rows = [sample(f"q{n}", (f"c{n}",), f"r{n}") for n in range(20)]
-    found = score(SemanticGroundingIndex(), *rows)
+    scores = score(SemanticGroundingIndex(), *rows)
     embed = HashEmbedder().embed
-    for value, detail, row in zip(found.values, found.details, rows, strict=True):
+    for value, detail, row in zip(scores.values, scores.details, rows, strict=True):
         expected = compute_sgi(*embed([row.question, *row.contexts, row.response]))
         assert value == pytest.approx(expected.sgi, rel=1e-6)
         assert detail["theta_rq"] == pytest.approx(expected.theta_rq, rel=1e-6)
@@ -88,13 +88,13 @@ THREE = {"q": at(0.0), "near": at(1.0), "far": at(-1.5), "mid": at(2.0), "r": at
 
 def test_max_takes_the_passage_nearest_the_response():
     row = sample(contexts=("far", "near", "mid"))
-    found = score(SemanticGroundingIndex(), row, vectors=THREE)
-    detail = found.details[0]
-    assert found.values[0] == pytest.approx(0.8 / 0.2, rel=1e-5)
+    scores = score(SemanticGroundingIndex(), row, vectors=THREE)
+    detail = scores.details[0]
+    assert scores.values[0] == pytest.approx(0.8 / 0.2, rel=1e-5)
     assert detail["passage"] == 1
     assert detail["passages"] == pytest.approx([0.8 / 2.3, 0.8 / 0.2, 0.8 / 1.2], rel=1e-5)
     assert (detail["theta_rc"], detail["theta_qc"]) == pytest.approx((0.2, 1.0), rel=1e-5)
-    assert found.values[0] == max(detail["passages"])
+    assert scores.values[0] == max(detail["passages"])
     bounded = score(BoundedGroundingIndex(), row, vectors=THREE)
     assert bounded.values[0] == pytest.approx((0.8 - 0.2) / 1.0, rel=1e-5)
     assert bounded.details[0]["passage"] == 1
@@ -102,9 +102,9 @@ def test_max_takes_the_passage_nearest_the_response():
 
 def test_mean_is_over_the_passages():
     row = sample(contexts=("far", "near", "mid"))
-    found = score(SemanticGroundingIndex(passages="mean"), row, vectors=THREE)
-    assert found.values[0] == pytest.approx(np.mean([0.8 / 2.3, 0.8 / 0.2, 0.8 / 1.2]), rel=1e-5)
-    assert found.details[0]["passage"] is None
+    scores = score(SemanticGroundingIndex(passages="mean"), row, vectors=THREE)
+    assert scores.values[0] == pytest.approx(np.mean([0.8 / 2.3, 0.8 / 0.2, 0.8 / 1.2]), rel=1e-5)
+    assert scores.details[0]["passage"] is None
     for one, mean in ((ResponseContextAngle("mean"), 3.7 / 3), (QuestionContextAngle("mean"), 4.5 / 3)):
         assert score(one, row, vectors=THREE).values[0] == pytest.approx(mean, rel=1e-5)
 
@@ -113,20 +113,20 @@ def test_joined_is_one_text_without_the_blank_passages():
     row = sample(contexts=("far", " ", "near"))
     one = SemanticGroundingIndex(passages="joined")
     assert texts_of(one, row) == ["q", f"far{SEPARATOR}near", "r"]
-    found = score(one, row, vectors=THREE | {"far\n\nnear": at(1.3)})
-    assert found.values[0] == pytest.approx(0.8 / 0.5, rel=1e-5)
-    assert found.details[0]["passage"] is None
-    assert found.details[0]["passages"] is None
+    scores = score(one, row, vectors=THREE | {"far\n\nnear": at(1.3)})
+    assert scores.values[0] == pytest.approx(0.8 / 0.5, rel=1e-5)
+    assert scores.details[0]["passage"] is None
+    assert scores.details[0]["passages"] is None
 
 
 def test_blank_passages_are_skipped_and_keep_their_place():
     row = sample(contexts=("", "far", " \n", "near"))
-    found = score(SemanticGroundingIndex(), row, vectors=THREE)
-    first, second, third, fourth = found.details[0]["passages"]
+    scores = score(SemanticGroundingIndex(), row, vectors=THREE)
+    first, second, third, fourth = scores.details[0]["passages"]
     assert first is None
     assert third is None
     assert (second, fourth) == pytest.approx((0.8 / 2.3, 4.0), rel=1e-5)
-    assert found.details[0]["passage"] == 3
+    assert scores.details[0]["passage"] == 3
     assert {"", " \n"}.isdisjoint(texts_of(SemanticGroundingIndex(), row))
 
 
@@ -146,9 +146,9 @@ REASONS = [
     "one", [SemanticGroundingIndex(), SemanticGroundingIndex("mean"), BoundedGroundingIndex()]
 )
 def test_rows_without_value_say_why(one, row, reason):
-    found = score(one, sample("other", ("text",), "here"), row, sample())
-    assert found.status.tolist() == ["ok", "undefined", "ok"]
-    assert found.reasons == ("", reason, "")
+    scores = score(one, sample("other", ("text",), "here"), row, sample())
+    assert scores.status.tolist() == ["ok", "undefined", "ok"]
+    assert scores.reasons == ("", reason, "")
 
 
 @pytest.mark.parametrize(("row", "reason"), REASONS[:4])
@@ -165,10 +165,10 @@ def test_joined_of_questions_alone_is_another_text():
 def test_a_passage_that_is_the_question_has_no_value_but_others_do():
     vectors = THREE | {"r": at(0.1)}
     row = sample(contexts=("q", "near", "far"))
-    found = score(SemanticGroundingIndex(), row, vectors=vectors)
-    assert found.values[0] == pytest.approx(0.1 / 0.9, rel=1e-5)
-    assert found.details[0]["passages"][0] is None
-    assert found.details[0]["passage"] == 1
+    scores = score(SemanticGroundingIndex(), row, vectors=vectors)
+    assert scores.values[0] == pytest.approx(0.1 / 0.9, rel=1e-5)
+    assert scores.details[0]["passages"][0] is None
+    assert scores.details[0]["passage"] == 1
     mean = score(SemanticGroundingIndex("mean"), row, vectors=vectors)
     assert mean.values[0] == pytest.approx((0.1 / 0.9 + 0.1 / 1.6) / 2, rel=1e-5)
 
@@ -190,26 +190,26 @@ def test_angles_are_the_very_ones_in_the_details_of_sgi():
 
 def test_above_one_is_nearer_the_context():
     rows = [sample(f"q{n}", (f"c{n}",), f"r{n}") for n in range(100)]
-    found = score(SemanticGroundingIndex(sentences=False), *rows)
+    scores = score(SemanticGroundingIndex(sentences=False), *rows)
     rows_of = {name: HashEmbedder().embed([f"{name}{n}" for n in range(100)]) for name in "qcr"}
     nearer = np.vecdot(rows_of["r"], rows_of["c"]) > np.vecdot(rows_of["r"], rows_of["q"])
-    assert np.array_equal(found.values > 1, nearer)
+    assert np.array_equal(scores.values > 1, nearer)
     assert np.array_equal(score(BoundedGroundingIndex(), *rows).values > 0, nearer)
 
 
 @pytest.mark.parametrize("passages", ["max", "mean", "joined"])
 def test_a_verbatim_copy_counts_with_an_angle_of_a_hundredth_and_says_so(passages):
-    found = score(SemanticGroundingIndex(passages=passages), sample(response="c"), sample(response="other"))
+    scores = score(SemanticGroundingIndex(passages=passages), sample(response="c"), sample(response="other"))
     capped = angle(*HashEmbedder().embed(["q", "c"])[:, None])[0] / (VERBATIM_ANGLE + 1e-8)
-    assert found.values[0] == capped < 315
-    assert found.details[0]["theta_rc"] == 0.0
-    assert found.details[0][VERBATIM_COPY] is True
-    assert VERBATIM_COPY not in found.details[1]
+    assert scores.values[0] == capped < 315
+    assert scores.details[0]["theta_rc"] == 0.0
+    assert scores.details[0][VERBATIM_COPY] is True
+    assert VERBATIM_COPY not in scores.details[1]
 
 
 def test_passages_and_sentences_are_capped_too():
-    found = score(SemanticGroundingIndex(), sample(contexts=("a", "First."), response="First. Second."))
-    assert max(part["sgi"] for part in found.details[0]["sentences"]) < 315
+    scores = score(SemanticGroundingIndex(), sample(contexts=("a", "First."), response="First. Second."))
+    assert max(part["sgi"] for part in scores.details[0]["sentences"]) < 315
     equal = score(SemanticGroundingIndex(), sample(contexts=("a", "b"), response="b")).details[0]
     assert equal["passages"][1] < 315
 
@@ -227,42 +227,42 @@ TWO = "The first is here. The second is there."
 def test_sentences_have_the_value_they_would_have_alone(passages):
     one = SemanticGroundingIndex(passages)
     contexts = ("c1", "", "c2", "c3")
-    found = score(one, sample("q1", ("x",), "single"), sample(contexts=contexts, response=TWO))
+    scores = score(one, sample("q1", ("x",), "single"), sample(contexts=contexts, response=TWO))
     texts = ["The first is here.", "The second is there."]
     alone = score(one, *(sample(contexts=contexts, response=text) for text in texts))
     expected = [
         {"text": text, "sgi": value} for text, value in zip(texts, alone.values.tolist(), strict=True)
     ]
-    assert found.details[1]["sentences"] == expected
+    assert scores.details[1]["sentences"] == expected
 
 
 def test_a_single_sentence_costs_no_further_text():
     row = sample(response=" Only one. ")
     one = SemanticGroundingIndex()
     assert texts_of(one, row) == ["q", "c", " Only one. "]
-    found = score(one, row)
-    assert found.details[0]["sentences"] == [{"text": "Only one.", "sgi": found.values[0]}]
+    scores = score(one, row)
+    assert scores.details[0]["sentences"] == [{"text": "Only one.", "sgi": scores.values[0]}]
 
 
 def test_sentences_can_be_left_out():
     row = sample(response=TWO)
     one = SemanticGroundingIndex(sentences=False)
     assert texts_of(one, row) == ["q", "c", TWO]
-    found, full = score(one, row), score(SemanticGroundingIndex(), row)
-    assert "sentences" not in found.details[0]
-    assert found.values.tolist() == full.values.tolist()
+    scores, full = score(one, row), score(SemanticGroundingIndex(), row)
+    assert "sentences" not in scores.details[0]
+    assert scores.values.tolist() == full.values.tolist()
 
 
 def test_sentences_of_a_row_without_value_have_none():
-    found = score(SemanticGroundingIndex(), sample(contexts=("q",), response=TWO))
-    assert [sentence["sgi"] for sentence in found.details[0]["sentences"]] == [None, None]
+    scores = score(SemanticGroundingIndex(), sample(contexts=("q",), response=TWO))
+    assert [sentence["sgi"] for sentence in scores.details[0]["sentences"]] == [None, None]
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.canonical)
 def test_details_are_plain_json(one):
     rows = [row for row, _ in REASONS]
-    found = score(one, *rows, sample(contexts=("a", "", "b"), response=TWO))
-    for detail in found.details:
+    scores = score(one, *rows, sample(contexts=("a", "", "b"), response=TWO))
+    for detail in scores.details:
         assert json.loads(json.dumps(dict(detail), allow_nan=False)) == detail
         for key in ("theta_rq", "theta_rc", "theta_qc"):
             assert type(detail.get(key, 0.0)) is float
@@ -292,5 +292,5 @@ def test_bad_parameters_are_refused_in_words(bad):
 
 
 def test_theta_rq_needs_no_passage():
-    found = score(ResponseQuestionAngle(), sample(contexts=()), sample(question=""))
-    assert found.status.tolist() == ["ok", "undefined"]
+    scores = score(ResponseQuestionAngle(), sample(contexts=()), sample(question=""))
+    assert scores.status.tolist() == ["ok", "undefined"]

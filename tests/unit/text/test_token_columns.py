@@ -143,8 +143,8 @@ def test_each_text_is_cut_once_however_often_it_comes() -> None:
 @pytest.mark.parametrize("words", DEFINITIONS)
 def test_a_text_with_the_very_mark_is_cut_as_any_other(words) -> None:
     texts = ["before it", f"a {columns._MARK} b", columns._MARK.upper(), "behind it", ""]
-    found = spelt(TokenColumn.of(texts, words), texts, words)
-    assert found == [[token for token in words(text).split(" ") if token] for text in texts]
+    tokens = spelt(TokenColumn.of(texts, words), texts, words)
+    assert tokens == [[token for token in words(text).split(" ") if token] for text in texts]
 
 
 @pytest.mark.parametrize("words", DEFINITIONS)

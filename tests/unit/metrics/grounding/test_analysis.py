@@ -79,9 +79,9 @@ def test_a_copy_has_the_best_of_every_signal():
 
 
 def test_an_answer_of_other_words_has_the_worst():
-    found = signals("Bees sleep 9 hours under Spanish roofs.", TOWER)
-    assert found[:5] == (0, 0, 0, 0, 0)
-    assert (found.numbers, found.names) == (-1, -1)
+    response_signals = signals("Bees sleep 9 hours under Spanish roofs.", TOWER)
+    assert response_signals[:5] == (0, 0, 0, 0, 0)
+    assert (response_signals.numbers, response_signals.names) == (-1, -1)
 
 
 def test_each_further_fact_that_fails_counts_less_and_all_of_them_at_most_two():
@@ -96,8 +96,8 @@ def test_each_further_fact_that_fails_counts_less_and_all_of_them_at_most_two():
 def test_the_weakest_stretch_counts_and_not_the_mean():
     padded = f"{TOWER} {TOWER} {TOWER} {TOWER}"
     invented = "Bees sleep under wooden roofs beside sleeping birds, yellow frogs, and a dozen other animals."
-    found = signals(f"{padded} {invented}", TOWER)
-    assert found.known < 0.6
+    response_signals = signals(f"{padded} {invented}", TOWER)
+    assert response_signals.known < 0.6
     assert signals(padded, TOWER).known == 1
 
 
@@ -121,8 +121,8 @@ def test_length_makes_up_for_more_stretches_and_has_an_end(words, other):
 
 def test_nearness_is_of_the_sentence_that_is_least_near():
     axis = np.eye(3, dtype=np.float32)
-    found = PassageSimilarity.of(axis[:2], [axis[:1], axis[2:]], axis[2])
-    assert found.best.tolist() == [[1, 0], [0, 0]]
-    assert (found.least_margin([0]), found.least_margin([0, 1])) == (1.0, 0.0)
-    assert np.isnan(found.least_margin([]))
+    similarity = PassageSimilarity.of(axis[:2], [axis[:1], axis[2:]], axis[2])
+    assert similarity.best.tolist() == [[1, 0], [0, 0]]
+    assert (similarity.least_margin([0]), similarity.least_margin([0, 1])) == (1.0, 0.0)
+    assert np.isnan(similarity.least_margin([]))
     assert PassageSimilarity.of(axis[:1], [axis[:1]], None).least_margin([0]) == 0.5

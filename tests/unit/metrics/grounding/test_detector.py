@@ -35,10 +35,10 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
     ],
 )
 def test_where_there_is_no_value_there_is_a_reason(sample, reason):
-    found = hashed([sample])
-    assert (found.status[0], found.reasons[0]) == (Status.UNDEFINED, reason)
-    assert np.isnan(found.values[0])
-    assert found.details == ({},)
+    scores = hashed([sample])
+    assert (scores.status[0], scores.reasons[0]) == (Status.UNDEFINED, reason)
+    assert np.isnan(scores.values[0])
+    assert scores.details == ({},)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_one_passage_in_english_is_enough():
 
 def test_a_row_without_a_value_leaves_the_others_alone():
     rows = [row(TOWER, TOWER), row("", TOWER), row(BEES, TOWER)]
-    found = hashed(rows)
-    assert found.ok.tolist() == [True, False, True]
-    assert found.values[[0, 2]].tolist() == [*hashed(rows[:1]).values, *hashed(rows[2:]).values]
+    scores = hashed(rows)
+    assert scores.ok.tolist() == [True, False, True]
+    assert scores.values[[0, 2]].tolist() == [*hashed(rows[:1]).values, *hashed(rows[2:]).values]
 
 
 def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
@@ -77,12 +77,12 @@ def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
 
 def test_a_swapped_number_is_contradicted_and_both_are_shown():
     right, wrong = hashed([row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]).values
-    (found,) = maps(hashed([row(TOWER.replace("330", "312"), BEES, TOWER)]))
-    check = found.sentences[0].checks[-1]
+    (evidence,) = maps(hashed([row(TOWER.replace("330", "312"), BEES, TOWER)]))
+    check = evidence.sentences[0].checks[-1]
     assert wrong < right - 0.1
     assert (check.fact, check.verdict, check.found, check.passage) == ("312 m", "contradicted", "330 m", 1)
     assert TOWER[check.found_start : check.found_end] == "330 m"
-    assert (check.start, check.end) in found.sentences[0].unbacked
+    assert (check.start, check.end) in evidence.sentences[0].unbacked
 
 
 def test_a_swapped_name_and_date_lower_the_score():
@@ -95,14 +95,14 @@ def test_a_swapped_name_and_date_lower_the_score():
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
     response = f"{TOWER} {BEES} The passages do not say who built it."
     scores = hashed([row(response, TOWER, question="How tall is it?")])
-    (found,), intercept = maps(scores), grounding_model().intercept
-    whole = sum(part.log_odds for part in found.signals.values()) + intercept
+    (evidence,), intercept = maps(scores), grounding_model().intercept
+    whole = sum(part.log_odds for part in evidence.signals.values()) + intercept
     assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
-    assert len(found.sentences) == 4
-    for sentence in found.sentences[:3]:
+    assert len(evidence.sentences) == 4
+    for sentence in evidence.sentences[:3]:
         odds = np.array([sum(sentence.contributions.values()) + intercept])
         assert sigmoid(odds)[0] == pytest.approx(sentence.score, abs=2e-4)
-    assert [*found.sentences[0].contributions] == [*found.signals]
+    assert [*evidence.sentences[0].contributions] == [*evidence.signals]
 
 
 def test_a_sentence_that_claims_nothing_has_no_score():
@@ -112,24 +112,24 @@ def test_a_sentence_that_claims_nothing_has_no_score():
 
 
 def test_the_worst_sentence_is_the_invented_one():
-    (found,) = maps(hashed([row(f"{TOWER} {BEES}", TOWER)]))
-    scored = [sentence.score for sentence in found.sentences]
+    (evidence,) = maps(hashed([row(f"{TOWER} {BEES}", TOWER)]))
+    scored = [sentence.score for sentence in evidence.sentences]
     assert scored.index(min(scored)) == 2
     assert scored[2] < 0.5 < min(scored[:2])
-    assert found.sentences[2].unbacked == ((61, 90),)
+    assert evidence.sentences[2].unbacked == ((61, 90),)
 
 
 def test_passages_that_nobody_used_are_named():
-    (found,) = maps(hashed([row(TOWER, BEES, TOWER, "Nobody swims.")]))
-    assert found.unused == (0, 2)
+    (evidence,) = maps(hashed([row(TOWER, BEES, TOWER, "Nobody swims.")]))
+    assert evidence.unused == (0, 2)
 
 
 def test_the_evidence_of_every_row_is_sound():
     samples = [
         row(text, BEES, TOWER) for text in (TOWER, BEES, f"1. {TOWER}\n- {BEES}\n\n2. It has 9 doors.")
     ]
-    for sample, found in zip(samples, maps(hashed(samples)), strict=True):
-        assert is_sound(found, sample)
+    for sample, evidence in zip(samples, maps(hashed(samples)), strict=True):
+        assert is_sound(evidence, sample)
 
 
 def test_neither_order_nor_company_changes_a_bit():

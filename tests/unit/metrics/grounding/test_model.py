@@ -58,9 +58,9 @@ def test_contributions_and_the_intercept_are_the_log_odds(values, empty):
 def test_what_was_fitted_is_written_down_and_read_back_to_the_bit():
     rng = np.random.default_rng(0)
     weights, centres, spreads = rng.random((3, len(Signals._fields)))
-    made = GroundingModel.of(MonotoneLogistic(weights, centres, spreads, 1 / 3), {"a": 2}, "recipe.py")
-    read = GroundingModel.model_validate_json(made.model_dump_json())
-    assert read == made
+    model = GroundingModel.of(MonotoneLogistic(weights, centres, spreads, 1 / 3), {"a": 2}, "recipe.py")
+    read = GroundingModel.model_validate_json(model.model_dump_json())
+    assert read == model
     for name, values in (("weights", weights), ("centres", centres), ("spreads", spreads)):
         assert getattr(read.logistic, name).tolist() == values.tolist()
     assert (read.logistic.intercept, read.trained_on, read.recipe) == (1 / 3, {"a": 2}, "recipe.py")

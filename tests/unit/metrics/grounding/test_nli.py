@@ -86,9 +86,9 @@ def test_rows_without_response_or_passages_ask_nothing():
     "name", ["owner/model", '/a folder/it\'s "ours", (x)', "torch:C:\\models\\é", "模型/一"]
 )
 def test_the_canonical_name_leads_back_whatever_the_path(name):
-    made = Grounding(nli=name)
-    assert metric(made.canonical) == made
-    assert made.entailment_model == name
+    grounding = Grounding(nli=name)
+    assert metric(grounding.canonical) == grounding
+    assert grounding.entailment_model == name
     assert Grounding().canonical == "grounding"
 
 
@@ -142,19 +142,19 @@ def test_each_sentence_shows_the_most_over_its_passages():
     def entailed(premise, hypothesis):
         return (rome if "Rome" in hypothesis else said).get(premise, (0.01, 0.0))
 
-    found = scored([SAMPLE], entailed, Grounding(nli="m")).details[0]
-    first, silent, last = found["sentences"]
+    detail = scored([SAMPLE], entailed, Grounding(nli="m")).details[0]
+    first, silent, last = detail["sentences"]
     assert (first["entailment"], first["contradiction"], first["entailment_windows"]) == (0.9, 0.6, 2)
     assert (silent["entailment"], silent["contradiction"], silent["entailment_windows"]) == (None, None, 0)
     assert silent["score"] is None
     assert (last["entailment"], last["contradiction"]) == (0.1, 0.95)
-    assert found["signals"]["entailment"]["value"] == 0.1
+    assert detail["signals"]["entailment"]["value"] == 0.1
 
 
 def test_a_model_that_does_not_tell_contradiction_leaves_it_open():
-    found = scored([SAMPLE], lambda *_: (0.7, np.nan), Grounding(nli="m")).details[0]
-    assert [sentence["entailment"] for sentence in found["sentences"]] == [0.7, None, 0.7]
-    assert {sentence["contradiction"] for sentence in found["sentences"]} == {None}
+    detail = scored([SAMPLE], lambda *_: (0.7, np.nan), Grounding(nli="m")).details[0]
+    assert [sentence["entailment"] for sentence in detail["sentences"]] == [0.7, None, 0.7]
+    assert {sentence["contradiction"] for sentence in detail["sentences"]} == {None}
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))

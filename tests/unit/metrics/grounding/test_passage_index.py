@@ -54,10 +54,12 @@ def best_places(sentence, places, words):
 
 @given(PASSAGES)
 def test_coverage_is_that_of_every_place(passages):
-    found = PassageIndex.of(passages).coverage(WANTED)
+    coverage = PassageIndex.of(passages).coverage(WANTED)
     expected = list(every_place(passages))
-    assert list(map(Window, found.passage.tolist(), found.start.tolist())) == [place for place, _ in expected]
-    assert found.has.T.tolist() == [has.tolist() for _, has in expected]
+    assert list(map(Window, coverage.passage.tolist(), coverage.start.tolist())) == [
+        place for place, _ in expected
+    ]
+    assert coverage.has.T.tolist() == [has.tolist() for _, has in expected]
 
 
 @given(PASSAGES, SENTENCES)
@@ -96,8 +98,8 @@ def test_a_further_passage_is_chosen_first_only_where_it_has_more(passages, sent
 
 @pytest.mark.parametrize(("gap", "together"), [(WIDTH - 2, True), (WIDTH - 1, False)])
 def test_a_place_is_forty_words_wide_and_no_wider(gap, together):
-    found = PassageIndex.of([f"red {'bee ' * gap}tower"]).coverage(["red", "tower"])
-    assert found.has[:, 0].tolist() == [True, together]
+    coverage = PassageIndex.of([f"red {'bee ' * gap}tower"]).coverage(["red", "tower"])
+    assert coverage.has[:, 0].tolist() == [True, together]
 
 
 def test_no_place_reaches_into_the_next_passage():
@@ -109,11 +111,13 @@ def test_no_place_reaches_into_the_next_passage():
 
 @pytest.mark.parametrize("passages", [(), ("",), ("", "…")])
 def test_passages_without_words_have_no_places(passages):
-    found = PassageIndex.of(passages).coverage(WANTED)
-    chosen, has = found.choose(np.ones((2, len(WANTED)), dtype=np.bool_))
-    assert found.has.shape == (len(WANTED), 0)
+    coverage = PassageIndex.of(passages).coverage(WANTED)
+    chosen, has = coverage.choose(np.ones((2, len(WANTED)), dtype=np.bool_))
+    assert coverage.has.shape == (len(WANTED), 0)
     assert (chosen, has.any()) == ([(), ()], False)
-    assert found.nearest(np.ones(len(WANTED), dtype=np.bool_), len(passages)) == tuple(range(len(passages)))
+    assert coverage.nearest(np.ones(len(WANTED), dtype=np.bool_), len(passages)) == tuple(
+        range(len(passages))
+    )
 
 
 def test_no_sentences_and_no_words_have_no_places():

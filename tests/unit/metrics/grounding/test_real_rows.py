@@ -77,23 +77,23 @@ def test_a_swapped_number_in_a_copy_is_contradicted_by_the_number_it_was(rows):
     right, wrong, swapped = [], [], []
     for sample in rows:
         text = beginning(sample)
-        found = _NUMBER.search(text)
-        if found is not None:
-            other = str(int(found[0]) + 3)
+        match = _NUMBER.search(text)
+        if match is not None:
+            other = str(int(match[0]) + 3)
             right.append(sample.model_copy(update={"response": text}))
             wrong.append(
-                sample.model_copy(update={"response": text[: found.start()] + other + text[found.end() :]})
+                sample.model_copy(update={"response": text[: match.start()] + other + text[match.end() :]})
             )
-            swapped.append((found[0], other))
+            swapped.append((match[0], other))
     before, after = grounding(right), grounding(wrong)
     failed = [
         [
             check
-            for sentence in found.sentences
+            for sentence in match.sentences
             for check in sentence.checks
             if check.verdict == "contradicted"
         ]
-        for found in maps(after)
+        for match in maps(after)
     ]
     assert len(swapped) >= 6
     assert (after.values < before.values).all()
@@ -102,7 +102,7 @@ def test_a_swapped_number_in_a_copy_is_contradicted_by_the_number_it_was(rows):
 
 
 def test_the_evidence_of_every_row_is_sound(rows, scores):
-    assert all(is_sound(found, sample) for sample, found in zip(rows, maps(scores), strict=True))
+    assert all(is_sound(evidence, sample) for sample, evidence in zip(rows, maps(scores), strict=True))
 
 
 def test_neither_order_nor_company_changes_a_bit(rows, scores):

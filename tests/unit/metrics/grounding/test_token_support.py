@@ -20,8 +20,8 @@ def halves(said, at):
 
 def whole(response, passages, claims=None):
     """The backing of a response of one sentence."""
-    said = split_words(response)
-    return TokenSupport.of(said, [slice(0, len(said))], PassageIndex.of(passages), claims)
+    words = split_words(response)
+    return TokenSupport.of(words, [slice(0, len(words))], PassageIndex.of(passages), claims)
 
 
 def longest_runs(said, passage):
@@ -105,9 +105,9 @@ def test_a_word_counts_only_at_a_place_that_backs_its_sentence():
 
 
 def test_a_sentence_has_its_own_places():
-    said = split_words("Old tower red. Bees sleep long.")
+    words = split_words("Old tower red. Bees sleep long.")
     result = TokenSupport.of(
-        said, [slice(0, 3), slice(3, 6)], PassageIndex.of(["Bees sleep long.", "Old tower red."])
+        words, [slice(0, 3), slice(3, 6)], PassageIndex.of(["Bees sleep long.", "Old tower red."])
     )
     assert [[place.passage for place in places] for places in result.places] == [[1], [0]]
     assert [result.nearest(number) for number in (0, 1)] == [(1, 0), (0, 1)]

@@ -6,7 +6,7 @@ from sgi.kernel.judged_metric import JudgedRows
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.judged.answer_relevance import AnsweredQuestions, AnswerRelevance, DirectRating
-from support.scripted import ROW, asked, outcome, scored
+from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "answer_relevance.questions"
 RATE = "answer_relevance.rating"
@@ -26,7 +26,7 @@ def value(metric, evidence, rows):
 
 
 def test_three_questions_by_one_call_that_shows_the_response_alone():
-    evidence, (inquiry,) = asked(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?")})
+    evidence, (inquiry,) = ask_metric(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?")})
     assert evidence.questions == ("A?", "B?", "C?")
     assert inquiry.items == 3
     assert ROW.response in inquiry.text
@@ -49,7 +49,7 @@ def test_a_negative_mean_cosine_is_zero():
 
 def test_the_same_question_is_one():
     evidence = AnsweredQuestions(questions=(ROW.question,) * 3)
-    scores = scored(AnswerRelevance(), ROW, evidence)
+    scores = score_metric(AnswerRelevance(), ROW, evidence)
     assert scores.values.tolist() == [1.0]
     assert scores.details == ({"similarities": [1.0, 1.0, 1.0]},)
 
@@ -62,22 +62,24 @@ def test_another_number_of_questions_than_asked_fails_the_row(found):
 
 
 def test_a_response_that_evades_is_zero_or_scored_as_any():
-    evidence, inquiries = asked(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?", noncommittal=True)})
+    evidence, inquiries = ask_metric(
+        AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?", noncommittal=True)}
+    )
     assert len(inquiries) == 1
     assert list(AnswerRelevance().texts(JudgedRows(Batch.of([ROW]), [evidence]))) == []
-    scores = scored(AnswerRelevance(), ROW, evidence)
+    scores = score_metric(AnswerRelevance(), ROW, evidence)
     assert (scores.values.tolist(), scores.details) == ([0.0], ({"noncommittal": True},))
     ignoring = AnswerRelevance(noncommittal="ignore", scale="affine")
-    assert scored(ignoring, ROW, evidence).values[0] > 0
+    assert score_metric(ignoring, ROW, evidence).values[0] > 0
 
 
 @pytest.mark.parametrize("rating", range(5))
 def test_without_questions_a_second_call_rates_directly(rating):
     script = {NAME: reply(), RATE: {"reasoning": "Partly.", "rating": rating}}
-    evidence, inquiries = asked(AnswerRelevance(), ROW, script)
+    evidence, inquiries = ask_metric(AnswerRelevance(), ROW, script)
     assert [inquiry.prompt.name for inquiry in inquiries] == [NAME, RATE]
     assert ROW.question in inquiries[1].text
-    assert scored(AnswerRelevance(), ROW, evidence).values.tolist() == [rating / 4]
+    assert score_metric(AnswerRelevance(), ROW, evidence).values.tolist() == [rating / 4]
 
 
 @pytest.mark.parametrize("rating", [-1, 5, 0.5, "1", True, None])
@@ -95,16 +97,16 @@ def test_a_blank_response_is_zero_and_a_blank_question_undefined_without_a_call(
 def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
     sample = ROW.model_copy(update={"response": "Who knows. " * 8 + "It was 1950. " * 8})
     script = lambda inquiry, _: reply("A?", noncommittal="1950" not in inquiry.text)  # noqa: E731
-    evidence, inquiries = asked(AnswerRelevance(questions=1), sample, script, budget=22)
+    evidence, inquiries = ask_metric(AnswerRelevance(questions=1), sample, script, budget=22)
     assert len(inquiries) == len(evidence.questions) > 1
     assert not evidence.noncommittal
 
 
 def test_kept_ratings_read_back():
-    kept = AnsweredQuestions(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
-    assert scored(AnswerRelevance(), ROW, AnsweredQuestions.model_validate_json(kept)).values.tolist() == [
-        0.5
-    ]
+    stored_json = AnsweredQuestions(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
+    assert score_metric(
+        AnswerRelevance(), ROW, AnsweredQuestions.model_validate_json(stored_json)
+    ).values.tolist() == [0.5]
 
 
 @pytest.mark.parametrize("questions", [0, 11, 2.0, True, "3"])

@@ -10,7 +10,7 @@ from sgi.kernel.errors import JudgeRefusedError
 from sgi.kernel.registry import metric, metric_names
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.testing.judging import typical_judge
-from support.scripted import ROW, asked, claims, outcome, scored, supports
+from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 FIVE = claims(*[f"Claim {number}." for number in range(1, 6)])
 JUDGED = [name for name in metric_names() if hasattr(metric(name), "ask")]
@@ -84,7 +84,7 @@ def test_a_bad_list_of_claims_never_becomes_a_score(reply):
 
 def test_verdicts_in_another_order_are_put_in_place():
     reply = {"verdicts": [verdict(index, supported=int(index == 2)) for index in (3, 1, 5, 4, 2)]}
-    evidence, _ = asked(Faithfulness(), ROW, {"claims.extract": FIVE, "claims.verify": reply})
+    evidence, _ = ask_metric(Faithfulness(), ROW, {"claims.extract": FIVE, "claims.verify": reply})
     assert [claim.supported for claim in evidence.claims] == [0, 1, 0, 0, 0]
 
 
@@ -143,8 +143,8 @@ def test_texts_that_give_orders_stay_between_their_markers(name, text):
     """No text can end its section, and none reaches the instructions."""
     sample = ROW.model_copy(update={"contexts": (text, ROW.contexts[0]), "response": text, "question": text})
     judge = typical_judge()
-    _, inquiries = asked(metric(name), sample, judge.reply)
-    plain = {inquiry.prompt.name: inquiry for inquiry in asked(metric(name), ROW, judge.reply)[1]}
+    _, inquiries = ask_metric(metric(name), sample, judge.reply)
+    plain = {inquiry.prompt.name: inquiry for inquiry in ask_metric(metric(name), ROW, judge.reply)[1]}
     assert inquiries
     for inquiry in inquiries:
         tag = inquiry.text.partition(" ")[2].partition(">")[0]
@@ -160,6 +160,6 @@ def test_texts_that_give_orders_stay_between_their_markers(name, text):
 def test_orders_in_a_passage_change_neither_how_many_verdicts_are_wanted_nor_their_places():
     sample = ROW.model_copy(update={"contexts": tuple(INJECTIONS)})
     script = {"claims.extract": claims(*INJECTIONS), "claims.verify": supports(0, 0, 1, 0, 0)}
-    evidence, (_, verify) = asked(Faithfulness(), sample, script)
+    evidence, (_, verify) = ask_metric(Faithfulness(), sample, script)
     assert verify.items == len(INJECTIONS)
-    assert scored(Faithfulness(), sample, evidence).values.tolist() == [0.2]
+    assert score_metric(Faithfulness(), sample, evidence).values.tolist() == [0.2]

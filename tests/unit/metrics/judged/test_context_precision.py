@@ -1,7 +1,7 @@
 import pytest
 
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
-from support.scripted import ROW, asked, outcome, scored
+from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "context_precision.relevance"
 
@@ -22,8 +22,8 @@ def relevances(relevant):
 
 
 def test_the_share_of_relevant_passages_by_one_call():
-    evidence, (inquiry,) = asked(ContextPrecision(), ROW, {NAME: verdicts([True, False])})
-    scores = scored(ContextPrecision(), ROW, evidence)
+    evidence, (inquiry,) = ask_metric(ContextPrecision(), ROW, {NAME: verdicts([True, False])})
+    scores = score_metric(ContextPrecision(), ROW, evidence)
     assert scores.values.tolist() == [0.5]
     assert scores.details == ({"passages": 2, "relevant": 1},)
     assert all(text in inquiry.text for text in (ROW.question, ROW.reference, *ROW.contexts))
@@ -31,7 +31,7 @@ def test_the_share_of_relevant_passages_by_one_call():
 
 
 def test_without_a_reference_none_is_shown():
-    _, (inquiry,) = asked(
+    _, (inquiry,) = ask_metric(
         ContextPrecision(), ROW.model_copy(update={"reference": None}), {NAME: verdicts([True, False])}
     )
     assert "accepted_answers" not in inquiry.text
@@ -52,35 +52,35 @@ def test_without_a_reference_none_is_shown():
 def test_weighting(relevant, mean, rank):
     sample = ROW.model_copy(update={"contexts": tuple("abcdefg"[: len(relevant)])})
     evidence = relevances(relevant)
-    assert scored(ContextPrecision(), sample, evidence).values[0] == pytest.approx(mean, abs=1e-15)
-    by_rank = scored(ContextPrecision(weighting="rank"), sample, evidence)
+    assert score_metric(ContextPrecision(), sample, evidence).values[0] == pytest.approx(mean, abs=1e-15)
+    by_rank = score_metric(ContextPrecision(weighting="rank"), sample, evidence)
     assert by_rank.values[0] == pytest.approx(rank, abs=1e-15)
 
 
 def test_no_passages_are_missing_or_by_the_document_zero():
     sample = ROW.model_copy(update={"contexts": ()})
-    evidence, inquiries = asked(ContextPrecision(), sample, {})
+    evidence, inquiries = ask_metric(ContextPrecision(), sample, {})
     assert inquiries == []
-    scores = scored(ContextPrecision(), sample, evidence)
+    scores = score_metric(ContextPrecision(), sample, evidence)
     assert (scores.status[0], scores.reasons[0]) == ("missing", "the list of passages is empty")
-    assert scored(ContextPrecision(empty="zero"), sample, evidence).values.tolist() == [0.0]
+    assert score_metric(ContextPrecision(empty="zero"), sample, evidence).values.tolist() == [0.0]
 
 
 def test_a_blank_question_is_undefined_without_a_call():
     sample = ROW.model_copy(update={"question": " "})
-    evidence, inquiries = asked(ContextPrecision(), sample, {})
+    evidence, inquiries = ask_metric(ContextPrecision(), sample, {})
     assert inquiries == []
-    scores = scored(ContextPrecision(), sample, evidence)
+    scores = score_metric(ContextPrecision(), sample, evidence)
     assert (scores.status[0], scores.reasons[0]) == ("undefined", "the question is blank")
 
 
 def test_blank_passages_are_not_relevant_and_not_asked_about():
     sample = ROW.model_copy(update={"contexts": ("", "a", " \n", "b")})
-    evidence, (inquiry,) = asked(ContextPrecision(), sample, {NAME: verdicts([True, True])})
+    evidence, (inquiry,) = ask_metric(ContextPrecision(), sample, {NAME: verdicts([True, True])})
     assert inquiry.items == 2
     assert [passage.relevant for passage in evidence.passages] == [False, True, False, True]
     assert evidence.passages[2].reason == "The passage is blank."
-    assert scored(ContextPrecision(), sample, evidence).values.tolist() == [0.5]
+    assert score_metric(ContextPrecision(), sample, evidence).values.tolist() == [0.5]
 
 
 def test_only_blank_passages_are_zero_without_a_call():
@@ -97,7 +97,7 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
             reply["verdicts"][0] |= {"relevant": True, "relevance": 90}
         return reply
 
-    evidence, inquiries = asked(ContextPrecision(), sample, script, budget=12)
+    evidence, inquiries = ask_metric(ContextPrecision(), sample, script, budget=12)
     assert [inquiry.items for inquiry in inquiries] == [1, 1, 1, 1]
     assert [(passage.relevant, passage.relevance) for passage in evidence.passages] == [
         (False, 0),
@@ -109,7 +109,7 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
 def test_each_fifty_passages_have_a_call_of_their_own():
     sample = ROW.model_copy(update={"contexts": tuple(f"Passage {n}." for n in range(120))})
     script = lambda inquiry, _: verdicts([True] * inquiry.items)  # noqa: E731 - a script of one line
-    evidence, inquiries = asked(ContextPrecision(), sample, script)
+    evidence, inquiries = ask_metric(ContextPrecision(), sample, script)
     assert [inquiry.items for inquiry in inquiries] == [50, 50, 20]
     assert len(evidence.passages) == 120
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.judged.factual_accuracy import Accuracy, FactualAccuracy, grade, weighted_mean
-from support.scripted import ROW, asked, outcome, scored
+from support.scripted import ROW, ask_metric, outcome, score_metric
 
 NAME = "factual_accuracy.criteria"
 SCORES = st.integers(0, 100)
@@ -35,7 +35,7 @@ def accuracy(*scores):
     ],
 )
 def test_the_weighted_mean_and_its_grade(scores, value, letter):
-    run = scored(FactualAccuracy(), ROW, accuracy(*scores))
+    run = score_metric(FactualAccuracy(), ROW, accuracy(*scores))
     assert run.values.tolist() == [value]
     assert run.details[0]["grade"] == letter
     assert run.details[0]["completeness"] == scores[1] / 100
@@ -44,7 +44,7 @@ def test_the_weighted_mean_and_its_grade(scores, value, letter):
 @given(SCORES, SCORES, SCORES)
 def test_the_grade_is_that_of_the_exact_mean(correctness, completeness, consistency):
     tenths = 5 * correctness + 3 * completeness + 2 * consistency
-    run = scored(FactualAccuracy(), ROW, accuracy(correctness, completeness, consistency))
+    run = score_metric(FactualAccuracy(), ROW, accuracy(correctness, completeness, consistency))
     assert run.values[0] == tenths / 1000
     assert run.details[0]["grade"] == "EDCBA"[min(4, tenths // 200)]
 
@@ -58,13 +58,13 @@ def test_the_weighted_mean_lies_between_its_values(pairs):
 
 def test_other_weights_score_the_same_evidence():
     evidence = accuracy(10, 20, 30)
-    assert scored(FactualAccuracy(weights=(1, 0, 0)), ROW, evidence).values.tolist() == [0.1]
-    assert scored(FactualAccuracy(weights=(2, 2, 0)), ROW, evidence).values.tolist() == [0.15]
+    assert score_metric(FactualAccuracy(weights=(1, 0, 0)), ROW, evidence).values.tolist() == [0.1]
+    assert score_metric(FactualAccuracy(weights=(2, 2, 0)), ROW, evidence).values.tolist() == [0.15]
 
 
 def test_one_call_shows_question_all_accepted_answers_and_the_response():
     sample = Sample(id="1", question="When?", response="In 1950.", reference=["1950", "  ", "in 1950"])
-    _, (inquiry,) = asked(FactualAccuracy(), sample, {NAME: criteria(1, 2, 3)})
+    _, (inquiry,) = ask_metric(FactualAccuracy(), sample, {NAME: criteria(1, 2, 3)})
     for shown in ("When?", "] 1950\n", "] in 1950\n", "In 1950."):
         assert shown in inquiry.text
 
@@ -76,14 +76,14 @@ def test_a_mean_the_judge_offers_is_not_taken():
 
 def test_blank_texts_need_no_call():
     blank = ROW.model_copy(update={"response": " "})
-    evidence, inquiries = asked(FactualAccuracy(), blank, {})
+    evidence, inquiries = ask_metric(FactualAccuracy(), blank, {})
     assert inquiries == []
-    scores = scored(FactualAccuracy(), blank, evidence)
+    scores = score_metric(FactualAccuracy(), blank, evidence)
     assert scores.values.tolist() == [0.0]
     assert scores.details == ({"grade": "E", "warning": "the response is blank"},)
     both = blank.model_copy(update={"reference": ""})
     assert outcome(FactualAccuracy(), both, {}) == (None, "undefined", "the reference is blank")
-    assert "grade" not in scored(FactualAccuracy(), both, evidence).details[0]
+    assert "grade" not in score_metric(FactualAccuracy(), both, evidence).details[0]
 
 
 @pytest.mark.parametrize("score", [-1, 101, 50.0, "50", True, None])

@@ -3,25 +3,25 @@ import pytest
 from sgi.kernel.registry import metric
 from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.faithfulness import Faithfulness
-from support.scripted import ROW, asked, claims, outcome, scored, supports
+from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 TWO = {"claims.extract": claims("The Anke was launched in 1950.", "The Anke was built in Omsund.")}
 
 
 def test_the_supported_share_of_claims_by_two_calls():
-    evidence, inquiries = asked(Faithfulness(), ROW, TWO | {"claims.verify": supports(1, 0)})
+    evidence, inquiries = ask_metric(Faithfulness(), ROW, TWO | {"claims.verify": supports(1, 0)})
     assert [inquiry.prompt.name for inquiry in inquiries] == ["claims.extract", "claims.verify"]
     assert evidence.claims == (
         Claim(claim="The Anke was launched in 1950.", reason="So it reads.", supported=1, passage=1),
         Claim(claim="The Anke was built in Omsund.", reason="So it reads.", supported=0),
     )
-    scores = scored(Faithfulness(), ROW, evidence)
+    scores = score_metric(Faithfulness(), ROW, evidence)
     assert scores.values.tolist() == [0.5]
     assert scores.details == ({"claims": 2, "supported": 1},)
 
 
 def test_the_judge_sees_the_question_the_passages_and_the_claims_and_nothing_else():
-    _, (extract, verify) = asked(Faithfulness(), ROW, TWO | {"claims.verify": supports(1, 0)})
+    _, (extract, verify) = ask_metric(Faithfulness(), ROW, TWO | {"claims.verify": supports(1, 0)})
     assert ROW.question in extract.text
     assert ROW.response in extract.text
     assert ROW.contexts[0] not in extract.text
@@ -42,17 +42,17 @@ def test_the_judge_sees_the_question_the_passages_and_the_claims_and_nothing_els
 )
 def test_rows_without_claims_or_passages(changes, script, expected, full, calls):
     sample = ROW.model_copy(update=changes)
-    evidence, inquiries = asked(Faithfulness(), sample, script)
+    evidence, inquiries = ask_metric(Faithfulness(), sample, script)
     assert len(inquiries) == calls
-    plain = scored(Faithfulness(), sample, evidence)
+    plain = score_metric(Faithfulness(), sample, evidence)
     assert (plain.reasons[0] or plain.values[0]) == expected
     assert plain.status[0] == ("undefined" if isinstance(expected, str) else "ok")
-    assert scored(Faithfulness(empty="full"), sample, evidence).values.tolist() == [full]
+    assert score_metric(Faithfulness(empty="full"), sample, evidence).values.tolist() == [full]
 
 
 def test_claims_that_repeat_count_once_and_white_space_is_squeezed():
     script = {"claims.extract": claims("A  is\n1.", "A is 1.", "B is 2."), "claims.verify": supports(0, 1)}
-    evidence, _ = asked(Faithfulness(), ROW, script)
+    evidence, _ = ask_metric(Faithfulness(), ROW, script)
     assert [claim.claim for claim in evidence.claims] == ["A is 1.", "B is 2."]
 
 
@@ -66,7 +66,7 @@ def test_later_portions_are_asked_only_about_what_none_before_supports():
         seen.append((inquiry.items, [word for word in ("first", "second", "third") if word in inquiry.text]))
         return supports(*[int(number == 2) for number in range(1, inquiry.items + 1)])
 
-    evidence, _ = asked(Faithfulness(), sample, script, budget=16)
+    evidence, _ = ask_metric(Faithfulness(), sample, script, budget=16)
     assert seen == [(3, ["first"]), (2, ["second"]), (1, ["third"])]
     assert [(claim.supported, claim.passage) for claim in evidence.claims] == [(0, None), (1, 1), (1, 3)]
     assert evidence.claims[0].reason == "So it reads. So it reads. So it reads."
@@ -74,7 +74,7 @@ def test_later_portions_are_asked_only_about_what_none_before_supports():
 
 def test_nothing_more_is_asked_once_every_claim_is_supported():
     sample = ROW.model_copy(update={"contexts": tuple(f"{n} {'word ' * 10}" for n in range(5))})
-    _, inquiries = asked(Faithfulness(), sample, {**TWO, "claims.verify": supports(1, 1)}, budget=16)
+    _, inquiries = ask_metric(Faithfulness(), sample, {**TWO, "claims.verify": supports(1, 1)}, budget=16)
     assert len(inquiries) == 2
 
 
@@ -87,7 +87,7 @@ def test_a_long_response_is_taken_apart_in_pieces():
             return claims(f"Claim {next(texts)}.", "The Anke sails.")
         return supports(*[1] * inquiry.items)
 
-    evidence, inquiries = asked(Faithfulness(), sample, script, budget=20)
+    evidence, inquiries = ask_metric(Faithfulness(), sample, script, budget=20)
     parts = [inquiry for inquiry in inquiries if inquiry.prompt.name == "claims.extract"]
     assert len(parts) == 4
     assert len(evidence.claims) == 5
@@ -99,9 +99,9 @@ def test_more_than_fifty_claims_are_asked_about_in_turn():
             return claims(*[f"Claim {n}." for n in range(100)])
         return supports(*[1] * inquiry.items)
 
-    evidence, inquiries = asked(Faithfulness(), ROW, script)
+    evidence, inquiries = ask_metric(Faithfulness(), ROW, script)
     assert [inquiry.items for inquiry in inquiries[1:]] == [50, 50]
-    assert scored(Faithfulness(), ROW, evidence).values.tolist() == [1.0]
+    assert score_metric(Faithfulness(), ROW, evidence).values.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("passage", [0, 3, -1, 10**30])
@@ -116,22 +116,22 @@ def test_a_claim_cannot_rest_on_a_passage_that_was_not_shown(passage):
 def test_the_passage_of_a_claim_that_is_not_supported_does_not_matter():
     reply = supports(1, 0)
     reply["verdicts"][1]["passage"] = 7
-    evidence, _ = asked(Faithfulness(), ROW, TWO | {"claims.verify": reply})
+    evidence, _ = ask_metric(Faithfulness(), ROW, TWO | {"claims.verify": reply})
     assert evidence.claims[1].passage is None
 
 
 def test_a_claim_supported_by_several_passages_together_names_none():
     reply = supports(1, 1)
     reply["verdicts"][0]["passage"] = None
-    evidence, _ = asked(Faithfulness(), ROW, TWO | {"claims.verify": reply})
+    evidence, _ = ask_metric(Faithfulness(), ROW, TWO | {"claims.verify": reply})
     assert [claim.passage for claim in evidence.claims] == [None, 1]
 
 
 def test_kept_evidence_scores_under_another_convention():
-    kept = Claims().model_dump_json()
+    stored_json = Claims().model_dump_json()
     sample = ROW.model_copy(update={"response": "I cannot tell."})
     values = [
-        scored(metric(text), sample, Claims.model_validate_json(kept)).values[0]
+        score_metric(metric(text), sample, Claims.model_validate_json(stored_json)).values[0]
         for text in ("faithfulness(empty=full)", "ragas_faithfulness")
     ]
     assert values == [1.0, 100.0]

@@ -8,7 +8,7 @@ from sgi.metrics.judged.ratings import (
     Ratings,
     StoredRating,
 )
-from support.scripted import ROW, asked, outcome, scored
+from support.scripted import ROW, ask_metric, outcome, score_metric
 
 TRIAD = (AnswerRelevanceRated(), ContextRelevance(), Groundedness())
 
@@ -29,12 +29,12 @@ def every(answer=1, context=2, grounded=3):
 
 @pytest.mark.parametrize(("metric", "rating"), [*zip(TRIAD, (1, 2, 3), strict=True)])
 def test_each_takes_its_own_rating_of_one_and_the_same_call(metric, rating):
-    evidence, (inquiry,) = asked(metric, ROW, every())
+    evidence, (inquiry,) = ask_metric(metric, ROW, every())
     assert evidence == StoredRating(reasoning=f"It is {rating}.", rating=rating)
-    scores = scored(metric, ROW, evidence)
+    scores = score_metric(metric, ROW, evidence)
     assert scores.values.tolist() == [rating / 3]
     assert scores.details[0]["rated"] == ("bad", "average", "good", "excellent")[rating]
-    _, (other,) = asked(LlmJudgedOverall(), ROW, every())
+    _, (other,) = ask_metric(LlmJudgedOverall(), ROW, every())
     assert (inquiry.prompt.digest, inquiry.text) == (other.prompt.digest, other.text)
 
 
@@ -47,7 +47,7 @@ def test_each_takes_its_own_rating_of_one_and_the_same_call(metric, rating):
     ],
 )
 def test_where_a_text_is_blank_only_what_can_be_rated_is_asked(metric, lost, prompt):
-    evidence, (inquiry,) = asked(metric, ROW.model_copy(update=lost), {prompt: one(3)})
+    evidence, (inquiry,) = ask_metric(metric, ROW.model_copy(update=lost), {prompt: one(3)})
     assert evidence.rating == 3
     assert inquiry.prompt.name == prompt
 
@@ -71,7 +71,7 @@ def test_where_a_text_is_blank_only_what_can_be_rated_is_asked(metric, lost, pro
 def test_what_cannot_be_rated_is_not_asked(metric, lost, expected):
     sample = ROW.model_copy(update=lost)
     assert outcome(metric, sample, {}) == expected
-    assert asked(metric, sample, {})[1] == []
+    assert ask_metric(metric, sample, {})[1] == []
 
 
 @pytest.mark.parametrize("rating", [-1, 4, 2.0, "good", True, None])
@@ -89,7 +89,7 @@ def test_of_passages_in_portions_the_best_counts():
         bright = "bright" in inquiry.text
         return every(3 if bright else 1, 3 if bright else 0, 2)["ratings.all"]
 
-    evidence, inquiries = asked(LlmJudgedOverall(), sample, script, budget=16)
+    evidence, inquiries = ask_metric(LlmJudgedOverall(), sample, script, budget=16)
     assert len(inquiries) == 3
     ratings = (evidence.answer_relevance, evidence.context_relevance, evidence.groundedness)
     # The answer's relevance is no matter of passages: more of them are no more chances.
@@ -98,13 +98,13 @@ def test_of_passages_in_portions_the_best_counts():
 
 def test_nothing_to_rate_needs_no_call():
     sample = ROW.model_copy(update={"question": "", "response": ""})
-    evidence, inquiries = asked(LlmJudgedOverall(), sample, {})
+    evidence, inquiries = ask_metric(LlmJudgedOverall(), sample, {})
     assert (evidence, inquiries) == (Ratings(), [])
 
 
 def test_overall_is_the_mean_of_what_is_ok():
-    evidence, _ = asked(LlmJudgedOverall(), ROW, every(0, 1, 3))
-    scores = scored(LlmJudgedOverall(), ROW, evidence)
+    evidence, _ = ask_metric(LlmJudgedOverall(), ROW, every(0, 1, 3))
+    scores = score_metric(LlmJudgedOverall(), ROW, evidence)
     assert scores.values[0] == pytest.approx(4 / 9, abs=1e-15)
     assert scores.details[0]["parts"] == {
         "answer_relevance_rated": 0.0,
@@ -115,7 +115,7 @@ def test_overall_is_the_mean_of_what_is_ok():
 
 def test_overall_leaves_out_what_is_undefined_and_says_so():
     sample = ROW.model_copy(update={"response": ""})
-    evidence, _ = asked(LlmJudgedOverall(), sample, {"ratings.context_relevance": one(3)})
-    scores = scored(LlmJudgedOverall(), sample, evidence)
+    evidence, _ = ask_metric(LlmJudgedOverall(), sample, {"ratings.context_relevance": one(3)})
+    scores = score_metric(LlmJudgedOverall(), sample, evidence)
     assert scores.values.tolist() == [0.5]  # a blank response is 0 for answer relevance
     assert scores.details[0]["reasons"] == {"groundedness": "the response is blank"}

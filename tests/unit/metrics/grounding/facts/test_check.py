@@ -47,7 +47,7 @@ def test_a_number_is_supported(sentence, passage, how):
 
 
 @pytest.mark.parametrize(
-    ("sentence", "passage", "found"),
+    ("sentence", "passage", "evidence"),
     [
         ("The tower is 312 m tall.", "The tower is 330 m tall.", "330 m"),
         ("The tower is 330 km tall.", "The tower is 330 m tall.", "330 m"),
@@ -59,11 +59,11 @@ def test_a_number_is_supported(sentence, passage, how):
         ("Sales fell 12%.", "Sales fell 21%.", "21%"),
     ],
 )
-def test_another_value_in_the_same_role_contradicts(sentence, passage, found):
+def test_another_value_in_the_same_role_contradicts(sentence, passage, evidence):
     (check,) = check_facts(sentence, ["Of no matter.", passage])
 
-    assert (check.verdict, check.passage, check.found) == (CONTRADICTED, 1, found)
-    assert passage[check.start : check.end] == found
+    assert (check.verdict, check.passage, check.found) == (CONTRADICTED, 1, evidence)
+    assert passage[check.start : check.end] == evidence
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def test_the_question_supports_its_names_and_equal_numbers():
 
 
 @pytest.mark.parametrize(
-    ("sentence", "passage", "question", "found"),
+    ("sentence", "passage", "question", "evidence"),
     [
         ("The tower is 312 m tall.", "The tower is 330 m tall.", "Is the tower 312 m tall?", "330 m"),
         ("The bridge opened in 1940.", "The bridge opened in 1937.", "Did it open in 1940?", "1937"),
         ("See section 43 of the Act.", "See section 34 of the Act.", "What is section 43?", "section 34"),
     ],
 )
-def test_the_question_does_not_outrank_what_a_passage_says_otherwise(sentence, passage, question, found):
+def test_the_question_does_not_outrank_what_a_passage_says_otherwise(sentence, passage, question, evidence):
     check, *_ = check_facts(sentence, [passage], question)
     asked, *_ = check_facts(sentence, ["Of no matter."], question)
 
-    assert (check.verdict, check.found) == (CONTRADICTED, found)
+    assert (check.verdict, check.found) == (CONTRADICTED, evidence)
     assert (asked.verdict, asked.how) == (SUPPORTED, "question")
 
 
@@ -230,8 +230,8 @@ def test_long_and_hostile_passages_are_read_to_their_end(sentence, passage, verd
 
 @pytest.mark.parametrize("digits", [3, 80])
 def test_what_the_program_around_does_with_decimals_makes_no_difference(digits):
-    said = "Two-thirds of 123456789 rows, 41152263 of them, weigh 2.5 lb."
+    claim = "Two-thirds of 123456789 rows, 41152263 of them, weigh 2.5 lb."
     passages = ["Of 123456789 rows 2/3 fit.", "They weigh 1.13398 kg."]
-    plain = check_facts(said, passages)
+    plain = check_facts(claim, passages)
     with localcontext(prec=digits):
-        assert check_facts(said, passages) == plain
+        assert check_facts(claim, passages) == plain

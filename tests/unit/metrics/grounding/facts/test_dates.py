@@ -22,9 +22,9 @@ from sgi.metrics.grounding.facts.dates import dates
     ],
 )
 def test_a_date_is_read(text, year, month, day):
-    (found,) = dates(text)
+    (date,) = dates(text)
 
-    assert (found.year, found.month, found.day) == (year, month, day)
+    assert (date.year, date.month, date.day) == (year, month, day)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ def test_a_date_is_read(text, year, month, day):
     [("1990s", 1990, 1999), ("19th century", 1800, 1900), ("the fifth century BC", -500, -401)],
 )
 def test_a_decade_or_century_spans_years(text, first, last):
-    (found,) = dates(text)
+    (date,) = dates(text)
 
-    assert (found.year, found.last_year) == (first, last)
+    assert (date.year, date.last_year) == (first, last)
 
 
 @pytest.mark.parametrize(
     ("text", "minute"), [("5 p.m.", 1020), ("14:30", 870), ("12 am", 0), ("10:15 AM", 615), ("at 24:00", 0)]
 )
 def test_a_time_of_day_is_read(text, minute):
-    (found,) = dates(text)
+    (date,) = dates(text)
 
-    assert found.minute == minute
+    assert date.minute == minute
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_looks_like_a_date_is_none(text):
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "supported"),
+    ("claim", "passage", "supported"),
     [
         ("07/04/1776", "7 April 1776", True),
         ("07/04/1776", "July 4, 1776", True),
@@ -72,7 +72,7 @@ def test_what_looks_like_a_date_is_none(text):
         ("in 1500", "some 1500 people", True),
     ],
 )
-def test_a_date_is_borne_out_by_one_at_least_as_exact(said, passage, supported):
-    (date,) = dates(said)
+def test_a_date_is_borne_out_by_one_at_least_as_exact(claim, passage, supported):
+    (date,) = dates(claim)
 
     assert (date_support(date, passage) is not None) is supported

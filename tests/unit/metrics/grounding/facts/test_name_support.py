@@ -7,13 +7,13 @@ from sgi.metrics.grounding.facts.name_support import name_support
 from sgi.metrics.grounding.facts.names import names
 
 
-def is_borne_out(said, passage):
-    (name,) = names(f"it was {said} there")
+def is_borne_out(claim, passage):
+    (name,) = names(f"it was {claim} there")
     return name_support(name, passage) is not None
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "supported"),
+    ("claim", "passage", "supported"),
     [
         ("US", "They told us all of it.", False),
         ("U.S.", "They told us all of it.", False),
@@ -31,19 +31,19 @@ def is_borne_out(said, passage):
         ("WHO", "by the World Health Organization", True),
     ],
 )
-def test_an_acronym_is_not_the_function_word_it_reads_like(said, passage, supported):
-    assert is_borne_out(said, passage) is supported
+def test_an_acronym_is_not_the_function_word_it_reads_like(claim, passage, supported):
+    assert is_borne_out(claim, passage) is supported
 
 
 def test_a_question_without_capitals_names_such_acronyms_too():
-    said = "The US has many lakes."
+    claim = "The US has many lakes."
 
-    assert check_facts(said, ["Of lakes."], "how many lakes has the us")[0].verdict is Verdict.SUPPORTED
-    assert check_facts(said, ["Of lakes."], "Did Ada tell us of lakes?")[0].verdict is Verdict.ABSENT
+    assert check_facts(claim, ["Of lakes."], "how many lakes has the us")[0].verdict is Verdict.SUPPORTED
+    assert check_facts(claim, ["Of lakes."], "Did Ada tell us of lakes?")[0].verdict is Verdict.ABSENT
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "supported"),
+    ("claim", "passage", "supported"),
     [
         ("IRS", "It is said, and irises rot slowly.", False),
         ("IRS", "It is regarded so.", False),
@@ -58,12 +58,12 @@ def test_a_question_without_capitals_names_such_acronyms_too():
         ("MRIs", "Modern Roman", False),
     ],
 )
-def test_an_acronym_is_of_capitalised_words_that_stand_together(said, passage, supported):
-    assert is_borne_out(said, passage) is supported
+def test_an_acronym_is_of_capitalised_words_that_stand_together(claim, passage, supported):
+    assert is_borne_out(claim, passage) is supported
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "supported"),
+    ("claim", "passage", "supported"),
     [
         ("Julia Roberts", "Julian Roberts", False),
         ("Julian Roberts", "Julia Roberts", False),
@@ -80,5 +80,5 @@ def test_an_acronym_is_of_capitalised_words_that_stand_together(said, passage, s
         ("Beatle", "the Beatles", True),
     ],
 )
-def test_only_a_place_and_its_people_share_a_root(said, passage, supported):
-    assert is_borne_out(said, passage) is supported
+def test_only_a_place_and_its_people_share_a_root(claim, passage, supported):
+    assert is_borne_out(claim, passage) is supported

@@ -7,7 +7,7 @@ from sgi.metrics.grounding.facts.names import names, tells_names
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("He met Millard Fillmore.", ["Millard Fillmore"]),
         ("the United States of America won", ["United States of America"]),
@@ -24,8 +24,8 @@ from sgi.metrics.grounding.facts.names import names, tells_names
         ("Fillmore", ["Fillmore"]),
     ],
 )
-def test_names_are_read(text, found):
-    assert [name.text for name in names(text)] == found
+def test_names_are_read(text, expected):
+    assert [name.text for name in names(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_text_whose_capitals_tell_nothing_has_none(text):
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "supported"),
+    ("claim", "passage", "supported"),
     [
         ("Fillmore", "Millard Fillmore", True),
         ("Millard Fillmore", "FILLMORE, Millard, of New York", True),
@@ -66,8 +66,8 @@ def test_a_text_whose_capitals_tell_nothing_has_none(text):
         ("Ada", "Canada", False),
     ],
 )
-def test_a_name_is_borne_out(said, passage, supported):
-    (name,) = names(f"it was {said} there")
+def test_a_name_is_borne_out(claim, passage, supported):
+    (name,) = names(f"it was {claim} there")
 
     assert (name_support(name, passage) is not None) is supported
 

@@ -11,7 +11,7 @@ def quantity(text):
 
 
 @pytest.mark.parametrize(
-    ("passage", "found"),
+    ("passage", "expected"),
     [
         ("The types are red, green and blue.", "The types are red, green and blue"),
         ("Types are red, green, and blue", "Types are red, green, and blue"),
@@ -23,15 +23,15 @@ def quantity(text):
         ("Types are red and green. Or blue, and", None),
     ],
 )
-def test_a_list_has_commas_and_a_conjunction_before_its_last_item(passage, found):
-    said = "There are three types."
-    support = derived_support(said, quantity(said), passage)
+def test_a_list_has_commas_and_a_conjunction_before_its_last_item(passage, expected):
+    claim = "There are three types."
+    support = derived_support(claim, quantity(claim), passage)
 
-    assert (support.text if support else None) == found
+    assert (support.text if support else None) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "passage", "how"),
+    ("claim", "passage", "how"),
     [
         ("Together 5 kg.", "1 kg, 3 kg, 4 kg, 2 kg, 1 kg", "1 kg + 4 kg"),
         ("It is 2 kg more.", "1 kg, 9 kg, 3 kg, 7 kg", "3 kg - 1 kg"),
@@ -39,8 +39,8 @@ def test_a_list_has_commas_and_a_conjunction_before_its_last_item(passage, found
         ("It took 4 years.", "From 1914, in 1916. From 1918, in 1922, in 1926.", "1922 - 1918"),
     ],
 )
-def test_of_several_pairs_the_first_is_named(said, passage, how):
-    assert derived_support(said, quantity(said), passage).how == how
+def test_of_several_pairs_the_first_is_named(claim, passage, how):
+    assert derived_support(claim, quantity(claim), passage).how == how
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_of_several_pairs_the_first_is_named(said, passage, how):
     ],
 )
 def test_a_range_has_both_ends_in_one_clause(passage, how):
-    said = "It weighs 7 to 9 kg."
-    support = number_support(said, quantity(said), passage)
+    claim = "It weighs 7 to 9 kg."
+    support = number_support(claim, quantity(claim), passage)
 
     assert (support.how if support else None) == how
 
 
 @pytest.mark.parametrize(
-    ("said", "held"),
+    ("claim", "passage_numbers"),
     [
         # A tenth of the number.
         ("about 200 kg", ("180 kg", "181 kg", "219 kg", "220 kg")),
@@ -70,15 +70,15 @@ def test_a_range_has_both_ends_in_one_clause(passage, how):
         ("about 213 kg", ("212.5 kg", "213.5 kg")),
     ],
 )
-def test_about_allows_so_much(said, held):
-    assert {number_support(said, quantity(said), f"It was {text}.").how for text in held} <= {
+def test_about_allows_so_much(claim, passage_numbers):
+    assert {number_support(claim, quantity(claim), f"It was {text}.").how for text in passage_numbers} <= {
         "rounded",
         "converted",
     }
 
 
 @pytest.mark.parametrize(
-    ("said", "held"),
+    ("claim", "passage_numbers"),
     [
         ("about 200 kg", ("179 kg", "221 kg")),
         ("about 25 kg", ("22.4 kg", "27.6 kg")),
@@ -88,5 +88,5 @@ def test_about_allows_so_much(said, held):
         ("200 kg", ("199 kg", "201 kg")),
     ],
 )
-def test_about_allows_no_more(said, held):
-    assert {number_support(said, quantity(said), f"It was {text}.") for text in held} == {None}
+def test_about_allows_no_more(claim, passage_numbers):
+    assert {number_support(claim, quantity(claim), f"It was {text}.") for text in passage_numbers} == {None}

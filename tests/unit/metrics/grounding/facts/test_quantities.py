@@ -48,9 +48,9 @@ from sgi.metrics.grounding.facts.quantities import quantities
     ],
 )
 def test_a_number_is_read_with_its_unit(text, number, unit):
-    (found,) = quantities(text)
+    (quantity,) = quantities(text)
 
-    assert (found.low, found.high, found.unit) == (Decimal(number), Decimal(number), unit)
+    assert (quantity.low, quantity.high, quantity.unit) == (Decimal(number), Decimal(number), unit)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_a_number_is_read_with_its_unit(text, number, unit):
     ],
 )
 def test_a_range_is_one_quantity(text, low, high, unit):
-    (found,) = quantities(text)
+    (quantity,) = quantities(text)
 
-    assert (found.low, found.high, found.unit, found.is_range) == (low, high, unit, True)
+    assert (quantity.low, quantity.high, quantity.unit, quantity.is_range) == (low, high, unit, True)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_range_is_one_quantity(text, low, high, unit):
     ],
 )
 def test_a_bound_is_read(text, bound):
-    (found,) = quantities(text)
+    (quantity,) = quantities(text)
 
-    assert found.bound is bound
+    assert quantity.bound is bound
 
 
 @pytest.mark.parametrize(
