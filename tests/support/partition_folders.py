@@ -36,7 +36,7 @@ def by_hand(spec, place, size):
     for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
         assert "manifest" in json.loads(worker.score(Task(n, partition_name(n), fragment, seen).to_json()))
     worker.close()
-    done = run_manifest.done(folder)
+    done = run_manifest.complete_partitions(folder)
     failure_rate = _FailureRate(settings.metrics, spec.max_failures)
     failure_rate.add(done.values())
     used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())

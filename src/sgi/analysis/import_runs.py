@@ -27,7 +27,7 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.scored_run import STATUSES
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
-from sgi.store.transfer import Imported, import_
+from sgi.store.transfer import ImportResult, import_
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 
-def import_runs(database: Database, path: str | Path) -> Imported:
+def import_runs(database: Database, path: str | Path) -> ImportResult:
     """Import the runs of an exported file into a database; see `sgi.store.transfer.import_`.
 
     Raises:

@@ -84,7 +84,7 @@ def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
 
     folder = as_address(str(spec.out)) or str(spec.out)
     report_spec = spec.model_copy(
-        update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")}
+        update={"out": folder, "rejects": Folder(folder).path_of("part-*.rejected.jsonl")}
     )
     data = as_address(str(spec.data)) or str(spec.data)
     text = f"To store the run in a database: sgi db import {shlex.quote(folder)} --data {shlex.quote(data)}"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import ResourceOptions
     from sgi.io.column_use import ColumnUse
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
@@ -121,7 +121,7 @@ class _InputNotes:
         self._printed = self._last = ""
         self.rejected = 0
 
-    def reject(self, item: Rejected) -> None:
+    def reject(self, item: RejectedRow) -> None:
         self.rejected += 1
         talk(f"Rejected: {item.error}")
 

@@ -28,17 +28,17 @@ def as_address(text: str) -> str | None:
     >>> as_address("s3:/bucket/rows.jsonl"), as_address("rows.jsonl")
     ('s3://bucket/rows.jsonl', None)
     """
-    found = _ADDRESS.match(text)
-    if found is None:
+    match = _ADDRESS.match(text)
+    if match is None:
         return None
-    place, query = split_query(text[found.end() :])
-    if found[1] != "file" and _PASSWORD.search(re.sub(r"\[[^]]*\]", "", place.partition("/")[0])):
-        raise _secret(found[1])
+    place, query = split_query(text[match.end() :])
+    if match[1] != "file" and _PASSWORD.search(re.sub(r"\[[^]]*\]", "", place.partition("/")[0])):
+        raise _secret(match[1])
     if _SECRET.search(query):
-        raise _secret(found[1])
-    slashes = "///" if found[1] == "file" else "//"
+        raise _secret(match[1])
+    slashes = "///" if match[1] == "file" else "//"
     whole = _ONE_SLASH.sub(r"\1://", query)  # Path removes one slash
-    return f"{found[1]}:{slashes}{place}{whole}"
+    return f"{match[1]}:{slashes}{place}{whole}"
 
 
 def split_query(address: str) -> tuple[str, str]:
@@ -47,16 +47,12 @@ def split_query(address: str) -> tuple[str, str]:
     >>> split_query("s3://bucket/rows?region=eu"), split_query("s3://bucket/rows-?.jsonl")
     (('s3://bucket/rows', '?region=eu'), ('s3://bucket/rows-?.jsonl', ''))
     """
-    found = _QUERY.search(address)
-    return (address, "") if found is None else (address[: found.start()], found[0])
+    match = _QUERY.search(address)
+    return (address, "") if match is None else (address[: match.start()], match[0])
 
 
 def join_path(folder: str, name: str) -> str:
-    """Path or address of a file in a folder.
-
-    >>> join_path("s3://bucket/rows?region=eu", "a.jsonl")
-    's3://bucket/rows/a.jsonl?region=eu'
-    """
+    """Path or address of a file in a folder; a query stays at the end."""
     place, query = split_query(folder) if as_address(folder) is not None else (folder, "")
     return f"{place.rstrip('/')}/{name}{query}"
 

@@ -59,11 +59,11 @@ class Cluster:
         """Apply a function to each item on a free worker; yields results as they complete."""
         import ray
 
-        def done(block: dict[str, Any]) -> dict[str, list[str]]:
-            return {"made": [function(item) for item in block["item"].tolist()]}
+        def apply(block: dict[str, Any]) -> dict[str, list[str]]:
+            return {"result": [function(item) for item in block["item"].tolist()]}
 
-        data = _dataset(ray, items).map_batches(done, batch_size=1, num_cpus=min(1.0, self.cores))
-        yield from (row["made"] for row in data.iter_rows())
+        data = _dataset(ray, items).map_batches(apply, batch_size=1, num_cpus=min(1.0, self.cores))
+        yield from (row["result"] for row in data.iter_rows())
 
     def with_actors(self, make: Callable[[], Engine], items: Sequence[str]) -> Iterator[str]:
         """Process items with one engine per worker; yields results as they complete.
@@ -79,14 +79,14 @@ class Cluster:
                 self.engine = make()
 
             def __call__(self, block: dict[str, Any]) -> dict[str, list[str]]:
-                return {"made": [self.engine.score(item) for item in block["item"].tolist()]}
+                return {"result": [self.engine.score(item) for item in block["item"].tolist()]}
 
             def __del__(self) -> None:
                 self.engine.close()
 
         pool = ActorPoolStrategy(size=min(self.workers, len(items)))
         data = _dataset(ray, items).map_batches(Actor, batch_size=1, compute=pool, num_cpus=self.cores)
-        yield from (row["made"] for row in data.iter_rows())
+        yield from (row["result"] for row in data.iter_rows())
 
 
 @contextmanager
@@ -150,10 +150,10 @@ def _share_cores(ray: Any, workers: int | None) -> Cluster:
     cores = ray.cluster_resources().get("CPU", 0.0)
     if cores < 1:
         raise UsageError("The Ray cluster has no cores to work with.")
-    wanted = workers or int(cores)
+    count = workers or int(cores)
     largest = max(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"])
-    each = min(cores / wanted, largest)
-    return Cluster(wanted, float(int(each)) if each >= 1 else max(0.01, int(each * 100) / 100))
+    each = min(cores / count, largest)
+    return Cluster(count, float(int(each)) if each >= 1 else max(0.01, int(each * 100) / 100))
 
 
 def _dataset(ray: Any, items: Sequence[str]) -> Any:

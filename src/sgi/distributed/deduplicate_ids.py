@@ -14,7 +14,7 @@ import numpy as np
 
 from sgi.distributed.error_codec import encode_error
 from sgi.distributed.fragments import Fragment, FragmentDataset
-from sgi.distributed.scan import FragmentScan, scan_fragment
+from sgi.distributed.scan import FragmentScan, read_scans, scan_item
 from sgi.io.raw_rows import with_place
 from sgi.io.rows import duplicate_id_error
 
@@ -39,27 +39,27 @@ def deduplicate_ids(
     skipped), fragments with duplicate ids are scanned again without these rows; otherwise the first duplicate
     becomes the error of its fragment.
     """
-    sequence_fragment_scan = list(scans)
+    resolved = list(scans)
     doubtful = _colliding_positions(scans)
     if not doubtful:
-        return sequence_fragment_scan
+        return resolved
     read = partial(_read_ids, columns=columns, skipping=skipping)
     items = [json.dumps([n, fragments[n].to_dict(), places]) for n, places in doubtful.items()]
     named = dict(map(json.loads, each(read, items)))
     taken = _duplicate_ids(fragments, named)
     if skipping:
-        again = partial(_rescan, columns=columns)
+        again = partial(scan_item, columns=columns, skipping=True)
         items = [json.dumps([n, fragments[n].to_dict(), ids]) for n, (ids, _) in taken.items()]
-        for number, values in map(json.loads, each(again, items) if items else ()):
-            sequence_fragment_scan[number] = FragmentScan.from_dict(values)
+        for number, scan in read_scans(each(again, items) if items else ()):
+            resolved[number] = scan
     elif taken:
         number = min(taken)
         ids, line = taken[number]
         first = next(iter(ids))
         shown = fragments[number].source.shown
         error = with_place(duplicate_id_error(first, ids[first]), file=shown, line=line, sample_id=first)
-        sequence_fragment_scan[number] = replace(sequence_fragment_scan[number], error=encode_error(error))
-    return sequence_fragment_scan
+        resolved[number] = replace(resolved[number], error=encode_error(error))
+    return resolved
 
 
 def _colliding_positions(scans: Sequence[FragmentScan]) -> dict[int, list[int]]:
@@ -82,14 +82,14 @@ def _read_ids(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
     number, values, places = json.loads(text)
     dataset = FragmentDataset(Fragment.from_dict(values), columns)
     rows = enumerate(dataset.with_lines(dataset.reading(), on_reject=(lambda _: None) if skipping else None))
-    wanted, last = set(places), places[-1]
-    found = []
+    chosen, last = set(places), places[-1]
+    ids = []
     for position, (line, sample) in rows:
-        if position in wanted:
-            found.append([sample.id, line])
+        if position in chosen:
+            ids.append([sample.id, line])
         if position == last:
             break
-    return json.dumps([number, found])
+    return json.dumps([number, ids])
 
 
 def _duplicate_ids(
@@ -106,9 +106,3 @@ def _duplicate_ids(
             else:
                 first[sample_id] = f"{shown}:{line}"
     return taken
-
-
-def _rescan(text: str, *, columns: Mapping[str, str]) -> str:
-    number, values, taken = json.loads(text)
-    scan = scan_fragment(Fragment.from_dict(values), columns, skipping=True, taken=taken)
-    return json.dumps([number, scan.to_dict()])

@@ -18,7 +18,7 @@ from sgi.distributed.fragments import Fragment, FragmentDataset, fragment_size, 
 from sgi.distributed.import_sources import wrap_damage
 from sgi.distributed.manifest import FragmentRecord, RunManifest
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.scan import FragmentScan, reject_idf_metrics, scan_fragment, select_metrics
+from sgi.distributed.scan import FragmentScan, read_scans, reject_idf_metrics, scan_item, select_metrics
 from sgi.distributed.storage import Folder, find_sources
 from sgi.distributed.worker import Settings, Task, Worker, open_worker_resources, resolve_cache
 from sgi.engine.accumulator import Accumulator
@@ -26,7 +26,7 @@ from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
-from sgi.engine.spec import MAX_FAILURES, RunSpec
+from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import summarise
 from sgi.io.benchmarks.uri import parse_name
 from sgi.io.column_use import ColumnUse
@@ -95,8 +95,8 @@ def run(
     Traceback (most recent call last):
     sgi.kernel.errors.UsageError: A benchmark is read by one process. Score it without Ray.
     """
-    asked = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
-    values = {name: value for name, value in (asked | options).items() if value is not None}
+    arguments = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
+    values = {name: value for name, value in (arguments | options).items() if value is not None}
     return start_run(RunSpec.of(values), ClusterConfig(address, workers, cache, listener=listener))
 
 
@@ -105,12 +105,12 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
     _check_spec(spec, config)
     folder = Folder(_absolute(spec.out or Path()))
     before = RunManifest.read(folder)
-    found = find_sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
+    sources = find_sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
     if before is not None:
-        before.check_sources(found, folder)
+        before.check_sources(sources, folder)
     with connect_cluster(config.address, config.workers) as cluster:
         fragments = (
-            _fragments(found, cluster.workers) if before is None else [p.fragment for p in before.pieces]
+            _fragments(sources, cluster.workers) if before is None else [p.fragment for p in before.pieces]
         )
         scans = _survey_all(fragments, spec, cluster, config.listener)
         settings, run_manifest = _prepare_run(spec, config, cluster, fragments, scans, folder)
@@ -119,7 +119,7 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
         else:
             run_manifest.begin(folder)
         failure_rate = _FailureRate(settings.metrics, spec.max_failures)
-        done = run_manifest.done(folder)
+        done = run_manifest.complete_partitions(folder)
         failure_rate.add(done.values())
         config.listener(Started("scoring", run_manifest.rows))
         config.listener(Advanced(sum(manifest.rows for manifest in done.values())))
@@ -152,7 +152,7 @@ def read_partitions(
             continue
         dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         name = partition_name(number)
-        with wrap_damage(folder.shown(f"{name}.jsonl")):
+        with wrap_damage(folder.path_of(f"{name}.jsonl")):
             for part in read_partition(folder, name, done[number], dataset, run_manifest.metrics):
                 yield at, part
                 at += len(part[0])
@@ -195,28 +195,20 @@ def _survey_all(
     fragments: Sequence[Fragment], spec: RunSpec, cluster: Cluster, listener: Listener
 ) -> list[FragmentScan]:
     listener(Started("reading", None))
-    read = partial(_scan, columns=spec.columns, skipping=spec.on_error == "skip")
-    items = [json.dumps([number, fragment.to_dict()]) for number, fragment in enumerate(fragments)]
-    found: dict[int, FragmentScan] = {}
-    for text in cluster.each(read, items):
-        number, values = json.loads(text)
-        found[number] = FragmentScan.from_dict(values)
-        listener(Advanced(found[number].rows))
+    skipping = spec.on_error == "skip"
+    items = [json.dumps([number, fragment.to_dict(), {}]) for number, fragment in enumerate(fragments)]
+    by_number: dict[int, FragmentScan] = {}
+    scan = partial(scan_item, columns=spec.columns, skipping=skipping)
+    for number, by_number[number] in read_scans(cluster.each(scan, items)):
+        listener(Advanced(by_number[number].rows))
     listener(Finished("reading"))
-    scans = [found[number] for number in range(len(fragments))]
+    scans = [by_number[number] for number in range(len(fragments))]
     listener(ColumnsRead(_columns(scans)))
-    return deduplicate_ids(fragments, scans, spec.columns, cluster.each, skipping=spec.on_error == "skip")
+    return deduplicate_ids(fragments, scans, spec.columns, cluster.each, skipping=skipping)
 
 
 def _columns(scans: Sequence[FragmentScan]) -> ColumnUse:
     return reduce(ColumnUse.merge, (ColumnUse.from_dict(scan.use) for scan in scans))
-
-
-def _scan(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
-    number, values = json.loads(text)
-    return json.dumps(
-        [number, scan_fragment(Fragment.from_dict(values), columns, skipping=skipping).to_dict()]
-    )
 
 
 def _prepare_run(
@@ -297,11 +289,9 @@ class _FailureRate:
 
     @property
     def share(self) -> float:
-        """Greatest share of failed rows of any metric."""
         return max(self._failed.values(), default=0) / max(self._rows, 1)
 
     def add(self, manifests: Any) -> None:
-        """Add partitions; raise if too many rows failed."""
         reason = ""
         for manifest in manifests:
             self._rows += manifest.rows
@@ -324,18 +314,15 @@ def _summarise_folder(
 ) -> RunReport:
     """The headline, from the partitions that are in the folder now."""
     run_manifest.check_still(folder)
-    done = run_manifest.written(folder)
+    done = run_manifest.partitions(folder)
     missing = next((number for number in range(len(run_manifest.pieces)) if number not in done), None)
     if missing is not None:
-        gone = f"{folder.shown(partition_name(missing))}.json was removed during the run."
+        gone = f"{folder.path_of(partition_name(missing))}.json was removed during the run."
         raise StoreError(gone, hint="Run the same command again to resume.")
     accumulator = Accumulator.of(settings.metrics, settings.run_spec.cluster)
-    for _, (batch, made, _) in read_partitions(run_manifest, folder, done, settings.run_spec.columns):
-        accumulator.add(batch, made)
+    for _, (batch, scores, _) in read_partitions(run_manifest, folder, done, settings.run_spec.columns):
+        accumulator.add(batch, scores)
     summary = summarise(accumulator, settings.metrics, run_manifest.signature)
     replace(run_manifest, summary=summary.to_dict()).end(folder)
     folder.sweep()
     return RunReport(summary, failures, run_manifest.rejected, None, usage)
-
-
-__all__ = ["MAX_FAILURES", "ClusterConfig", "read_partitions", "run", "start_run"]

@@ -11,11 +11,7 @@ if TYPE_CHECKING:
 
 
 def encode_error(error: errors.SgiError) -> dict[str, Any]:
-    """Encode an error as JSON values.
-
-    >>> encode_error(errors.UsageError("No.", hint="Yes."))["kind"]
-    'UsageError'
-    """
+    """Encode an error as JSON values."""
     return {"kind": type(error).__name__, "words": list(error.args), "facts": dict(vars(error))}
 
 

@@ -13,10 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from sgi.distributed.addresses import as_address
 from sgi.distributed.storage import Source, open_input
 from sgi.io.columns import checked_mapping
-from sgi.io.csv import csv_rows
 from sgi.io.empty_columns import NullColumns, look_ahead
-from sgi.io.files import suffix
-from sgi.io.jsonl import json_file, json_lines
+from sgi.io.files import JSON_LINES, document_rows, suffix
+from sgi.io.jsonl import json_lines
 from sgi.io.parquet import arrow_rows, parquet_rows
 from sgi.io.rows import Reading
 from sgi.io.text_file import numbered_lines, row_too_large
@@ -84,7 +83,7 @@ def split_file(source: Source, size: int) -> Iterator[Fragment]:
     kind = suffix(Path(source.shown))
     if kind == ".parquet":
         yield from _split_groups(source, size)
-    elif kind in {".jsonl", ".ndjson"} and not (source.encoding or source.shown.casefold().endswith(".gz")):
+    elif kind in JSON_LINES and not (source.encoding or source.shown.casefold().endswith(".gz")):
         with open_input(source.place, source.shown) as stream:
             yield from _split_lines(source, stream, size)
     else:
@@ -181,15 +180,10 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
     with open_input(source.place, source.shown) as stream:
         if kind == ".parquet":
             yield from _group_rows(fragment, stream, mapping)
-        elif kind in {".csv", ".tsv"}:
-            delimiter = "\t" if kind == ".tsv" else None
-            yield from csv_rows(
-                stream, source.shown, mapping=mapping, delimiter=delimiter, encoding=source.encoding
-            )
-        elif kind == ".json":
-            yield from json_file(stream, source.shown, source.encoding)
-        else:
+        elif kind in JSON_LINES:
             yield from json_lines(_number_rows(fragment, stream))
+        else:
+            yield from document_rows(stream, source.shown, mapping, source.encoding)
 
 
 def _number_rows(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:

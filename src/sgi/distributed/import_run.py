@@ -66,8 +66,8 @@ def import_partitions(
     folder and not named; RunMismatchError if the data changed; DataError if it cannot be read.
     """
     folder, run_manifest = read_folder(place)
-    with wrap_damage(folder.shown("run.json")):
-        done = run_manifest.written(folder)
+    with wrap_damage(folder.path_of("run.json")):
+        done = run_manifest.partitions(folder)
         missing = run_manifest.rows - sum(manifest.rows for manifest in done.values())
         whole = len(done) == len(run_manifest.pieces) and run_manifest.summary is not None
         if not whole and not incomplete:
@@ -76,10 +76,10 @@ def import_partitions(
             )
             hint = "Run the same command again to resume it, or import what is there with `incomplete`."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
-        spec = checked_spec(run_manifest.spec, folder.shown("run.json"))
+        spec = checked_spec(run_manifest.spec, folder.path_of("run.json"))
         metrics = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
         if tuple(metric.canonical for metric in metrics) != run_manifest.metrics:
-            raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
+            raise StoreError(f"{folder.path_of('run.json')} is damaged: its settings name other metrics.")
         run_manifest = resolve_sources(run_manifest, folder, None if data is None else str(data))
         return _import_batches(
             database, folder, run_manifest, done, spec, metrics, name or spec.name, missing
@@ -92,7 +92,7 @@ def read_folder(place: str | Path) -> tuple[Folder, RunManifest]:
     Raises StoreError if there is no run or ``run.json`` is damaged, UsageError if the folder has other files.
     """
     folder = Folder(as_address(str(place)) or str(place))
-    with wrap_damage(folder.shown("run.json")):
+    with wrap_damage(folder.path_of("run.json")):
         require_own_files(folder)
         run_manifest = RunManifest.read(folder)
     if run_manifest is None:
@@ -129,10 +129,10 @@ def _import_batches(
     accumulator = Accumulator.of(metrics, spec.cluster)
     recorder = create_run(database, start)
     try:
-        for at, (batch, made, evidence) in read_partitions(run_manifest, folder, done, spec.columns):
-            accumulator.add(batch, made)
-            facts = {"truncated": made.truncated, "failures": made.failures}
-            recorder.commit(at, batch.samples, made.scores, **facts, judgements=evidence)
+        for at, (batch, scores, evidence) in read_partitions(run_manifest, folder, done, spec.columns):
+            accumulator.add(batch, scores)
+            facts = {"truncated": scores.truncated, "failures": scores.failures}
+            recorder.commit(at, batch.samples, scores.scores, **facts, judgements=evidence)
         recorder.save_usage(_total_usage(done.values()))
         if run_manifest.summary is not None and not missing:
             recorder.finish(summarise(accumulator, metrics, run_manifest.signature).to_dict())
@@ -145,7 +145,6 @@ def _import_batches(
 
 
 def _require_new(database: Database, folder: Folder, run_manifest: RunManifest, dataset: str) -> None:
-    """Raise UsageError if the complete run was imported before."""
     for record in list_runs(database):
         same = (record.spec_hash, record.dataset) == (run_manifest.spec_hash, dataset)
         if same and record.finished and record.spec.get("imported_from") == folder.text:

@@ -33,7 +33,7 @@ def require_own_files(folder: Folder) -> None:
             path.is_file() and path.resolve().is_relative_to(root)
         ):
             raise StoreError(
-                f"{folder.shown(name)} is not a file of the folder.",
+                f"{folder.path_of(name)} is not a file of the folder.",
                 hint="Put the file itself there if you trust it.",
             )
 

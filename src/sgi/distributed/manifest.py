@@ -102,7 +102,7 @@ class RunManifest:
         there = RunManifest.read(folder)
         if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
             raise RunMismatchError(
-                f"{folder.shown(_NAME)} is of another run: two runs started in one folder at the same time.",
+                f"{folder.path_of(_NAME)} is of another run: two runs started in it at the same time.",
                 hint="Name another folder, or run the same command again after the other run has ended.",
             )
 
@@ -120,7 +120,7 @@ class RunManifest:
             if any(not name.startswith(".") for name in folder.names()):
                 raise UsageError(f"The folder {folder.text} holds other files.", hint="Name another one.")
             return None
-        return cls.of(text, folder.shown(_NAME))
+        return cls.of(text, folder.path_of(_NAME))
 
     @classmethod
     def of(cls, text: bytes, file: str) -> Self:
@@ -131,16 +131,16 @@ class RunManifest:
                 raise StoreError(f"{file} is damaged: it is not an object.", hint=_OTHER_FOLDER_HINT)
             if values.pop("sgi_partitions", None) != FORMAT:
                 raise StoreError(f"Another version of SGI wrote {file}.", hint=_OTHER_FOLDER_HINT)
-            made: Self = validate(cls, values)
+            manifest: Self = validate(cls, values)
         except ValidationError as errors:
             raise StoreError(
                 f"{file} is damaged: {first_problem(errors)}.", hint=_OTHER_FOLDER_HINT
             ) from errors
         except (ValueError, RecursionError) as error:
             raise StoreError(f"{file} is damaged: it is not JSON.", hint=_OTHER_FOLDER_HINT) from error
-        return made
+        return manifest
 
-    def done(self, folder: Folder) -> dict[int, Manifest]:
+    def complete_partitions(self, folder: Folder) -> dict[int, Manifest]:
         """Complete partitions of this run, by number."""
         return {
             number: manifest
@@ -148,32 +148,32 @@ class RunManifest:
             if self._is_own(number, manifest) and manifest.changed_file(folder) is None
         }
 
-    def written(self, folder: Folder) -> dict[int, Manifest]:
+    def partitions(self, folder: Folder) -> dict[int, Manifest]:
         """Partitions with a manifest, by number; their files are checked when they are read.
 
         Raises StoreError if a partition belongs to another run.
         """
-        found = self._manifests(folder)
-        for number, manifest in found.items():
+        manifests = self._manifests(folder)
+        for number, manifest in manifests.items():
             if not self._is_own(number, manifest):
                 name = partition_name(number)
-                message = f"{folder.shown(name)}.json is of another run than {folder.shown(_NAME)}."
+                message = f"{folder.path_of(name)}.json is of another run than {folder.path_of(_NAME)}."
                 raise StoreError(message, hint=rerun_hint(folder, name))
-        return found
+        return manifests
 
     def _is_own(self, number: int, manifest: Manifest) -> bool:
         return (manifest.run, manifest.fragment) == (self.identity, self.pieces[number].digest)
 
     def _manifests(self, folder: Folder) -> dict[int, Manifest]:
         names = folder.names()
-        found: dict[int, Manifest] = {}
+        manifests: dict[int, Manifest] = {}
         for number in range(len(self.pieces)):
             name = f"{partition_name(number)}.json"
             text = folder.read(name) if name in names else None
             if text is None:
                 continue
-            found[number] = Manifest.of(text, folder.shown(name))
-        return found
+            manifests[number] = Manifest.of(text, folder.path_of(name))
+        return manifests
 
     def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:
         """Raise RunMismatchError if the data files changed."""

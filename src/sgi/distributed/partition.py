@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sgi.distributed.storage import Folder
     from sgi.engine.plan import Plan
     from sgi.engine.resources import Resources
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.io.write import RowWriter
 
 _REMOVE_HINT = "Remove it, and run the same command again."
@@ -47,11 +47,7 @@ _NO_FAILURE_LIMIT = 1.0
 
 
 def partition_name(number: int) -> str:
-    """Name of a partition; names sort in the order of the fragments.
-
-    >>> partition_name(7)
-    'part-000007'
-    """
+    """Name of a partition; names sort in the order of the fragments."""
     return f"part-{number:06d}"
 
 
@@ -132,9 +128,9 @@ class Manifest:
     @classmethod
     def from_values(cls, values: object) -> Self:
         """Parse the values that `to_json` writes; raises ValueError or TypeError if they are invalid."""
-        made: Self = validate(cls, values)
-        made.used()
-        return made
+        manifest: Self = validate(cls, values)
+        manifest.used()
+        return manifest
 
     def add(self, batch_scores: BatchScores, rows: int) -> None:
         """Enter a batch."""
@@ -174,7 +170,7 @@ async def write_partition(
     ``manifest`` names run and fragment; ``inputs`` also writes the texts. Raises SgiError as `Pipeline.score`
     does, except for the share of failed rows.
     """
-    told = usage_of(resources.judge)
+    usage_before = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}
     with ExitStack() as stack:
 
@@ -189,7 +185,7 @@ async def write_partition(
                 writer(".evidence").write(_evidence_rows(batch_scores, len(batch)))
             manifest.add(batch_scores, len(batch))
 
-        def reject(row: Rejected) -> None:
+        def reject(row: RejectedRow) -> None:
             manifest.rejected += 1
             writer(".rejected").write([rejected_row(row)])
 
@@ -200,7 +196,7 @@ async def write_partition(
         )
     manifest.files = {file: folder.digest(file) for file in (f"{name}{kind}.jsonl" for kind in opened)}
     if resources.judge is not None:
-        manifest.usage = {resources.judge.fingerprint: asdict(usage_of(resources.judge).since(told))}
+        manifest.usage = {resources.judge.fingerprint: asdict(usage_of(resources.judge).since(usage_before))}
     folder.put(f"{name}.json", manifest.to_json())
     return manifest
 
@@ -215,7 +211,8 @@ def read_partition(
     changed = manifest.changed_file(folder)
     if changed is not None:
         raise StoreError(
-            f"{folder.shown(changed)} is not the file that its manifest names.", hint=rerun_hint(folder, name)
+            f"{folder.path_of(changed)} is not the file that its manifest names.",
+            hint=rerun_hint(folder, name),
         )
     samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)
     file, evidence_file = f"{name}.jsonl", f"{name}.evidence.jsonl"
@@ -229,13 +226,18 @@ def read_partition(
         if [row.id for row in rows] != list(batch.ids):
             raise _other_rows(folder, name)
         if any(not row.scores.keys() >= {*metrics} for row in rows):
-            raise StoreError(f"{folder.shown(file)} lacks scores of a metric.", hint=rerun_hint(folder, name))
-        scores = {metric: _scores([row.scores[metric] for row in rows]) for metric in metrics}
-        said = list(islice(judged or (), facts.rows))
-        evidence = {metric: [row.get(metric) for row in said] for metric in (said[0] if said else ())}
-        if not evidence.keys() <= {*metrics} or (said and len(said) != len(rows)):
             raise StoreError(
-                f"{folder.shown(evidence_file)} is of other rows.", hint=rerun_hint(folder, name)
+                f"{folder.path_of(file)} lacks scores of a metric.", hint=rerun_hint(folder, name)
+            )
+        scores = {metric: _scores([row.scores[metric] for row in rows]) for metric in metrics}
+        judgements = list(islice(judged or (), facts.rows))
+        evidence = {
+            metric: [row.get(metric) for row in judgements]
+            for metric in (judgements[0] if judgements else ())
+        }
+        if not evidence.keys() <= {*metrics} or (judgements and len(judgements) != len(rows)):
+            raise StoreError(
+                f"{folder.path_of(evidence_file)} is of other rows.", hint=rerun_hint(folder, name)
             )
         yield batch, BatchScores(scores, facts.truncated, facts.failures), evidence
     if combine_digests(digests) != manifest.fragment:
@@ -244,18 +246,21 @@ def read_partition(
 
 def rerun_hint(folder: Folder, name: str) -> str:
     """The hint for a partition that is damaged or of another run."""
-    return f"Remove {folder.shown(name)}.json and run the same command again to recreate it."
+    return f"Remove {folder.path_of(name)}.json and run the same command again to recreate it."
 
 
 def _other_rows(folder: Folder, name: str) -> StoreError:
     hint = "Take the folder and the data as they were when the run ended."
-    return StoreError(f"{folder.shown(name)}.jsonl does not hold the rows of its data.", hint=hint)
+    return StoreError(f"{folder.path_of(name)}.jsonl does not hold the rows of its data.", hint=hint)
 
 
 def _evidence_rows(batch_scores: BatchScores, rows: int) -> Iterator[dict[str, Any]]:
     for row in range(rows):
-        found = {name: said[row] for name, said in batch_scores.evidence.items()}
-        yield {name: None if said is None else said.model_dump(mode="json") for name, said in found.items()}
+        judgements = {name: judgement[row] for name, judgement in batch_scores.evidence.items()}
+        yield {
+            name: None if judgement is None else judgement.model_dump(mode="json")
+            for name, judgement in judgements.items()
+        }
 
 
 def _scores(cells: Sequence[Cell]) -> Scores:
@@ -268,7 +273,6 @@ def _scores(cells: Sequence[Cell]) -> Scores:
 
 
 def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
-    """The rows of a file, each checked; errors name the line."""
     for number, line in enumerate(folder.lines(file), 1):
         try:
             yield validate(kind, _read(line))
@@ -280,7 +284,7 @@ def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
 
 def _damage_error(folder: Folder, file: str, line: int, reason: str) -> StoreError:
     hint = rerun_hint(folder, file.partition(".")[0])
-    return StoreError(f"{folder.shown(file)}:{line}: the line is damaged: {reason}.", hint=hint)
+    return StoreError(f"{folder.path_of(file)}:{line}: the line is damaged: {reason}.", hint=hint)
 
 
 def _read(line: bytes) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
@@ -31,7 +32,7 @@ from sgi.kernel.sample import Field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
@@ -68,13 +69,9 @@ class FragmentScan:
         """Hash of all samples."""
         return combine_digests(self.digests)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The scan as JSON values."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read a scan written by `to_dict`."""
+        """Read a scan from its fields as JSON values."""
         lists = {name: tuple(values[name]) for name in ("digests", "columns", "unseen", "metadata")}
         return cls(**{**values, **lists})
 
@@ -91,11 +88,7 @@ class FragmentScan:
 
 
 def combine_digests(digests: Iterable[str]) -> str:
-    """Combine batch digests into one hash.
-
-    >>> combine_digests(["00", "ff"]) == combine_digests(["00ff"])
-    False
-    """
+    """Combine batch digests into one hash."""
     return blake2b(",".join(digests).encode(), digest_size=16).hexdigest()
 
 
@@ -112,7 +105,7 @@ def scan_fragment(
     refused: list[SgiError] = []
     rejected: Counter[str] = Counter()
 
-    def reject(row: Rejected) -> None:
+    def reject(row: RejectedRow) -> None:
         rejected["rows"] += 1
         if not refused:
             refused.append(row.error)
@@ -147,6 +140,22 @@ def scan_fragment(
         dataset.taken,
         reading.use.to_dict(),
     )
+
+
+def scan_item(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
+    """Scan a fragment on a worker.
+
+    The text is JSON: the number of the fragment, the fragment, and ``taken`` of `scan_fragment`. Returns the
+    number and the scan as JSON; `read_scans` reads them.
+    """
+    number, fragment, taken = json.loads(text)
+    scan = scan_fragment(Fragment.from_dict(fragment), columns, skipping=skipping, taken=taken)
+    return json.dumps([number, asdict(scan)])
+
+
+def read_scans(texts: Iterable[str]) -> Iterator[tuple[int, FragmentScan]]:
+    """Read what `scan_item` returned."""
+    return ((number, FragmentScan.from_dict(values)) for number, values in map(json.loads, texts))
 
 
 def select_metrics(
@@ -203,7 +212,6 @@ def reject_idf_metrics(metrics: Sequence[AnyMetric]) -> None:
 
 
 def _check_mapped(name: str, scans: Sequence[FragmentScan]) -> None:
-    """Check that every mapped column occurs in some row."""
     unseen = set.intersection(*(set(fragment_scan.unseen) for fragment_scan in scans))
     seen = tuple(dict.fromkeys(column for fragment_scan in scans for column in fragment_scan.columns))
     try:

@@ -126,8 +126,8 @@ class Folder:
         from pyarrow import fs
 
         system, path = _arrow(address)
-        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-        return {info.base_name for info in found}
+        infos = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        return {info.base_name for info in infos}
 
     def read(self, name: str) -> bytes | None:
         """Content of a file; None if it does not exist."""
@@ -141,11 +141,11 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
+            raise DataError(f"cannot be read: {_reason(error)}", file=self.path_of(name)) from error
 
     def lines(self, name: str) -> Iterator[bytes]:
         """Lines of a file."""
-        with open_input(join_path(self.text, name), self.shown(name)) as stream:
+        with open_input(join_path(self.text, name), self.path_of(name)) as stream:
             yield from stream
 
     def digest(self, name: str) -> str:
@@ -155,7 +155,7 @@ class Folder:
             if as_address(self.text) is None and not (Path(self.text) / name).stat().st_size:
                 return state.hexdigest()  # no rows, which a reader of data would refuse
         except OSError as error:
-            raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
+            raise DataError(f"cannot be read: {_reason(error)}", file=self.path_of(name)) from error
         for line in self.lines(name):
             state.update(line)
         return state.hexdigest()
@@ -213,7 +213,7 @@ class Folder:
             for left in Path(self.text).glob(".sgi-*.part"):
                 left.unlink(missing_ok=True)
 
-    def shown(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
         """Path of a file for messages."""
         return (
             split_query(join_path(self.text, name))[0]
@@ -222,7 +222,6 @@ class Folder:
         )
 
     def _send(self, part: Path, address: str) -> None:
-        """Upload a file under its name, atomically."""
         from pyarrow import fs
 
         system, path = _arrow(address)
@@ -236,23 +235,23 @@ class Folder:
             if moves:
                 system.move(there, target)
         except OSError as error:
-            raise DataError(f"cannot be written: {_reason(error)}", file=self.shown(part.name)) from error
+            raise DataError(f"cannot be written: {_reason(error)}", file=self.path_of(part.name)) from error
 
 
 def _local(data: str) -> list[Source]:
     path = Path(data)
     if path.is_dir():
-        found = [
+        files = [
             file for file in sorted(path.rglob("*")) if _is_data(file.relative_to(path)) and file.is_file()
         ]
     elif not path.exists() and _PATTERN.search(data):
         below = path.relative_to(path.anchor) if path.anchor else path
-        found = [file for file in sorted(Path(path.anchor).glob(str(below))) if file.is_file()]
+        files = [file for file in sorted(Path(path.anchor).glob(str(below))) if file.is_file()]
     else:
-        found = [path]
-    for file in found:
+        files = [path]
+    for file in files:
         check_readable(file)
-    return [Source(str(file.resolve()), str(file), file.stat().st_size) for file in found]
+    return [Source(str(file.resolve()), str(file), file.stat().st_size) for file in files]
 
 
 def _remote(address: str) -> list[Source]:
@@ -260,17 +259,17 @@ def _remote(address: str) -> list[Source]:
 
     place, query = split_query(address)
     scheme, _, rest = place.partition("://")
-    fixed = rest[: found.start()].rpartition("/")[0] if (found := _PATTERN.search(rest)) else rest
+    fixed = rest[: wildcard.start()].rpartition("/")[0] if (wildcard := _PATTERN.search(rest)) else rest
     root = f"{scheme}://{fixed.rstrip('/')}"
     system, base = _arrow(f"{scheme}://{fixed}{query}")
     try:
-        if found is None and system.get_file_info(base).type == fs.FileType.File:
+        if wildcard is None and system.get_file_info(base).type == fs.FileType.File:
             infos = [system.get_file_info(base)]
         else:
             infos = system.get_file_info(fs.FileSelector(base, recursive=True))
     except OSError as error:
         raise DataError(f"cannot be read: {_reason(error)}", file=address) from error
-    pattern = f"{base}{rest[len(fixed) :]}" if found else "*"
+    pattern = f"{base}{rest[len(fixed) :]}" if wildcard else "*"
     return [
         Source(f"{root}{quote(below_root, safe=_PLAIN)}{query}", f"{root}{below_root}", info.size)
         for info in sorted(infos, key=lambda info: str(info.path))
@@ -282,7 +281,6 @@ def _remote(address: str) -> list[Source]:
 
 
 def _is_data(path: PurePosixPath | Path) -> bool:
-    """Whether a file in a folder is data, by the names of file and folders."""
     return suffix(Path(path)) in SUFFIXES and not any(part.startswith((".", "_")) for part in path.parts)
 
 
@@ -299,7 +297,6 @@ def _stems(places: list[str]) -> list[str]:
 
 
 def _arrow(address: str) -> tuple[Any, str]:
-    """Arrow file system of an address, and the path in it."""
     import pyarrow as pa
     from pyarrow import fs
 

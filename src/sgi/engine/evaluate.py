@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike, Dataset
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.sample import Batch, Sample
 
     CalibrationLike = str | Path | CalibrationFile
@@ -123,7 +123,7 @@ def evaluate(
         raise UsageError(f"`on_error` must be 'raise' or 'skip', not {on_error!r}.")
     if not 0 <= max_failures <= 1:
         raise UsageError(f"`max_failures` must be a share from 0 to 1, not {max_failures!r}.")
-    rejected: list[Rejected] | None = [] if on_error == "skip" else None
+    rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
     dataset = open_dataset(data, columns=columns, encoding=encoding)
     fitted = None if calibration is None else read_calibration(calibration)
     rule = parse_cascade(cascade)
@@ -148,7 +148,7 @@ def _plan(
     calibration: CalibrationFile | None,
     cascade: Cascade | None,
     cluster: str,
-    rejected: list[Rejected] | None,
+    rejected: list[RejectedRow] | None,
 ) -> Plan:
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     extra = (
@@ -162,7 +162,7 @@ def _plan(
     return planned
 
 
-async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[Rejected]) -> Result:
+async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[RejectedRow]) -> Result:
     samples: list[Sample] = []
     parts: list[Mapping[str, Scores]] = []
     evidence: dict[str, list[BaseModel | None]] = {}

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import Summary
     from sgi.io.column_use import ColumnUse
     from sgi.io.dataset import Dataset
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.sample import Batch
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class Pipeline:
     resources: Resources
     cascade: Cascade | None = None
     recording: Recording | None = None
-    on_reject: Callable[[Rejected], None] | None = None
+    on_reject: Callable[[RejectedRow], None] | None = None
     max_failures: float = MAX_FAILURES
     cluster: str = BY_QUESTION
     listener: Listener = silent
@@ -354,7 +354,7 @@ def _row_writer(output: Path | None) -> Iterator[Callable[[Iterator[Mapping[str,
 
 
 @contextmanager
-def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | None]:
+def _reject_writer(path: Path | None) -> Iterator[Callable[[RejectedRow], None] | None]:
     """Write rejected rows to a file, with the reason; without any, no file is created."""
     if path is None:
         yield None
@@ -362,7 +362,7 @@ def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | N
     with ExitStack() as stack:
         writers: list[RowWriter] = []
 
-        def reject(item: Rejected) -> None:
+        def reject(item: RejectedRow) -> None:
             if not writers:
                 writers.append(stack.enter_context(open_writer(path)))
             writers[0].write([rejected_row(item)])
@@ -370,7 +370,7 @@ def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | N
         yield reject
 
 
-def rejected_row(item: Rejected) -> dict[str, JsonValue]:
+def rejected_row(item: RejectedRow) -> dict[str, JsonValue]:
     """A row of the file of rejected rows: its place, the reason and its content."""
     error = item.error
     place = {"line": error.line, "id": error.sample_id, "field": error.field}

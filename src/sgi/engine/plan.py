@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.spec import RunSpec
     from sgi.io.dataset import Dataset
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Fields, Sample
 
@@ -85,7 +85,7 @@ def plan(
     dataset: Dataset,
     metrics: Sequence[str | AnyMetric] | None = None,
     *,
-    on_reject: Callable[[Rejected], None] | None = None,
+    on_reject: Callable[[RejectedRow], None] | None = None,
     supplied: Fields = frozenset(),
     extra: Sequence[AnyMetric] = (),
     cluster: str = BY_QUESTION,
@@ -153,10 +153,10 @@ def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> t
     return tuple({metric.canonical: metric for metric in (*metrics, *extra)}.values())
 
 
-def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> Scan:
+def _scan(dataset: Dataset, on_reject: Callable[[RejectedRow], None] | None, listener: Listener) -> Scan:
     scan = Scan()
 
-    def reject(rejected: Rejected) -> None:
+    def reject(rejected: RejectedRow) -> None:
         if on_reject is None:
             raise rejected.error
         scan.rejected += 1
@@ -182,7 +182,7 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
 
 
 def planned_batches(
-    dataset: Dataset, plan: Plan, on_reject: Callable[[Rejected], None] | None
+    dataset: Dataset, plan: Plan, on_reject: Callable[[RejectedRow], None] | None
 ) -> Iterator[tuple[int, Batch]]:
     """The batches of a planned dataset, each with the position of its first row.
 
@@ -252,7 +252,7 @@ def _fields(scan: Scan) -> str:
 
 
 def _count_texts(
-    dataset: Dataset, metrics: Sequence[AnyMetric], on_reject: Callable[[Rejected], None] | None
+    dataset: Dataset, metrics: Sequence[AnyMetric], on_reject: Callable[[RejectedRow], None] | None
 ) -> tuple[int, int]:
     ignore = None if on_reject is None else (lambda _: None)
     digests: set[bytes] = set()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.accumulator import Accumulator
     from sgi.engine.judge_batch import Judgements
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
@@ -181,7 +181,7 @@ class Result(ScoreTable):
     samples: tuple[Sample, ...]
     metrics: tuple[AnyMetric, ...]
     signature: str
-    rejected: tuple[Rejected, ...]
+    rejected: tuple[RejectedRow, ...]
     _scores: Mapping[str, Scores] = field(repr=False)
     _accumulator: Accumulator = field(repr=False)
     evidence: Mapping[str, Judgements] = field(default_factory=dict, repr=False)

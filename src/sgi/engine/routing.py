@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.io.dataset import Dataset
-    from sgi.io.rows import Rejected
+    from sgi.io.rows import RejectedRow
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
@@ -222,7 +222,7 @@ async def fit_threshold(
     columns: Mapping[str, str] | None = None,
     own_answers: bool = True,
     cluster: str = BY_QUESTION,
-    on_reject: Callable[[Rejected], None] | None = None,
+    on_reject: Callable[[RejectedRow], None] | None = None,
     listener: Listener = silent,
 ) -> Cascade:
     """Fit the threshold of the cascade on labelled rows.

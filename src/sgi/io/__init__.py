@@ -8,14 +8,14 @@ questions as plain cases. Errors name file, line, id and field of a bad row.
 from sgi.io.benchmarks import Case, load_halueval_qa, open_benchmark
 from sgi.io.dataset import DataLike, Dataset, open_dataset
 from sgi.io.jsonl import stream_rows
-from sgi.io.rows import Rejected
+from sgi.io.rows import RejectedRow
 from sgi.io.write import RowWriter, open_writer
 
 __all__ = [
     "Case",
     "DataLike",
     "Dataset",
-    "Rejected",
+    "RejectedRow",
     "RowWriter",
     "load_halueval_qa",
     "open_benchmark",

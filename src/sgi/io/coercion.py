@@ -88,11 +88,7 @@ def as_answers(value: object) -> tuple[str, ...]:
 
 
 def as_label(value: object) -> bool:
-    """Convert a label: true/false, 1/0 or yes/no.
-
-    >>> as_label(1), as_label("No"), as_label(0.0)
-    (True, False, False)
-    """
+    """Convert a label: true/false, 1/0 or yes/no, also 1.0 and "No"."""
     known: bool | None = None
     if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
         known = {0: False, 1: True}.get(value)  # type: ignore[arg-type]  # numpy's numbers hash as Python's
@@ -142,11 +138,7 @@ def any_json(value: Any) -> JsonValue:
 
 
 def describe(value: object) -> str:
-    """Describe a value for a message.
-
-    >>> describe(3), describe(None), describe(["a"])
-    ('number 3', 'null', 'a list')
-    """
+    """Describe a value for a message, such as ``number 3``, ``null`` or ``a list``."""
     if is_absent(value):
         return "null"
     if isinstance(value, (bool, np.bool_)):

@@ -121,11 +121,7 @@ class Plan:
 
 
 def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
-    """Check the user's mapping of fields. Raises UnknownNameError or UsageError.
-
-    >>> checked_mapping({"question": "ask"})
-    (('question', 'ask'),)
-    """
+    """Check the user's mapping of fields; return its pairs. Raises UnknownNameError or UsageError."""
     pairs = tuple((columns or {}).items())
     for name, column in pairs:
         if name not in NAMES:
@@ -182,11 +178,7 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
 
 
 def known_name(column: object) -> str | None:
-    """Return the name in `NAMES` that equals a column's name without case, spaces and hyphens, or None.
-
-    >>> known_name("Ground-Truth"), known_name("source")
-    ('ground_truth', None)
-    """
+    """Return the name in `NAMES` that equals a column's name without case, spaces and hyphens, or None."""
     name = _normal(column) if isinstance(column, str) else None
     return name if name in _KNOWN else None
 
@@ -195,7 +187,7 @@ def known_name(column: object) -> str | None:
 def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, ...], ...]:
     """List, for each field that matches several columns, these columns in order of preference."""
     named = tuple(column for column in columns if isinstance(column, str))
-    return tuple(found for found in _candidates(named, mapping).values() if len(found) > 1)
+    return tuple(matches for matches in _candidates(named, mapping).values() if len(matches) > 1)
 
 
 def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
@@ -239,21 +231,21 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
         for part, source in resolve(text, columns).items()
         if source is None
     ]
-    found = f"found {_quote_names(columns)}" if columns else "found none"
+    present = f"found {_quote_names(columns)}" if columns else "found none"
     also = f"; {', '.join(missing)} is not there" if missing else ""
     known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
-    return DataError(f"no column is recognised: {found}{also}.", hint=hint)
+    return DataError(f"no column is recognised: {present}{also}.", hint=hint)
 
 
 def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:
     by_name = _by_name(columns)
-    wanted = dict(mapping)
-    found = (source for text in wanted.values() for source in resolve(text, columns).values())
-    mapped = {source.column for source in found if source is not None}
+    mapped_fields = dict(mapping)
+    sources = (source for text in mapped_fields.values() for source in resolve(text, columns).values())
+    mapped = {source.column for source in sources if source is not None}
     return {
         name: ()
-        if name in wanted
+        if name in mapped_fields
         else tuple(by_name[known] for known in names if known in by_name and by_name[known] not in mapped)
         for name, names in NAMES.items()
     }
@@ -281,8 +273,8 @@ def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _pair(by_name: Mapping[str, str]) -> tuple[str, str] | None:
-    found = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
-    return next(((by_name[right], by_name[wrong]) for right, wrong in found), None)
+    pairs = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
+    return next(((by_name[right], by_name[wrong]) for right, wrong in pairs), None)
 
 
 def _normal(column: str) -> str:
@@ -294,11 +286,7 @@ def _quote_names(columns: Sequence[str]) -> str:
 
 
 def join_names(names: Sequence[str], most: int) -> str:
-    """Join names for a message, and count those beyond ``most``.
-
-    >>> join_names("abc", 2)
-    'a, b and 1 more'
-    """
+    """Join names for a message, and count those beyond ``most``."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

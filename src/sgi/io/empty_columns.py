@@ -34,11 +34,7 @@ class NullColumns:
     rows: int | None = None
 
     def why(self) -> str:
-        """Describe the reason.
-
-        >>> NullColumns(frozenset({"a"}), 1000).why()
-        'null in the first 1,000 rows'
-        """
+        """Describe the reason, such as ``null in the first 1,000 rows``."""
         return "null in every row" if self.rows is None else f"null in the first {self.rows:,} rows"
 
 

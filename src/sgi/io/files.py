@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from sgi.io.csv import csv_rows
 from sgi.io.jsonl import json_file, json_lines
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sgi.io.columns import Pairs
     from sgi.io.raw_rows import RawRow
 
-_JSON_LINES = (".jsonl", ".ndjson")
+JSON_LINES = (".jsonl", ".ndjson")
 _TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
-SUFFIXES = (*_JSON_LINES, ".json", *_TABLES, ".parquet")
+SUFFIXES = (*JSON_LINES, ".json", *_TABLES, ".parquet")
 """The formats that can be read; all except Parquet also with ``.gz``."""
 
 
@@ -54,13 +54,18 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
         yield from parquet_rows(path, mapping=mapping)
         return
     with open_bytes(path) as stream:
-        if kind in _TABLES:
-            delimiter = _TABLES[kind]
-            yield from csv_rows(stream, file, mapping=mapping, delimiter=delimiter, encoding=encoding)
-        elif kind == ".json":
-            yield from json_file(stream, file, encoding)
-        else:
+        if kind in JSON_LINES:
             yield from json_lines(numbered_lines(stream, file, encoding))
+        else:
+            yield from document_rows(stream, file, mapping, encoding)
+
+
+def document_rows(stream: IO[bytes], file: str, mapping: Pairs, encoding: str | None) -> Iterator[RawRow]:
+    """Yield the raw rows of a CSV, TSV or JSON document; ``file`` tells its format, and is for messages."""
+    kind = suffix(Path(file))
+    if kind == ".json":
+        return json_file(stream, file, encoding)
+    return csv_rows(stream, file, mapping=mapping, delimiter=_TABLES[kind], encoding=encoding)
 
 
 def require_rows(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
@@ -82,10 +87,6 @@ def check_readable(path: Path) -> None:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix that tells the format, without ``.gz``.
-
-    >>> suffix(Path("rows.CSV.gz"))
-    '.csv'
-    """
+    """Return the lower-case suffix that tells the format, without ``.gz``."""
     name = path.name.casefold()
     return Path(name.removesuffix(".gz")).suffix

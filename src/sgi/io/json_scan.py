@@ -72,7 +72,7 @@ class JsonScan:
                 break
         self._expect("}")
         if not has_rows:
-            yield self._checked(line, members, size)
+            yield self._raw_row(line, members, size)
 
     def _items(self) -> Iterator[RawRow]:
         if self._take("]"):
@@ -87,12 +87,12 @@ class JsonScan:
         line = self._line_at(self._at)
         values = self._value()
         if isinstance(values, dict):
-            return self._checked(line, values, self._size)
+            return self._raw_row(line, values, self._size)
         refused = DataError(f"expected an object, found {cells.describe(values)}")
         return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
 
     @staticmethod
-    def _checked(line: int, values: dict[str, Any], size: int) -> RawRow:
+    def _raw_row(line: int, values: dict[str, Any], size: int) -> RawRow:
         refused = oversized_error(values, size)
         return RawRow(line, values if refused is None else refused)
 
@@ -146,14 +146,14 @@ class JsonScan:
         size = 0
         while size <= held:
             number, part = next(self._parts, (0, b""))
-            added.append(self._decoded(part, number))
+            added.append(self._decode_part(part, number))
             size += len(added[-1])
             if not number:
                 break
         self._text += "".join(added)
         return size > 0
 
-    def _decoded(self, part: bytes, number: int) -> str:
+    def _decode_part(self, part: bytes, number: int) -> str:
         if number != self._number:
             self._number, self._before = number or self._number, 0
         try:

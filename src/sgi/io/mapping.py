@@ -24,20 +24,12 @@ class Source(NamedTuple):
 
 
 def clean_name(column: str) -> str:
-    r"""Strip spaces, byte order marks and zero-width characters from a column's name.
-
-    >>> clean_name("\ufeff answer ")
-    'answer'
-    """
+    r"""Strip spaces, byte order marks and zero-width characters from a column's name."""
     return column.strip().strip(_INVISIBLE).strip()
 
 
 def parts_of(text: str) -> list[str]:
-    """Split a mapping; the empty one, which drops the field, has no parts.
-
-    >>> parts_of("ctx_1, ctx_2"), parts_of("")
-    (['ctx_1', 'ctx_2'], [])
-    """
+    """Split a mapping at commas; the empty one, which drops the field, has no parts."""
     return [part.strip() for part in text.split(",")] if text.strip() else []
 
 

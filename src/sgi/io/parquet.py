@@ -46,17 +46,20 @@ def parquet_rows(
         pass
     limits, file = input_limits(), shown or str(path)
     memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
-    asked: dict[str, Any] = {"path": str(path.absolute()), "groups": None if groups is None else list(groups)}
-    asked |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
-    with TemporaryFile() as told, _worker(asked, told) as worker:
+    request: dict[str, Any] = {
+        "path": str(path.absolute()),
+        "groups": None if groups is None else list(groups),
+    }
+    request |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
+    with TemporaryFile() as errors, _worker(request, errors) as worker:
         try:
             with ipc.open_stream(worker.stdout) as stream:
                 yield from arrow_rows(stream, stream.schema.names, mapping=mapping, file=file)
         except (ArrowException, OSError) as error:
-            raise _refusal(told, worker.wait(), memory, file) from error
+            raise _refusal(errors, worker.wait(), memory, file) from error
         else:
             if code := worker.wait():  # a stream that breaks off between two rows looks whole
-                raise _refusal(told, code, memory, file)
+                raise _refusal(errors, code, memory, file)
         finally:
             worker.kill()
 
@@ -99,38 +102,38 @@ def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
     return values
 
 
-def _worker(asked: dict[str, Any], told: IO[bytes]) -> subprocess.Popen[bytes]:
+def _worker(request: dict[str, Any], errors: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the process that decodes; -P keeps the working folder off its path."""
     script = str(Path(parquet_worker.__file__))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(  # noqa: S603 - our own script, and no shell
-        [sys.executable, "-P", script, json.dumps(asked)],
+        [sys.executable, "-P", script, json.dumps(request)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=told,
+        stderr=errors,
         env=environment,
     )
 
 
-def _refusal(told: IO[bytes], code: int, memory: int, file: str) -> DataError:
-    told.seek(0)
+def _refusal(errors: IO[bytes], code: int, memory: int, file: str) -> DataError:
+    errors.seek(0)
     try:
-        said = json.loads(told.read(_WIDEST_MESSAGE).splitlines()[-1])
+        report = json.loads(errors.read(_WIDEST_MESSAGE).splitlines()[-1])
     except (ValueError, IndexError):
         message = f"cannot be read as Parquet: the decoder ended with code {code}"
         return DataError(message, file=file, hint="Write the file again from its source.")
-    row, column = said["row"], said["column"]
-    match said["problem"]:
+    row, column = report["row"], report["column"]
+    match report["problem"]:
         case "row":
             return row_too_large(file, row)
         case "cell":
             error = cell_too_large(column)
         case "columns":
-            error = too_many_columns(int(said["detail"]))
+            error = too_many_columns(int(report["detail"]))
         case "memory":
             where = "" if column is None else f" in column {column[:60]!r}"
             message = f"decoding the values{where} takes more than {size_text(memory)} of memory"
             error = DataError(message, hint=how_to_raise("row"))
         case _:
-            error = DataError(f"cannot be read as Parquet: {said['detail']}")
+            error = DataError(f"cannot be read as Parquet: {report['detail']}")
     return with_place(error, file=file, line=row)

@@ -22,7 +22,7 @@ _MANY_ROWS = 256
 
 def main() -> None:
     """Write the rows that ``sys.argv[1]`` requests: path, groups, cell, row, columns and memory."""
-    asked = json.loads(sys.argv[1])
+    request = json.loads(sys.argv[1])
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -30,9 +30,9 @@ def main() -> None:
         pa.set_cpu_count(1)
         pa.set_io_thread_count(1)
         pa.set_memory_pool(pa.system_memory_pool())
-        bound_memory(asked["memory"])
-        file = parquet.ParquetFile(asked["path"], memory_map=True)
-        write_rows(file, asked, sys.stdout.buffer)
+        bound_memory(request["memory"])
+        file = parquet.ParquetFile(request["path"], memory_map=True)
+        write_rows(file, request, sys.stdout.buffer)
     except MemoryError:
         fail("memory")
     except BrokenPipeError:
@@ -53,20 +53,20 @@ def bound_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (used * 1024 + more,) * 2)
 
 
-def write_rows(file: Any, asked: dict[str, Any], stream: Any) -> None:
+def write_rows(file: Any, request: dict[str, Any], stream: Any) -> None:
     """Write all rows of the groups in small batches; end the process at a row beyond the limits."""
     import pyarrow as pa
 
-    if file.metadata.num_columns > asked["columns"]:
+    if file.metadata.num_columns > request["columns"]:
         fail("columns", detail=str(file.metadata.num_columns))
-    groups = range(file.metadata.num_row_groups) if asked["groups"] is None else asked["groups"]
+    groups = range(file.metadata.num_row_groups) if request["groups"] is None else request["groups"]
     row = 0
     with pa.ipc.new_stream(stream, file.schema_arrow) as writer:
         for group in groups:
-            row += write_group(writer, file, group, row, asked)
+            row += write_group(writer, file, group, row, request)
 
 
-def write_group(writer: Any, file: Any, group: int, before: int, asked: dict[str, Any]) -> int:
+def write_group(writer: Any, file: Any, group: int, before: int, request: dict[str, Any]) -> int:
     """Write a group in large batches, or small ones if rows do not fit. Return the number of rows."""
     done = 0
     for size in (_MANY_ROWS, ROWS_AT_ONCE):
@@ -75,8 +75,8 @@ def write_group(writer: Any, file: Any, group: int, before: int, asked: dict[str
             for batch in file.iter_batches(size, row_groups=[group], use_threads=False):
                 left = batch.slice(min(max(done - row, 0), batch.num_rows))
                 row += batch.num_rows
-                if left.nbytes > asked["cell"]:
-                    write_checked(writer, left, before + done, asked)
+                if left.nbytes > request["cell"]:
+                    write_checked(writer, left, before + done, request)
                 elif left.num_rows:
                     writer.write_batch(left)
                 done = max(done, row)
@@ -88,15 +88,15 @@ def write_group(writer: Any, file: Any, group: int, before: int, asked: dict[str
     return done
 
 
-def write_checked(writer: Any, batch: Any, before: int, asked: dict[str, Any]) -> None:
+def write_checked(writer: Any, batch: Any, before: int, request: dict[str, Any]) -> None:
     """Write the rows one by one, so that the reader holds one large row at a time."""
     for index in range(batch.num_rows):
         row = batch.slice(index, 1)
         sizes = {name: column.nbytes for name, column in zip(batch.schema.names, row.columns, strict=True)}
         for name, size in sizes.items():
-            if size > asked["cell"]:
+            if size > request["cell"]:
                 fail("cell", before + index + 1, name)
-        if sum(sizes.values()) > asked["row"]:
+        if sum(sizes.values()) > request["row"]:
             fail("row", before + index + 1)
         writer.write_batch(row)
 

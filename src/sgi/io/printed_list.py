@@ -53,11 +53,11 @@ def read_list(cell: str) -> list[Any] | None:
         value = _parse_printed(text)
     if not isinstance(value, list):
         return None
-    texts = not value or any(isinstance(item, (str, dict)) or _has_text(item) for item in value)
+    texts = not value or any(isinstance(item, (str, dict)) or _holds_text(item) for item in value)
     return value if texts else None
 
 
-def _has_text(item: Any) -> bool:
+def _holds_text(item: Any) -> bool:
     return isinstance(item, list) and any(isinstance(inner, str) for inner in item)
 
 
@@ -89,7 +89,6 @@ class _Reader:
         self.is_list = False
 
     def whole(self) -> Any:
-        """Parse the complete text as one list."""
         value = self._list(0)
         if self.at < len(self.text):
             raise _BrokenListError("is followed by more text")
@@ -112,7 +111,7 @@ class _Reader:
                 break
             comma = self._has(",")
             if not (comma or spaces):
-                raise self._broken()
+                raise self._error()
             separators.add("," if comma else " ")
             if len(separators) > 1:
                 raise _BrokenListError("has both commas and spaces between its items")
@@ -161,32 +160,32 @@ class _Reader:
         return values
 
     def _string(self) -> str:
-        found = _STRING.match(self.text, self.at)
-        if found is None:
-            raise self._broken()
-        value = found[1] if found[1] is not None else found[2]
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            raise self._error()
+        value = match[1] if match[1] is not None else match[2]
         if "\\" in value:
             value = _ESCAPE.sub(_character, value)
-        self.at = found.end()
+        self.at = match.end()
         self.is_list = self.is_list or _GOES_ON.match(self.text, self.at) is not None
         return value
 
     def _match(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            raise self._broken()
-        self.at = found.end()
-        return found[0]
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            raise self._error()
+        self.at = match.end()
+        return match[0]
 
     def _has(self, text: str) -> bool:
         return self.text.startswith(text, self.at)
 
     def _take(self, text: str) -> None:
         if not self._has(text):
-            raise self._broken()
+            raise self._error()
         self.at += len(text)
 
-    def _broken(self) -> _BrokenListError:
+    def _error(self) -> _BrokenListError:
         if self._has("..."):
             return _BrokenListError("was shortened when it was printed ('...')")
         if self.at >= len(self.text):

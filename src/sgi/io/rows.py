@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.io.columns import Pairs, Plan
     from sgi.io.mapping import Source
 
-    Reject = Callable[["Rejected"], None]
+    Reject = Callable[["RejectedRow"], None]
     Convert = Callable[[Mapping[str, Any], int], Iterable[Mapping[str, Any]]]
 
 _READ: dict[str, Callable[[Any], Any]] = {
@@ -48,7 +48,7 @@ _NO_COLUMNS = NullColumns()
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedRow:
     """A rejected row: the error with file, line, id and field, and the row as JSON or as unparsed text."""
 
     error: DataError
@@ -147,12 +147,14 @@ class Reading:
             try:
                 samples = self._samples(row, number)
             except DataError as error:
-                refused = with_place(error, file=self.file, line=row.line, sample_id=error.sample_id)
-                if on_reject is None:
-                    raise refused from None
-                on_reject(Rejected(refused, _raw_values(row)))
+                if on_reject is None:  # no local name holds the new error: a cycle would keep the file open
+                    raise self._at(row, error) from None
+                on_reject(RejectedRow(self._at(row, error), _raw_values(row)))
             else:
                 yield from ((row.line, sample) for sample in samples)
+
+    def _at(self, row: RawRow, error: DataError) -> DataError:
+        return with_place(error, file=self.file, line=row.line, sample_id=error.sample_id)
 
     def _samples(self, row: RawRow, number: int) -> list[Sample]:
         if isinstance(row.values, DataError):
@@ -213,7 +215,6 @@ class Reading:
                 raise DataError(f"{problem}, so another column was used", hint=hint)
 
     def _parse_cells(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
-        """Parse lists in table cells, and compose the fields that a mapping joins."""
         try:
             if kind != "object":
                 values = table_row(values, plan, blank_response=kind == "csv")

@@ -91,13 +91,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write or replace a file atomically. Raises UsageError or DataError as `open_writer` does.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder, "page.md"), b"# Run")
-    ...     Path(folder, "page.md").read_bytes()
-    b'# Run'
-    """
+    """Write or replace a file atomically. Raises UsageError or DataError as `open_writer` does."""
     write_chunks(path, [content])
 
 
@@ -146,11 +140,7 @@ def _is_formula(text: str) -> bool:
 
 
 def json_line(row: Mapping[str, JsonValue]) -> bytes:
-    r"""Encode a row as a line of JSON; integers may exceed 64 bits.
-
-    >>> json_line({"n": 2**70})
-    b'{"n":1180591620717411303424}\n'
-    """
+    r"""Encode a row as a line of JSON; integers may exceed 64 bits."""
     try:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
@@ -201,7 +191,6 @@ class _Table:
         self.lines.write(self._record_kinds(rows))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Read all rows again."""
         self.lines.stream.seek(0)
         return map(orjson.loads if self.lines.plain else json.loads, self.lines.stream)
 

@@ -19,7 +19,6 @@ from sgi.store.fork_safety import close_at_fork
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
 T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
@@ -43,11 +42,7 @@ class CacheStats(NamedTuple):
 
 
 def default_cache_path(name: str = "vectors.db") -> Path:
-    """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder.
-
-    >>> default_cache_path("replies.db").name
-    'replies.db'
-    """
+    """Return the path of a cache file in ``SGI_CACHE_DIR`` or the user's cache folder."""
     from platformdirs import user_cache_path
 
     folder = os.environ.get("SGI_CACHE_DIR")
@@ -55,13 +50,7 @@ def default_cache_path(name: str = "vectors.db") -> Path:
 
 
 class MemoryCache:
-    """A cache that lives as long as the process.
-
-    >>> cache = MemoryCache()
-    >>> cache.put_many({b"key": b"value"})
-    >>> cache.get_many([b"key", b"other"])
-    {b'key': b'value'}
-    """
+    """A cache that lives as long as the process."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
@@ -96,10 +85,10 @@ class BoundedCache:
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
         """Return the known values by key; they count as just used."""
         with self._lock:
-            found = {key: self._values[key] for key in keys if key in self._values}
-            for key in found:
+            values = {key: self._values[key] for key in keys if key in self._values}
+            for key in values:
                 self._values.move_to_end(key)
-            return found
+            return values
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
         """Store these values, as far as the bound allows."""
@@ -230,9 +219,7 @@ class SqliteCache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _guard(self, work: Callable[[], T]) -> T:

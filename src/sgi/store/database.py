@@ -29,7 +29,6 @@ from sgi.store.text_codec import column_json, encode_json
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
-    from types import TracebackType
 
 APPLICATION_ID = 0x53474944
 """The letters SGID in the header of a SQLite file: they identify our files."""
@@ -38,9 +37,7 @@ APPLICATION_ID = 0x53474944
 MAX_CHECKED_BYTES = 512 << 20
 """The largest file that is checked completely when a run ends."""
 
-_WRITE: dict[str, Any] = {
-    "sqlite_begin": "BEGIN IMMEDIATE"
-}  # waits for its turn, where a late upgrade would fail
+_WRITE = {"sqlite_begin": "BEGIN IMMEDIATE"}  # waits for its turn, where a late upgrade would fail
 _READ: dict[str, dict[str, Any]] = {"sqlite": {}, "postgresql": {"isolation_level": "REPEATABLE READ"}}
 _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
     "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
@@ -100,10 +97,10 @@ class Database:
     def _check_file(self) -> None:
         """Raise if the file was removed or replaced: writes into a removed file succeed and are lost."""
         try:
-            found = Path(self.shown).stat()
+            stat = Path(self.shown).stat()
         except OSError:
-            found = None
-        file = None if found is None else (found.st_dev, found.st_ino)
+            stat = None
+        file = None if stat is None else (stat.st_dev, stat.st_ino)
         self._file = self._file or file
         if file is None or file != self._file:
             hint = "What was in it is lost; put it back, or run again."
@@ -137,10 +134,10 @@ class Database:
         """
         with self._connect(_WRITE) as connection:
             connection.detach()  # closed at the end, because of the next line
-            if (
-                self.dialect == "sqlite"
-            ):  # batch migrations rebuild tables, which must not delete what refers to them
-                _driver(connection).execute("PRAGMA foreign_keys = OFF")
+            if self.dialect == "sqlite":
+                # Batch migrations rebuild tables, which must not delete what refers to them.
+                driver: Any = connection.connection.dbapi_connection
+                driver.execute("PRAGMA foreign_keys = OFF")
             with connection.begin():
                 if self.dialect == "postgresql":
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION_ID)))
@@ -168,9 +165,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
@@ -324,17 +319,13 @@ def _postgresql_engine(url: sa.URL) -> sa.Engine:
     )
 
 
-def _driver(connection: sa.Connection) -> Any:
-    return connection.connection.dbapi_connection
-
-
 def _revision(connection: sa.Connection, shown: str) -> str | None:
-    found = sa.inspect(connection)
-    if found.has_table(VERSION_TABLE):
+    inspector = sa.inspect(connection)
+    if inspector.has_table(VERSION_TABLE):
         return connection.execute(
             sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
         ).scalar()
-    there = {*found.get_table_names(), *found.get_view_names()}
+    there = {*inspector.get_table_names(), *inspector.get_view_names()}
     taken = sorted(there.intersection([*metadata.tables, "evals"]))
     if taken:
         hint = "Give SGI a database or a schema of its own, as with ?options=-csearch_path%3Dsgi in the URL."

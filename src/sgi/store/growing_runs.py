@@ -26,6 +26,7 @@ from sgi.store.run_inserts import (
     answer_row,
     bind,
     count_change,
+    delete_scores,
     insert_batch,
     insert_metric,
     insert_rows,
@@ -98,29 +99,29 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
     the database cannot be written. Nothing of the row is saved then.
     """
     with database.writing() as connection:
-        found = _lock_run(connection, run) or _create_run(connection, run, versions)
-        models, judge = _merge_models(found, row.embedders), _merge_judge(found, row.judge)
-        key = {"this": found.dataset, "sample": encode_text(row.sample.id)}
+        handle = _lock_run(connection, run) or _create_run(connection, run, versions)
+        models, judge = _merge_models(handle, row.embedders), _merge_judge(handle, row.judge)
+        key = {"this": handle.dataset, "sample": encode_text(row.sample.id)}
         position: int | None = connection.execute(_POSITION_OF, key).scalar()
-        metrics = _metrics(connection, found, row.scores, position)
+        metrics = _metrics(connection, handle, row.scores, position)
         if position is None:
-            position = found.rows
-            _append_position(connection, found)
+            position = handle.rows
+            _append_position(connection, handle)
         else:
-            _delete_row(connection, found, position, metrics)
-        _insert_row(connection, found, position, row, metrics)
-        _update_run(connection, found, models, judge, n=max(found.rows, position + 1))
-    return f"{found.id}:{position}"
+            _delete_row(connection, handle, position, metrics)
+        _insert_row(connection, handle, position, row, metrics)
+        _update_run(connection, handle, models, judge, n=max(handle.rows, position + 1))
+    return f"{handle.id}:{position}"
 
 
 def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
     """Finish a run and store its summary."""
     with database.writing() as connection:
-        found = _lock_run(connection, run)
-        if found is None:
+        handle = _lock_run(connection, run)
+        if handle is None:
             raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
         values = {"finished_at": now(), "summary": dict(summary)}
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == handle.id).values(values))
 
 
 def _lock_run(connection: Connection, text: str) -> RunHandle | None:
@@ -177,7 +178,7 @@ def _merge_judge(run: RunHandle, judge: str) -> str:
     """Merge the run's judge with the row's; one run has one judge and one set of prompts."""
     before = str(run.spec.get("judge", ""))
     if before and judge and before != judge:
-        then, now_ = (found.rpartition("@") for found in (before, judge))
+        then, now_ = (fingerprint.rpartition("@") for fingerprint in (before, judge))
         what = "other prompts" if then[0] == now_[0] else now_[0]
         raise RunMismatchError(
             f"The run {run.label} was judged by {then[0]}, this evaluation by {what}.", hint=_ANOTHER
@@ -271,10 +272,9 @@ def _append_position(connection: Connection, run: RunHandle) -> None:
 def _delete_row(connection: Connection, run: RunHandle, position: int, metrics: Mapping[str, int]) -> None:
     samples, answers = schema.samples, schema.answers
     places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
-    for table in (schema.scores, schema.details, schema.evidence):
-        places[table] = table.c.metric.in_(list(metrics.values()))
     for table, owned in places.items():
         connection.execute(sa.delete(table).where(owned, table.c.position == position))
+    delete_scores(connection, metrics.values(), position, position)
 
 
 def _insert_row(

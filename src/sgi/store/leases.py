@@ -49,10 +49,12 @@ class Lease:
         runs = schema.runs
         query = sa.select(runs.c.id).where(runs.c.id == self.run).with_for_update()  # one after the other
         if connection.execute(query).first() is None:
-            raise deleted_error(self.run)
+            raise _deleted_error(self.run)
         held = _lease_of(connection, self.run)
-        if held is not None and not take_over and _is_held(held, _database_time(connection)):
-            raise _busy_error(held)
+        if held is not None and not take_over and _is_valid(held, _database_time(connection)):
+            message = f"The run {self.run} is being written by {_owner(held)} since {held.since}."
+            hint = "Wait until it ends, or stop it; `take_over` takes the run from it."
+            raise RunBusyError(message, hint=hint)
         connection.execute(sa.delete(schema.leases).where(schema.leases.c.run == self.run))
         connection.execute(
             sa.insert(schema.leases).values(
@@ -81,7 +83,7 @@ class Lease:
             connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)).first()
             is None
         ):
-            raise deleted_error(self.run)
+            raise _deleted_error(self.run)
         held = _lease_of(connection, self.run)
         by = "another process" if held is None else _owner(held)
         raise RunBusyError(
@@ -96,8 +98,7 @@ class Lease:
         return bool(connection.execute(mine).rowcount)
 
 
-def deleted_error(run: str) -> StoreError:
-    """Build the error for a deleted run."""
+def _deleted_error(run: str) -> StoreError:
     return StoreError(f"The run {run} was deleted meanwhile.", hint="Start a new one with `sgi run`.")
 
 
@@ -105,19 +106,13 @@ def _lease_of(connection: Connection, run: str) -> Row[tuple[object, ...]] | Non
     return connection.execute(sa.select(schema.leases).where(schema.leases.c.run == run)).first()
 
 
-def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
+def _is_valid(held: Row[tuple[object, ...]], now: float) -> bool:
     if held.machine != _machine():
         return bool(held.expires_at > now)
     if held.process == _process(os.getpid()):
         return any(lease.owner == held.owner for lease in _HELD)
     process = _process(held.pid)
     return bool(held.expires_at > now) if process is None else process == held.process
-
-
-def _busy_error(held: Row[tuple[object, ...]]) -> RunBusyError:
-    message = f"The run {held.run} is being written by {_owner(held)} since {held.since}."
-    hint = "Wait until it ends, or stop it; `take_over` takes the run from it."
-    return RunBusyError(message, hint=hint)
 
 
 def _owner(held: Row[tuple[object, ...]]) -> str:

@@ -43,7 +43,7 @@ from sgi.store.run_names import is_run_name
 from sgi.store.sqlite_file import readable_address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pydantic import JsonValue
 
@@ -62,6 +62,7 @@ _UNKNOWN = MetricSpec("", 0, frozenset(), -math.inf, math.inf)
 """Version 0: the formula of the old numbers is unknown."""
 _SHARE = replace(_UNKNOWN, low=0.0, high=1.0)
 _Cell = str | bytes | int | float | None
+_Row = dict[str, _Cell]
 
 
 @dataclass(frozen=True)
@@ -76,38 +77,25 @@ class EvalsImport:
 
 @dataclass(frozen=True)
 class _Table:
-    """The columns of the old table by purpose, as indexes into a row."""
+    """The columns of the old table, with those that are metrics and those that become metadata."""
 
     columns: tuple[str, ...]
 
     @cached_property
-    def metrics(self) -> dict[str, int]:
-        return {name: self.columns.index(name) for name in _METRICS if name in self.columns}
+    def metrics(self) -> list[str]:
+        return [name for name in _METRICS if name in self.columns]
 
     @cached_property
-    def reasons(self) -> dict[str, int]:
-        named = {metric: f"{metric}{REASONING}" for metric in self.metrics}
-        return {metric: self.columns.index(name) for metric, name in named.items() if name in self.columns}
-
-    @cached_property
-    def texts(self) -> dict[str, int]:
-        return {ours: self.columns.index(name) for name, ours in _TEXTS.items() if name in self.columns}
-
-    @cached_property
-    def metadata(self) -> dict[str, int]:
-        known = {*self.metrics.values(), *self.reasons.values(), *self.texts.values()}
-        names = enumerate(self.columns)
-        return {name: k for k, name in names if k not in known and name not in {_RUN, _PAIR}}
-
-    def cell(self, row: Sequence[_Cell], name: str) -> _Cell:
-        return row[self.columns.index(name)] if name in self.columns else None
+    def metadata(self) -> list[str]:
+        known = {_RUN, _PAIR, *_TEXTS, *self.metrics, *(f"{name}{REASONING}" for name in self.metrics)}
+        return [name for name in self.columns if name not in known]
 
 
 @dataclass
 class _OldRun:
     """The rows of one ``test_run_id``, from a first pass."""
 
-    wanted: str
+    base_name: str
     rows: int
     content: str
     name: str = ""
@@ -119,12 +107,12 @@ class _Ids:
 
     seen: set[str] = field(default_factory=set)
 
-    def of(self, table: _Table, row: Sequence[_Cell], position: int) -> str:
-        own = _text(table.cell(row, _ID)) or str(position)
-        wanted = _text(table.cell(row, _PAIR)) or own
-        found = wanted if wanted not in self.seen else free_name(f"{wanted}#{own}", self.seen)
-        self.seen.add(found)
-        return found
+    def of(self, row: _Row, position: int) -> str:
+        own = _text(row.get(_ID)) or str(position)
+        pair = _text(row.get(_PAIR)) or own
+        sample_id = pair if pair not in self.seen else free_name(f"{pair}#{own}", self.seen)
+        self.seen.add(sample_id)
+        return sample_id
 
 
 def import_evals(database: Database, path: str | Path) -> EvalsImport:
@@ -142,15 +130,15 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
     file = Path(path)
     with _open_file(file) as old:
         table = _Table(_columns(old, file))
-        found = [_old_run(key, rows, file) for key, rows in _by_run(old, table, file)]
+        runs = [_old_run(key, rows, file) for key, rows in _by_run(old, table, file)]
         shares = _shares(old, table, file)
         with database.writing() as connection:
-            new = _name_runs(connection, found)
-            for (_, rows), run in zip(_by_run(old, table, file), found, strict=True):
+            new = _name_runs(connection, runs)
+            for (_, rows), run in zip(_by_run(old, table, file), runs, strict=True):
                 if run.name:
                     _write(connection, table, run, rows, shares, file)
     names = tuple(run.name for run in new)
-    skipped = sum(run.rows > 0 for run in found) - len(new)
+    skipped = sum(run.rows > 0 for run in runs) - len(new)
     return EvalsImport(names, sum(run.rows for run in new), skipped, tuple(table.metadata) if new else ())
 
 
@@ -194,44 +182,44 @@ def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
     with _translate_errors(file):
         if not old.execute(there).fetchone():
             raise StoreError(f"{file} has no table `evals`.", hint=_WAY_OUT)
-        names = tuple(told[0].lower() for told in old.execute("SELECT * FROM evals LIMIT 0").description)
+        names = tuple(column[0].lower() for column in old.execute("SELECT * FROM evals LIMIT 0").description)
     if not {_ID, _PAIR}.intersection(names):
         raise StoreError(f"The table `evals` of {file} has neither `{_ID}` nor `{_PAIR}`.", hint=_WAY_OUT)
     return names
 
 
 def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
-    found = {}
+    ranges = {}
     with _translate_errors(file):
         for name in filter(METRICS.__contains__, table.metrics):
             finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
             query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
-            found[name] = old.execute(query).fetchone()
-    return frozenset(name for name, (low, high) in found.items() if low is not None and 0 <= low <= high <= 1)
+            ranges[name] = old.execute(query).fetchone()
+    return frozenset(
+        name for name, (low, high) in ranges.items() if low is not None and 0 <= low <= high <= 1
+    )
 
 
-def _by_run(
-    old: sqlite3.Connection, table: _Table, file: Path
-) -> Iterator[tuple[_Cell, Iterator[tuple[_Cell, ...]]]]:
+def _by_run(old: sqlite3.Connection, table: _Table, file: Path) -> Iterator[tuple[_Cell, Iterator[_Row]]]:
     """Yield the rows of each run, in an order that depends on the rows alone."""
     key = _ID if _ID in table.columns else _PAIR
     if _RUN not in table.columns:
-        yield None, _rows(old, key, file)
+        yield None, _rows(old, table, key, file)
         return
-    place = table.columns.index(_RUN)
-    yield from groupby(_rows(old, f"{_RUN} COLLATE BINARY, {key}", file), key=lambda row: row[place])
+    rows = _rows(old, table, f"{_RUN} COLLATE BINARY, {key}", file)
+    yield from groupby(rows, key=lambda row: row[_RUN])
 
 
-def _rows(old: sqlite3.Connection, order: str, file: Path) -> Iterator[tuple[_Cell, ...]]:
+def _rows(old: sqlite3.Connection, table: _Table, order: str, file: Path) -> Iterator[_Row]:
     with _translate_errors(file):
-        for row in old.execute(f"SELECT * FROM evals ORDER BY {order}"):  # noqa: S608, UP028 - our own names;
-            yield row  # `yield from` would close the cursor after its connection
+        for row in old.execute(f"SELECT * FROM evals ORDER BY {order}"):  # noqa: S608 - our own names
+            yield dict(zip(table.columns, row, strict=True))
 
 
-def _old_run(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldRun:
+def _old_run(key: _Cell, rows: Iterator[_Row], file: Path) -> _OldRun:
     state, number = blake2b(repr(key).encode(), digest_size=16), 0
     for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is how many there are
-        state.update(repr(row).encode())
+        state.update(repr(tuple(row.values())).encode())
     return _OldRun(_run_name(key, file), number, state.hexdigest())
 
 
@@ -240,13 +228,13 @@ def _run_name(key: _Cell, file: Path) -> str:
     return name if is_run_name(name) else f"run {name}"
 
 
-def _name_runs(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
+def _name_runs(connection: sa.Connection, runs: list[_OldRun]) -> list[_OldRun]:
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken = {name for _, name in there}
     imported = {content for content, _ in there}
-    new = [run for run in found if run.rows and run.content not in imported]
+    new = [run for run in runs if run.rows and run.content not in imported]
     for run in new:
-        run.name = free_name(run.wanted, taken)
+        run.name = free_name(run.base_name, taken)
         taken.add(run.name)
     return new
 
@@ -255,7 +243,7 @@ def _write(
     connection: sa.Connection,
     table: _Table,
     run: _OldRun,
-    rows: Iterator[tuple[_Cell, ...]],
+    rows: Iterator[_Row],
     shares: frozenset[str],
     file: Path,
 ) -> None:
@@ -280,23 +268,22 @@ def _write(
     for number, some in enumerate(chunks(rows)):
         first = number * CHUNK
         insert_batch(connection, key, first, len(some))
-        samples = [_sample(table, row, ids.of(table, row, first + n)) for n, row in enumerate(some)]
+        samples = [_sample(table, row, ids.of(row, first + n)) for n, row in enumerate(some)]
         insert_samples(connection, run.content, first, samples)
         for name, metric in metrics.items():
-            rows_of_metric = (_score(table, name, metric, n, row) for n, row in enumerate(some, first))
+            rows_of_metric = (_score(name, metric, n, row) for n, row in enumerate(some, first))
             insert_scores(connection, rows_of_metric)
 
 
-def _sample(table: _Table, row: Sequence[_Cell], name: str) -> Sample:
-    texts = {ours: _text(row[k]) for ours, k in table.texts.items() if row[k] is not None}
-    return Sample.model_validate(
-        {"id": name, **texts, "metadata": {column: _json(row[k]) for column, k in table.metadata.items()}}
-    )
+def _sample(table: _Table, row: _Row, name: str) -> Sample:
+    texts = {ours: _text(row[theirs]) for theirs, ours in _TEXTS.items() if row.get(theirs) is not None}
+    metadata = {column: _json(row[column]) for column in table.metadata}
+    return Sample.model_validate({"id": name, **texts, "metadata": metadata})
 
 
-def _score(table: _Table, name: str, metric: int, position: int, row: Sequence[_Cell]) -> ScoreRow:
-    value, place = row[table.metrics[name]], table.reasons.get(name)
-    reasoning = None if place is None or row[place] is None else {"reasoning": _text(row[place])}
+def _score(name: str, metric: int, position: int, row: _Row) -> ScoreRow:
+    value, text = row[name], row.get(f"{name}{REASONING}")
+    reasoning = None if text is None else {"reasoning": _text(text)}
     if value is None:
         return ScoreRow(metric, position, None, Status.MISSING.value, _NO_VALUE, None, reasoning)
     if isinstance(value, int | float) and math.isfinite(value):

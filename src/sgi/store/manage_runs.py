@@ -32,8 +32,8 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
     """Change the name and tags of a run in one transaction. Raises UsageError for a bad name or tag."""
     tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
     with database.writing() as connection:
-        found = _lock_run(connection, run_id)
-        if "name" in wanted and wanted["name"] != found.name:
+        run = _lock_run(connection, run_id)
+        if "name" in wanted and wanted["name"] != run.name:
             _set_name(connection, run_id, wanted["name"])
         if tags is not None:
             table = schema.run_tags

@@ -77,9 +77,9 @@ class RowQuery:
         if self.plane is not None:
             _require_range("plane", self.plane[0], "plane", self.plane[1])
             _require_range("plane", self.plane[2], "plane", self.plane[3])
-        asked = {"status": self.status, "low": self.low, "high": self.high}
-        asked["sort"] = None if self.sort == "position" else self.sort
-        for name, value in asked.items():
+        parts = {"status": self.status, "low": self.low, "high": self.high}
+        parts["sort"] = None if self.sort == "position" else self.sort
+        for name, value in parts.items():
             require(value is None or self.metric is not None, name, "goes with a metric")
 
 
@@ -101,20 +101,20 @@ def row_conditions(
 ) -> list[sa.ColumnElement[bool]]:
     """Build all conditions except the group."""
     samples, scores = schema.samples, schema.scores
-    wanted = []
+    conditions = []
     if query.text:
-        wanted.append(_contains_text(connection, record, query.text))
+        conditions.append(_contains_text(connection, record, query.text))
     if query.status is not None:  # a row that a metric knows nothing of is missing
-        wanted.append(sa.func.coalesce(scores.c.status, Status.MISSING.value) == query.status)
+        conditions.append(sa.func.coalesce(scores.c.status, Status.MISSING.value) == query.status)
     if query.low is not None:
-        wanted.append(scores.c.value >= query.low)
+        conditions.append(scores.c.value >= query.low)
     if query.high is not None:
-        wanted.append(scores.c.value <= query.high)
+        conditions.append(scores.c.value <= query.high)
     if query.label is not None:
-        wanted.append(samples.c.label.is_(query.label))
+        conditions.append(samples.c.label.is_(query.label))
     if query.plane is not None:
-        wanted.append(_in_plane(connection, query.plane, numbers, record))
-    return wanted
+        conditions.append(_in_plane(connection, query.plane, numbers, record))
+    return conditions
 
 
 def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
@@ -125,13 +125,13 @@ def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.C
         driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
         fold = sa.func.sgi_casefold
     pattern = fold(sa.literal(f"%{_LIKE_SIGNS.sub(_ESCAPED, encode_text(text))}%"))
-    asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
-    answered = sa.exists().where(asked)
-    told = sa.exists().where(asked, fold(answers.c.response).like(pattern, escape="/"))
+    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    answered = sa.exists().where(answer)
+    in_answer = sa.exists().where(answer, fold(answers.c.response).like(pattern, escape="/"))
     given, question, name = (
         fold(samples.c[column]).like(pattern, escape="/") for column in ("response", "question", "id")
     )
-    return sa.or_(name, question, told, given & ~answered)
+    return sa.or_(name, question, in_answer, given & ~answered)
 
 
 def _casefold(text: str | None) -> str | None:
@@ -144,14 +144,14 @@ def _in_plane(
     numbers: Mapping[str, int],
     record: RunRecord,
 ) -> sa.ColumnElement[bool]:
-    found = plane_metric(connection, numbers)
-    if found is None:
+    metric = plane_metric(connection, numbers)
+    if metric is None:
         message = f"No metric of {record.label} has kept the two angles of its rows."
         raise UsageError(message, hint="Those of sgi are kept: sgi run … -m sgi.")
     details = schema.details
     rc, rq = angles_in(connection, details.c.body)
     return sa.exists().where(
-        details.c.metric == found[1],
+        details.c.metric == metric[1],
         details.c.position == schema.samples.c.position,
         rc.between(*plane[:2]),
         rq.between(*plane[2:]),
@@ -159,22 +159,26 @@ def _in_plane(
 
 
 def group_positions(
-    connection: Connection, found: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
+    connection: Connection, query: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
 ) -> list[int]:
     """Return the positions of the rows of a group; Python names the values, because databases differ.
 
     ``found`` selects the positions to search, ``every`` those of all committed rows.
     """
-    column, wanted = group
+    column, value_text = group
     samples = schema.samples
-    rows = found.add_columns(samples.c.metadata, samples.c.label)
-    if column != _LABEL and wanted != _NO_GROUP and not _is_json(wanted):  # then it is a text, in quotes
-        rows = rows.where(sa.cast(samples.c.metadata, sa.Text).contains(encode_json(wanted), autoescape=True))
+    rows = query.add_columns(samples.c.metadata, samples.c.label)
+    if (
+        column != _LABEL and value_text != _NO_GROUP and not _is_json(value_text)
+    ):  # then it is a text, in quotes
+        rows = rows.where(
+            sa.cast(samples.c.metadata, sa.Text).contains(encode_json(value_text), autoescape=True)
+        )
     value = column_reader(column, _metadata_with_label(connection, every) if column == _LABEL else ())
     return [
         position
         for position, metadata, label in connection.execute(rows)
-        if _display_name(value(metadata, label)) == wanted
+        if _display_name(value(metadata, label)) == value_text
     ]
 
 
@@ -218,11 +222,7 @@ def column_reader(
 
 
 def group_name(value: Any) -> str | None:
-    """Name a group: text as it is, anything else as JSON; None stays.
-
-    >>> group_name("easy"), group_name(True), group_name(None)
-    ('easy', 'true', None)
-    """
+    """Name a group: text as it is, anything else as JSON; None stays."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -123,10 +123,10 @@ def row_page(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
         places = _select_positions(
             record, None if metric is None else numbers[metric], whole=of >= record.rows
         )
-        wanted = row_conditions(connection, record, query, numbers)
-        ordered = places.where(*wanted).order_by(*_order(query))
+        conditions = row_conditions(connection, record, query, numbers)
+        ordered = places.where(*conditions).order_by(*_order(query))
         if query.group is None:
-            total = of if not wanted else _count(connection, ordered)
+            total = of if not conditions else _count(connection, ordered)
             page, pages = _page_number(query, total)
             cut = ordered.limit(query.size).offset((page - 1) * query.size)
             positions = list(connection.execute(cut).scalars())
@@ -178,12 +178,12 @@ def _committed_rows(connection: Connection, run: str) -> int:
 
 def _select_positions(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
     samples, scores, batches = schema.samples, schema.scores, schema.batches
-    found = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
+    query = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
     if not whole:
-        found = found.join(batches, (batches.c.run == record.id) & schema.in_batch(samples.c.position))
+        query = query.join(batches, (batches.c.run == record.id) & schema.in_batch(samples.c.position))
     if metric is None:
-        return found
-    return found.outerjoin(scores, (scores.c.metric == metric) & (scores.c.position == samples.c.position))
+        return query
+    return query.outerjoin(scores, (scores.c.metric == metric) & (scores.c.position == samples.c.position))
 
 
 def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
@@ -221,8 +221,8 @@ def _page_number(query: RowQuery, total: int) -> tuple[int, int]:
     return min(query.page, pages), pages
 
 
-def _count(connection: Connection, found: sa.Select[Any]) -> int:
-    rows = found.order_by(None).subquery()
+def _count(connection: Connection, query: sa.Select[Any]) -> int:
+    rows = query.order_by(None).subquery()
     return int(connection.execute(sa.select(sa.func.count()).select_from(rows)).scalar_one())
 
 
@@ -230,7 +230,7 @@ def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
 ) -> tuple[RowLine, ...]:
     samples, answers = schema.samples, schema.answers
-    asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
     texts = (
         sa.func.substr(samples.c.question, 1, _QUESTION).label("question"),
@@ -238,7 +238,7 @@ def _page_rows(
     )
     query = (
         sa.select(samples.c.position, samples.c.id, samples.c.label, *texts)
-        .outerjoin(answers, asked)
+        .outerjoin(answers, answer)
         .where(samples.c.dataset == record.dataset, samples.c.position.in_(positions))
     )
     scores = _scores(connection, positions, numbers)

@@ -199,6 +199,14 @@ def insert_scores(connection: Connection, rows: Iterable[ScoreRow]) -> None:
     insert_rows(connection, schema.evidence, judgements)
 
 
+def delete_scores(connection: Connection, metrics: Iterable[int], first: int, last: int) -> None:
+    """Delete the scores of rows from the positions ``first`` to ``last``, with details and judgements."""
+    numbers = list(metrics)
+    for table in (schema.scores, schema.details, schema.evidence):
+        rows = table.c.position.between(first, last) & table.c.metric.in_(numbers)
+        connection.execute(sa.delete(table).where(rows))
+
+
 def score_rows(
     metric: int, start: int, scores: Scores, judgements: Sequence[Mapping[str, JsonValue] | None] | None
 ) -> Iterator[ScoreRow]:

@@ -29,18 +29,14 @@ _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 def require_free_name(connection: Connection, name: str, *, otherwise: str = "") -> None:
     """Raise a UsageError for a taken or reserved name. ``otherwise`` suggests what to do."""
     require_run_name(name)
-    found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
-    if found is not None:
+    other = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
+    if other is not None:
         hint = f"Choose another name{f', or {otherwise}' if otherwise else ''}."
-        raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
+        raise UsageError(f"A run called {name!r} is already there ({other.id}).", hint=hint)
 
 
 def is_run_name(name: str) -> bool:
-    """Return whether a run can have the name.
-
-    >>> is_run_name("nightly"), is_run_name("last")
-    (True, False)
-    """
+    """Return whether a run can have the name; ``last`` is reserved, for example."""
     return not _problem(name)
 
 

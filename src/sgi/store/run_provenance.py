@@ -32,8 +32,8 @@ def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
         rows = connection.execute(run_metrics(record.id)).all()
     metrics = {}
     for row in rows:
-        made = read_provenance(row.provenance) or derived_provenance(record, row.metric)
-        metrics[row.metric] = None if made is None else replace(made, version=row.version)
+        provenance = read_provenance(row.provenance) or derived_provenance(record, row.metric)
+        metrics[row.metric] = None if provenance is None else replace(provenance, version=row.version)
     return RunProvenance(record.dataset, record.versions.get("sgi", ""), metrics)
 
 
@@ -81,10 +81,10 @@ def _signed_entailment(name: str, signed: Iterable[str]) -> str:
 
 def _prompts(metrics: Iterable[str]) -> str:
     """Return the digest of the prompts of a run; a calibrated metric uses those of its inner metric."""
-    found = []
+    known = []
     for name in metrics:
         try:
-            found.append(named_metric(name))
+            known.append(named_metric(name))
         except UsageError:
             continue
-    return prompts_digest(found)
+    return prompts_digest(known)

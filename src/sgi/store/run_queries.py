@@ -108,7 +108,7 @@ class PageOfRuns:
 
 
 def list_runs(
-    database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None, offset: int = 0
+    database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None
 ) -> list[RunRecord]:
     """List runs, the newest first.
 
@@ -117,7 +117,7 @@ def list_runs(
     """
     with database.reading() as connection:
         matches = _matching_runs(connection, search, tag)
-        return _records(connection, matches[offset:][:limit])
+        return _records(connection, matches[:limit])
 
 
 def count_runs(database: Database, *, search: str = "", tag: str | None = None) -> int:
@@ -141,7 +141,7 @@ def page_of_runs(
         return PageOfRuns(tuple(records), len(matches), shown, pages, tags)
 
 
-def find_run(database: Database, wanted: str) -> RunRecord:
+def find_run(database: Database, text: str) -> RunRecord:
     """Find a run by id, name, or unique prefix of an id; ``last`` and ``last~1`` count from the newest.
 
     Raises UnknownNameError (with similar names), or UsageError for an ambiguous prefix or without any runs.
@@ -150,7 +150,7 @@ def find_run(database: Database, wanted: str) -> RunRecord:
         ids = _ids(connection)
         if not ids:
             raise UsageError(f"There is no run in {database.shown} yet.", hint="Make one with `sgi run`.")
-        return _records(connection, [_resolve(wanted, ids)])[0]
+        return _records(connection, [_resolve(text, ids)])[0]
 
 
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
@@ -158,11 +158,11 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
     table = schema.usage
     columns = [table.c[name] for name in _COUNTS]
     query = sa.select(table.c.judge, *columns).where(table.c.run == run).order_by(table.c.judge)
-    found: dict[str, Usage] = {}
+    usage: dict[str, Usage] = {}
     with database.reading() as connection:
         for judge, *counts in connection.execute(query):
-            found[decode_text(judge)] = found.get(decode_text(judge), Usage()) + Usage(*counts)
-    return found
+            usage[decode_text(judge)] = usage.get(decode_text(judge), Usage()) + Usage(*counts)
+    return usage
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:
@@ -171,24 +171,24 @@ def _ids(connection: Connection) -> list[tuple[str, str | None]]:
     return [(row.id, row.name) for row in connection.execute(query)]
 
 
-def _resolve(wanted: str, ids: Sequence[tuple[str, str | None]]) -> str:
+def _resolve(text: str, ids: Sequence[tuple[str, str | None]]) -> str:
     for exact in ({run: run for run, _ in ids}, {name: run for run, name in ids if name}):
-        if wanted in exact:
-            return exact[wanted]
-    relative = _LAST.fullmatch(wanted)
+        if text in exact:
+            return exact[text]
+    relative = _LAST.fullmatch(text)
     if relative:
         back = int(relative[1] or 0)
         if back < len(ids):
             return ids[back][0]
         raise UsageError(f"There are only {len(ids)} runs.", hint="`sgi runs` lists them.")
-    begun = [run for run, _ in ids if wanted and run.startswith(wanted)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise UsageError(f"{len(begun)} runs begin with {wanted!r}: {', '.join(begun[:5])}.")
+    matches = [run for run, _ in ids if text and run.startswith(text)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(f"{len(matches)} runs begin with {text!r}: {', '.join(matches[:5])}.")
     known = [text for pair in ids for text in pair if text]
-    near = tuple(difflib.get_close_matches(wanted, known, n=2, cutoff=0.6))
-    raise UnknownNameError("run", wanted, near, hint="`sgi runs` lists them.")
+    near = tuple(difflib.get_close_matches(text, known, n=2, cutoff=0.6))
+    raise UnknownNameError("run", text, near, hint="`sgi runs` lists them.")
 
 
 def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:
@@ -203,11 +203,11 @@ def _matching_runs(connection: Connection, search: str, tag: str | None) -> list
     rows = connection.execute(query.order_by(runs.c.created_at.desc(), runs.c.id.desc())).all()
     if not search:
         return [row.id for row in rows]
-    wanted, tagged = search.casefold(), _tags(connection)
-    told = (
+    folded, tagged = search.casefold(), _tags(connection)
+    candidates = (
         (row.id, (row.id, row.name or "", decode_text(row.data), *tagged.get(row.id, ()))) for row in rows
     )
-    return [run for run, texts in told if any(wanted in text.casefold() for text in texts)]
+    return [run for run, texts in candidates if any(folded in text.casefold() for text in texts)]
 
 
 def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str, list[str]]:
@@ -233,13 +233,13 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
     for row in connection.execute(named):
         metrics.setdefault(row.run, []).append(row.metric)
     tags = _tags(connection, runs)
-    made = {
+    records = {
         row["id"]: _record(dict(row), tuple(metrics[row["id"]]), tuple(tags.get(row["id"], ())))
         for row in rows
     }
-    if lost := [run for run in runs if run not in made]:  # the index of a damaged file has them, no table
+    if lost := [run for run in runs if run not in records]:  # the index of a damaged file has them, no table
         raise damaged_error(f"the run {lost[0]!r} cannot be read")
-    return [made[run] for run in runs]
+    return [records[run] for run in runs]
 
 
 def _select_runs() -> sa.Select[Any]:

@@ -22,6 +22,7 @@ from sgi.store.run_inserts import (
     RunStart,
     answer_row,
     count_change,
+    delete_scores,
     insert_batch,
     insert_rows,
     insert_run,
@@ -110,8 +111,8 @@ class RunRecorder:
             count_change(connection, self.run)
             if not self.samples_are_there:
                 insert_samples(connection, self.dataset, start, samples)
-            for name, found in scores.items():
-                scored = score_rows(self.metric_ids[name], start, found, judgements.get(name))
+            for name, metric_scores in scores.items():
+                scored = score_rows(self.metric_ids[name], start, metric_scores, judgements.get(name))
                 insert_scores(connection, scored)
             self._save_usage(connection, usage)
         self.done.add(start)
@@ -167,10 +168,7 @@ class RunRecorder:
 
     def _delete_batch(self, connection: Connection, start: int, rows: int) -> None:
         """Delete a reopened batch; its run is not finished until it has a new summary."""
-        ids = list(self.metric_ids.values())
-        for table in (schema.scores, schema.details, schema.evidence):
-            there = table.c.position.between(start, start + rows - 1) & table.c.metric.in_(ids)
-            connection.execute(sa.delete(table).where(there))
+        delete_scores(connection, self.metric_ids.values(), start, start + rows - 1)
         batches = schema.batches
         connection.execute(sa.delete(batches).where(batches.c.run == self.run, batches.c.start == start))
         _update(connection, self.run, finished_at=None, summary=None)
@@ -250,9 +248,11 @@ def _run_exists(connection: Connection, run: str) -> bool:
 
 def _is_complete(connection: Connection, run: str) -> bool:
     batches, runs, datasets = schema.batches, schema.runs, schema.datasets
-    there = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
-    wanted = sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)
-    return bool(connection.execute(there).scalar_one() == connection.execute(wanted).scalar_one())
+    committed = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
+    expected = (
+        sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)
+    )
+    return bool(connection.execute(committed).scalar_one() == connection.execute(expected).scalar_one())
 
 
 def has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:

@@ -55,12 +55,7 @@ def answered_samples(run: str, dataset: str) -> sa.Select[Any]:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """Convert a row of the table ``samples``, or of `answered_samples`, which has the target's answer.
-
-    >>> absent = dict.fromkeys(schema.samples.columns.keys())
-    >>> sorted(sample_of(absent | {"id": "1", "response": "", "contexts": ["a"]}).model_fields_set)
-    ['contexts', 'id', 'response']
-    """
+    """Convert a row of the table ``samples``, or of `answered_samples`, which has the target's answer."""
     given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}
     texts = {name: decode_text(given[name]) for name in _TEXTS if name in given}
     sample = Sample(id=decode_text(row["id"]), **(given | texts))

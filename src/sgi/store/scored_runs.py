@@ -150,8 +150,8 @@ def _class_values(connection: Connection, record: RunRecord, metric: int, key: s
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
     """Return a metadata column of all committed rows, in order; None if a row has no value."""
     with database.reading() as connection:
-        found = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
-        return [(body or {}).get(column) for body in found]
+        bodies = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
+        return [(body or {}).get(column) for body in bodies]
 
 
 def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Reason]:
@@ -186,16 +186,16 @@ def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int6
     value = sa.func.coalesce(scores.c.value, sa.literal_column("0.0"))  # numpy takes no NULL
     query = sa.select(scores.c.position, value, code).where(scores.c.metric == metric.id)
     rows = np.fromiter(driver_rows(connection, query.order_by(scores.c.position)), dtype=_STORED_SCORE)
-    found, values, codes = (np.ascontiguousarray(rows[name]) for name in ("position", "value", "code"))
+    stored, values, codes = (np.ascontiguousarray(rows[name]) for name in ("position", "value", "code"))
     values[codes != STATUSES.index(Status.OK)] = np.nan
-    if not np.array_equal(found, positions):
-        values, codes = _spread(found, values, codes, positions)
+    if not np.array_equal(stored, positions):
+        values, codes = _spread(stored, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
     return MetricColumn(metric.metric, values, codes, *facts, read_provenance(metric.provenance))
 
 
 def _spread(
-    found: NDArray[np.int64],
+    stored: NDArray[np.int64],
     values: NDArray[np.float64],
     codes: NDArray[np.int8],
     positions: NDArray[np.int64],
@@ -204,11 +204,11 @@ def _spread(
 
     Raises StoreError if a score belongs to a row outside all batches.
     """
-    if not np.isin(found, positions).all():
+    if not np.isin(stored, positions).all():
         raise damaged_error("it holds scores of rows that are in no batch of the run")
     spread = np.full(len(positions), np.nan)
     status = np.full(len(positions), STATUSES.index(Status.MISSING), dtype=np.int8)
-    places = np.searchsorted(positions, found)
+    places = np.searchsorted(positions, stored)
     spread[places], status[places] = values, codes
     return spread, status
 
@@ -221,26 +221,17 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
     """
     match record.cluster:
         case "question":
-            numbers = _of_questions(connection, record)
+            rows = driver_rows(connection, select_committed(record, schema.samples.c.cluster))
+            numbers = _number_by_first_row([number for (number,) in rows])
             return numbers, Clustering(dominant=_dominant(connection, record, numbers))
         case "contexts":
-            return _has_numbered_ids(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
+            return _number_by_first_row(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
         case "row":
-            rows = connection.execute(_count(record)).scalar_one()
-            return np.arange(rows, dtype=np.int64), Clustering(BY_ROW)
+            positions = select_committed(record, schema.samples.c.position).subquery()
+            count = connection.execute(sa.select(sa.func.count()).select_from(positions)).scalar_one()
+            return np.arange(count, dtype=np.int64), Clustering(BY_ROW)
         case column:
             return _of_column(connection, record, column)
-
-
-def _count(record: RunRecord) -> sa.Select[Any]:
-    return sa.select(sa.func.count()).select_from(
-        select_committed(record, schema.samples.c.position).subquery()
-    )
-
-
-def _of_questions(connection: Connection, record: RunRecord) -> NDArray[np.int64]:
-    rows = driver_rows(connection, select_committed(record, schema.samples.c.cluster))
-    return _has_numbered_ids([number for (number,) in rows])
 
 
 def _of_column(
@@ -254,7 +245,7 @@ def _of_column(
         raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
     without = sum(not has_value(body, column) for body in rows)
-    return _has_numbered_ids(numbers), Clustering(column, without)
+    return _number_by_first_row(numbers), Clustering(column, without)
 
 
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
@@ -283,6 +274,6 @@ def _dominant(
     return dominant_question(text, len(rows), len(np.unique(passages)), of=len(numbers))
 
 
-def _has_numbered_ids(clusters: list[int]) -> NDArray[np.int64]:
+def _number_by_first_row(clusters: list[int]) -> NDArray[np.int64]:
     _, first, codes = np.unique(np.array(clusters, dtype=np.int64), return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]

@@ -172,18 +172,18 @@ def is_damaged(path: Path) -> bool:
     """
     try:
         with closing(connect(path)) as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            (result,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if "disk I/O error" in str(error):
             raise
         return True
-    failed = _PAGE_NOT_READ.search(found)
+    failed = _PAGE_NOT_READ.search(result)
     code = int(failed[1]) & 0xFF if failed else 0  # the upper bits tell kinds of one error apart
     if code == sqlite3.SQLITE_NOMEM:
         raise MemoryError
     if code == sqlite3.SQLITE_IOERR:
         raise sqlite3.OperationalError("disk I/O error")
-    return bool(found != "ok")
+    return bool(result != "ok")
 
 
 def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:

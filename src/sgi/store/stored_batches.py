@@ -78,8 +78,10 @@ def stored_batches(database: Database, record: RunRecord, *, texts: bool = True)
 
     Without ``texts``, samples have only id, label and metadata. Raises StoreError if the run was deleted.
     """
+    batches = schema.batches
+    query = sa.select(batches.c.start).where(batches.c.run == record.id).order_by(batches.c.start)
     with database.reading() as connection:
-        starts = _batch_starts(connection, record.id)
+        starts = list(connection.execute(query).scalars())
     for start in starts:
         yield stored_batch(database, record, start, texts=texts)
 
@@ -88,8 +90,8 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
     """Return a committed batch; see `stored_batches`."""
     batches, samples = schema.batches, schema.samples
     with database.reading() as connection:
-        wanted = (batches.c.run == record.id) & (batches.c.start == start)
-        head = connection.execute(sa.select(batches).where(wanted)).one_or_none()
+        this = (batches.c.run == record.id) & (batches.c.start == start)
+        head = connection.execute(sa.select(batches).where(this)).one_or_none()
         if head is None:
             raise StoreError(f"The run {record.label} was changed or deleted meanwhile.", hint="Try again.")
         inside = samples.c.position.between(start, start + head.rows - 1)
@@ -108,14 +110,8 @@ def read_answers(connection: Connection, run: str, start: int, rows: int) -> dic
     """Return the target's answers to consecutive samples, by position."""
     answers = schema.answers
     inside = answers.c.position.between(start, start + rows - 1)
-    found = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
-    return {row.position: answer_of(row) for row in found}
-
-
-def _batch_starts(connection: Connection, run: str) -> list[int]:
-    batches = schema.batches
-    query = sa.select(batches.c.start).where(batches.c.run == run).order_by(batches.c.start)
-    return list(connection.execute(query).scalars())
+    stored = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
+    return {row.position: answer_of(row) for row in stored}
 
 
 def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
@@ -124,17 +120,17 @@ def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str
         details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
     )
     numbers = metric_ids(connection, run)
-    found: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers.values()}
+    cells: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers.values()}
     parts = (scores.c.value, scores.c.status, scores.c.reason, sa.cast(details.c.body, sa.Text))
     query = (
         sa.select(scores.c.metric, *parts)
         .select_from(joined)
-        .where(scores.c.metric.in_(list(found)), scores.c.position.between(start, start + rows - 1))
+        .where(scores.c.metric.in_(list(cells)), scores.c.position.between(start, start + rows - 1))
         .order_by(scores.c.metric, scores.c.position)
     )
     for number, *row in driver_rows(connection, query):
-        found[number].append(tuple(row))
-    return {name: _as_scores(found[number]) for name, number in numbers.items()}
+        cells[number].append(tuple(row))
+    return {name: _as_scores(cells[number]) for name, number in numbers.items()}
 
 
 def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
@@ -158,8 +154,8 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
             places = positions[some].tolist()
             query = answered_samples(record.id, record.dataset)
             with database.reading() as connection:
-                found = connection.execute(query.where(schema.samples.c.position.in_(places))).mappings()
-                by_position = {row["position"]: dict(row) for row in found}
+                stored = connection.execute(query.where(schema.samples.c.position.in_(places))).mappings()
+                by_position = {row["position"]: dict(row) for row in stored}
             yield from (sample_of(by_position[position]) for position in places)
 
     return read
@@ -171,8 +167,8 @@ def count_judgements(database: Database, record: RunRecord) -> dict[str, Judgeme
     rows = sa.select(sa.func.count()).where(evidence.c.metric == metrics.c.id).scalar_subquery()
     query = sa.select(metrics.c.metric, metrics.c.version, rows).where(metrics.c.run == record.id)
     with database.reading() as connection:
-        found = connection.execute(query.order_by(metrics.c.position)).all()
-    return {name: JudgementCount(version, count) for name, version, count in found}
+        counts = connection.execute(query.order_by(metrics.c.position)).all()
+    return {name: JudgementCount(version, count) for name, version, count in counts}
 
 
 def read_judgements(
@@ -180,7 +176,7 @@ def read_judgements(
 ) -> dict[str, RowJudgements]:
     """Return the judgements of consecutive rows by canonical string; KeyError for an unknown metric."""
     table = schema.evidence
-    found = {}
+    judgements = {}
     with database.reading() as connection:
         ids = metric_ids(connection, record.id)
         for name in metrics:
@@ -188,5 +184,5 @@ def read_judgements(
                 table.c.metric == ids[name], table.c.position.between(positions[0], positions[-1])
             )
             bodies = {row.position: row.body for row in connection.execute(query)}
-            found[name] = tuple(bodies.get(position) for position in positions)
-    return found
+            judgements[name] = tuple(bodies.get(position) for position in positions)
+    return judgements

@@ -123,8 +123,6 @@ class _Summary(_Shape):
 
 
 class _Spec(BaseModel):
-    """The settings that every view of a run reads."""
-
     model_config = ConfigDict(extra="allow")
 
     cluster: AnyText = ""
@@ -166,11 +164,7 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
 
 
 def read_provenance(value: Any) -> MetricProvenance | None:
-    """Parse the record of what computed a metric. Raises StoreDamagedError for another shape.
-
-    >>> read_provenance({"models": ["minilm@3f2a"]}).models
-    ('minilm@3f2a',)
-    """
+    """Parse the record of what computed a metric. Raises StoreDamagedError for another shape."""
     try:
         record: MetricProvenance | None = None if value is None else validate(MetricProvenance, value)
     except ValidationError as errors:

@@ -65,11 +65,7 @@ def encode_json(value: JsonValue | tuple[str, ...]) -> str:
 
 
 def decode_json(text: str) -> Any:
-    """Reverse `encode_json`.
-
-    >>> decode_json(encode_json({"a": 2**70}))
-    {'a': 1180591620717411303424}
-    """
+    """Reverse `encode_json`."""
     value = json.loads(text)
     return _decode_strings(value) if _ESCAPE in text else value
 

@@ -72,7 +72,7 @@ def _no_summary(database: Database, record: RunRecord) -> None:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """Result of an import: the number of new and of skipped runs, and ``renamed``: old name → new name."""
 
     runs: int
@@ -151,12 +151,12 @@ class _Runs:
 
     def _add_metric(self, row: dict[str, Any]) -> None:
         """Write a metric alone, because the database assigns its number."""
-        number, told = row.pop("id"), row["provenance"]
-        row["provenance"] = None if told is None else decode_json(told)
+        number, provenance = row.pop("id"), row["provenance"]
+        row["provenance"] = None if provenance is None else decode_json(provenance)
         self.metrics[number] = None
         if self._is_new(row["run"]):
-            made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
-            self.metrics[number] = int(self.connection.execute(made).scalar_one())
+            inserted = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
+            self.metrics[number] = int(self.connection.execute(inserted).scalar_one())
 
 
 def export(database: Database, path: str | Path) -> int:
@@ -176,7 +176,7 @@ def export(database: Database, path: str | Path) -> int:
     return rows
 
 
-def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> Imported:
+def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> ImportResult:
     """Import the runs of an exported file in one transaction.
 
     Runs whose id exists are skipped with their growing data. If another run has the same name, the new run
@@ -205,7 +205,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
             with _damage_at(file, line):
                 summary = recompute(view, find_run(view, run))
             connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(summary=summary))
-    return Imported(len(runs.new), len(runs.skipped), runs.renamed)
+    return ImportResult(len(runs.new), len(runs.skipped), runs.renamed)
 
 
 def require_export(path: str | Path) -> None:
@@ -246,7 +246,6 @@ def _check_suffix(file: Path) -> None:
 
 @contextmanager
 def _open_export(file: Path) -> Iterator[IO[bytes]]:
-    """Open a new file, compressed if its name says so, that replaces ``file`` on success."""
     try:
         with replacing_file(file, 0o600) as raw:
             if file.name.endswith(".gz"):
@@ -341,8 +340,8 @@ def _convert_row(
     name = ""
     try:
         row = {}
-        for (name, made), value in zip(readers, line.value[1:], strict=True):
-            row[name] = made(value)
+        for (name, read), value in zip(readers, line.value[1:], strict=True):
+            row[name] = read(value)
         name = ""
         return runs.convert(table, row, line.number)
     except (

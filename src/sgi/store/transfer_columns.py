@@ -43,13 +43,13 @@ def column_reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
     """Return a function that converts a value of the file for the driver; ValueError for a bad value."""
     name = f"{column.table.name}.{column.name}"
     if isinstance(column.type, sa.JSON):
-        made = partial(_read_json, _JSON[name])
+        read: Callable[[Any], Any] = partial(_read_json, _JSON[name])
     elif column.type.python_type is str:
-        made = partial(_read_text, name)
+        read = partial(_read_text, name)
     else:
         kind = {int: _integer_kind(column), float: Finite, bool: bool}[column.type.python_type]
-        made = partial(_read_plain, kind)
-    return partial(_optional, made) if column.nullable else made
+        read = partial(_read_plain, kind)
+    return (lambda value: None if value is None else read(value)) if column.nullable else read
 
 
 def _integer_kind(column: sa.Column[Any]) -> Any:
@@ -57,10 +57,6 @@ def _integer_kind(column: sa.Column[Any]) -> Any:
     if column is schema.samples.c.cluster:
         return int
     return Count if isinstance(column.type, sa.BigInteger) or column.name in {"id", "metric"} else Rows
-
-
-def _optional(made: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else made(value)
 
 
 def _read_plain(kind: Any, value: Any) -> Any:
@@ -74,11 +70,11 @@ def _read_plain(kind: Any, value: Any) -> Any:
 
 
 def _read_json(kind: Any, value: Any) -> str:
-    made = _validate(kind, value)
+    checked = _validate(kind, value)
     if kind is MetricProvenance:  # its known fields, and only those that the file has
-        fields = asdict(made)
-        made = {name: fields[name] for name in value if name in fields}
-    return encode_json(made)
+        fields = asdict(checked)
+        checked = {name: fields[name] for name in value if name in fields}
+    return encode_json(checked)
 
 
 def _read_text(name: str, value: Any) -> str:

@@ -81,11 +81,11 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
     folder, _ = by_hand(spec, ClusterConfig(), 300)
     run_manifest, part = RunManifest.read(folder), tmp_path / "parts" / "part-000001.jsonl"
-    whole, content = run_manifest.done(folder), part.read_bytes()
+    whole, content = run_manifest.complete_partitions(folder), part.read_bytes()
     with open_database(tmp_path / "sgi.db") as database:
         for damage in (lambda: part.write_bytes(content.replace(b"1", b"2", 1)), part.unlink):
             damage()
-            assert set(whole) - set(run_manifest.done(folder)) == {1}
+            assert set(whole) - set(run_manifest.complete_partitions(folder)) == {1}
             with pytest.raises(
                 StoreError, match=r"part-000001.jsonl is not the file .* Remove .*part-000001.json "
             ):
@@ -96,7 +96,7 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
         with pytest.raises(StoreError, match=r"part-000001.json is of another run"):
             import_partitions(database, folder.text, data=rows)
         assert contents(database)["runs"] == []
-    assert 1 not in run_manifest.done(folder)
+    assert 1 not in run_manifest.complete_partitions(folder)
 
 
 def test_two_drivers_in_one_folder(rows, tmp_path):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 from functools import reduce
 
 import pytest
@@ -45,7 +46,7 @@ def test_the_surveys_together_know_what_a_plan_knows(tmp_path):
 def test_a_survey_survives_json_and_plans_its_fragment(tmp_path):
     path = write(tmp_path / "rows.jsonl", ROWS)
     (fragment,), (found,) = surveyed(path, size=10**6)
-    again = FragmentScan.from_dict(json.loads(json.dumps(found.to_dict())))
+    again = FragmentScan.from_dict(json.loads(json.dumps(asdict(found))))
     assert again == found
     assert again.plan(fragment, ()).digests == plan(open_dataset(path)).digests
 

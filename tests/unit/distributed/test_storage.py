@@ -83,7 +83,7 @@ def test_a_query_stays_with_an_address(tree):
     folder.put("a.json", b"{}\n")
     assert (folder.read("a.json"), list(folder.lines("a.json"))) == (b"{}\n", [b"{}\n"])
     assert folder.names() == {"a.json"}
-    assert folder.shown("a.json") == f"file://{tree}/new/a.json"
+    assert folder.path_of("a.json") == f"file://{tree}/new/a.json"
 
 
 def test_signs_that_an_address_escapes_are_read(tmp_path):

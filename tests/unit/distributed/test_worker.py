@@ -114,14 +114,14 @@ def test_a_partition_is_done_when_its_manifest_fits(worker, tasks, folder):
         for task, part in zip(tasks, made, strict=True)
     )
     run_manifest = RunManifest({}, "hash", "sgi:1", {}, "rows", ("rouge_l",), pieces)
-    assert run_manifest.done(folder) == {}  # these are of a run by another name
+    assert run_manifest.complete_partitions(folder) == {}  # these are of a run by another name
     for number, part in enumerate(made):
         part.run = run_manifest.identity
         folder.put(f"{partition_name(number)}.json", part.to_json())
-    assert run_manifest.done(folder) == dict(enumerate(made))
+    assert run_manifest.complete_partitions(folder) == dict(enumerate(made))
     folder.put("part-000001.json", b"{")
     with pytest.raises(errors.StoreError, match=r"part-000001.json is damaged"):
-        run_manifest.done(folder)
+        run_manifest.complete_partitions(folder)
 
 
 def test_the_file_of_a_run_is_read_as_it_was_written(tasks, folder):

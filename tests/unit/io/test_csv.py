@@ -104,7 +104,7 @@ def test_text_files_have_an_encoding(tmp_path, name):
     data = text.encode("cp1252")
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
 
-    with pytest.raises(DataError, match=r"is not UTF-8.*--encoding"):
+    with pytest.raises(DataError, match=r"is not UTF-8.*`encoding`"):
         list(open_dataset(tmp_path / name).samples())
     (sample,) = open_dataset(tmp_path / name, encoding="cp1252").samples()
     assert (sample.question, sample.response) == ("Où?", "là")

@@ -3,7 +3,7 @@ import tracemalloc
 import pytest
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.rows import Rejected, _Ids, read_rows
+from sgi.io.rows import RejectedRow, _Ids, read_rows
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
 
@@ -149,7 +149,7 @@ def test_a_refused_row_carries_what_it_held():
     read({"response": "fine"}, {"id": "x", "response": 3, "more": "\ud800"}, on_reject=bad.append)
 
     assert [row.row for row in bad] == [{"id": "x", "response": 3, "more": "\\ud800"}]
-    assert isinstance(bad[0], Rejected)
+    assert isinstance(bad[0], RejectedRow)
     assert (bad[0].error.file, bad[0].error.line, bad[0].error.sample_id, bad[0].error.field) == (
         "a.jsonl",
         2,

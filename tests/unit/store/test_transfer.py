@@ -16,7 +16,7 @@ from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_inserts import insert_rows
 from sgi.store.text_codec import encode_json, encode_text
-from sgi.store.transfer import Imported, export, import_
+from sgi.store.transfer import ImportResult, export, import_
 from support.runs import HOSTILE, add_run, contents
 
 SAMPLES = (
@@ -90,7 +90,7 @@ def test_there_and_back_between_the_kinds_nothing_is_lost(tmp_path, postgres_url
         assert all(rows for table, rows in before.items() if table != "leases"), "every table has rows"
         rows = export(one, tmp_path / name)
         assert rows == sum(map(len, before.values()))
-        assert import_(two, tmp_path / name) == Imported(2, 0, {})
+        assert import_(two, tmp_path / name) == ImportResult(2, 0, {})
         assert contents(two) == before
         assert export(two, tmp_path / f"again.{name}") == rows
         with open_database(tmp_path / "three.db") as three:
@@ -115,19 +115,19 @@ def test_the_file_is_lines_of_json_that_say_what_they_are(exported):
 
 def test_an_empty_database(database, tmp_path, other):
     assert export(database, tmp_path / "none.jsonl") == 0
-    assert import_(other, tmp_path / "none.jsonl") == Imported(0, 0, {})
+    assert import_(other, tmp_path / "none.jsonl") == ImportResult(0, 0, {})
 
 
 def test_runs_that_are_there_are_left_out(database, exported):
     import_(database, exported)
     before = contents(database)
-    assert import_(database, exported) == Imported(0, 2, {})
+    assert import_(database, exported) == ImportResult(0, 2, {})
     assert contents(database) == before
 
 
 def test_a_database_that_holds_other_runs(database, exported):
     add_run(database, "r0", name="first", scores={"sgi": (0.5,), "rouge_l": (0.25,)})
-    assert import_(database, exported) == Imported(2, 0, {"first": "first-2"})
+    assert import_(database, exported) == ImportResult(2, 0, {"first": "first-2"})
     with database.reading() as connection:
         query = """SELECT m.run, m.metric, s.value FROM run_metrics m JOIN scores s ON s.metric = m.id
             WHERE s.position = 0 ORDER BY 1, 2"""
@@ -151,7 +151,7 @@ def test_samples_that_are_partly_there_are_completed(database, exported):
     with database.writing() as connection:
         connection.execute(sa.delete(schema.runs).where(schema.runs.c.id == "r1"))
         connection.execute(sa.delete(schema.samples).where(schema.samples.c.position == 1))
-    assert import_(database, exported) == Imported(1, 1, {})
+    assert import_(database, exported) == ImportResult(1, 1, {})
     assert len(contents(database)["samples"]) == 4
 
 
@@ -166,9 +166,9 @@ def test_data_that_grew_there_and_here_is_left_alone(database, other, tmp_path):
     export(other, tmp_path / "five.jsonl")
     grow(other, *"fghij")
     export(other, tmp_path / "ten.jsonl")
-    assert import_(database, tmp_path / "five.jsonl") == Imported(1, 0, {})
+    assert import_(database, tmp_path / "five.jsonl") == ImportResult(1, 0, {})
     before = contents(database)
-    assert import_(database, tmp_path / "ten.jsonl") == Imported(0, 1, {})
+    assert import_(database, tmp_path / "ten.jsonl") == ImportResult(0, 1, {})
     assert contents(database) == before
     grow(database, *"fxyz")
     assert [found.sample.id for found in read_evaluations(database, "nightly")] == [*"abcdefxyz"]
@@ -182,7 +182,7 @@ def test_data_whose_run_is_gone_comes_whole_with_the_run(database, other, tmp_pa
         connection.execute(sa.delete(schema.runs))
     grow(other, *"cd")
     export(other, tmp_path / "four.jsonl")
-    assert import_(database, tmp_path / "four.jsonl") == Imported(1, 0, {})
+    assert import_(database, tmp_path / "four.jsonl") == ImportResult(1, 0, {})
     assert contents(database) == contents(other)
 
 

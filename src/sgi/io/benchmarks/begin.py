@@ -36,11 +36,11 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
         if is_own(values):
             return [values]
         raise wrong_format_error("BEGIN", "knowledge, message, response and begin_label")
-    told = read_field(values, "begin_label")
-    label = told.strip().casefold()
+    published = read_field(values, "begin_label")
+    label = published.strip().casefold()
     if label not in _LABELS:
         known = "Fully attributable, Not fully attributable and Generic"
-        raise DataError(f"there is no label {told[:40]!r}; there are {known}", field="begin_label")
+        raise DataError(f"there is no label {published[:40]!r}; there are {known}", field="begin_label")
     others = other_columns(values, "knowledge", "message", "response", "begin_label")
     return [
         {
@@ -50,7 +50,7 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
             "response": read_field(values, "response"),
             "label": _LABELS[label],
             "metadata": {
-                "begin_label": told,
+                "begin_label": published,
                 **{_MODELS.get(key, key): value for key, value in others.items()},
             },
         }

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 
 class _Form(NamedTuple):
-    """The columns of one task as published."""
-
     title: str
     given: tuple[str, ...]
     answer: str

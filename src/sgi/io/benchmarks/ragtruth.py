@@ -39,8 +39,8 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
 
     References: Niu et al. (2024), RAGTruth, arXiv:2401.00396.
     """
-    wanted = {"task_type": task_type, "split": split}
-    choice = {key: value for key, value in wanted.items() if value is not None}
+    options = {"task_type": task_type, "split": split}
+    choice = {key: value for key, value in options.items() if value is not None}
     if not path.is_dir():
         return BenchmarkRows(path, file_rows(path), partial(_own, choice))
     file = path / RESPONSES
@@ -66,8 +66,8 @@ def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
     if name in sources:
         raise DataError("another line has the same source", sample_id=name, field="source_id")
     info = read_field(values, "source_info", lambda value: value)
-    told = {key: values[key] for key in ("task_type", "source") if key in values}
-    sources[name] = {**_material(info), "metadata": told}
+    metadata = {key: values[key] for key in ("task_type", "source") if key in values}
+    sources[name] = {**_material(info), "metadata": metadata}
 
 
 def _material(info: Any) -> dict[str, Any]:
@@ -82,14 +82,14 @@ def _material(info: Any) -> dict[str, Any]:
 
 def _passages(text: str) -> tuple[str, ...]:
     """Split at the headings ``passage 1:``, … in order; passages quote such headings too."""
-    found: list[re.Match[str]] = []
+    headings: list[re.Match[str]] = []
     for heading in _HEADING.finditer(text):
-        if int(heading[1]) == len(found) + 1:
-            found.append(heading)
-    if not found or text[: found[0].start()].strip():
+        if int(heading[1]) == len(headings) + 1:
+            headings.append(heading)
+    if not headings or text[: headings[0].start()].strip():
         return (text,)
-    ends = [*(heading.start() for heading in found[1:]), len(text)]
-    return tuple(text[heading.end() : end].strip() for heading, end in zip(found, ends, strict=True))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    return tuple(text[heading.end() : end].strip() for heading, end in zip(headings, ends, strict=True))
 
 
 def _published_rows(
@@ -104,13 +104,13 @@ def _published_rows(
         response = read_field(values, "response")
     except DataError as error:
         raise with_place(error, sample_id=name) from None
-    told = {
+    metadata = {
         "source_id": number,
         **other_columns(values, "id", "source_id", "labels", "response"),
         "spans": spans,
     }
     row = {**source, "id": name, "response": response, "label": not spans}
-    return _select(choice, {**row, "metadata": {**source["metadata"], **told}})
+    return _select(choice, {**row, "metadata": {**source["metadata"], **metadata}})
 
 
 def _source_of(

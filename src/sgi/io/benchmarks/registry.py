@@ -152,11 +152,7 @@ class BenchmarkDataset:
 
 
 def known_benchmark(name: str) -> Benchmark:
-    """Return a benchmark by name. Raises UnknownNameError with similar names.
-
-    >>> known_benchmark("stsb").title
-    'STS-B'
-    """
+    """Return a benchmark by name. Raises UnknownNameError with similar names."""
     if name not in BENCHMARKS:
         raise _unknown("benchmark", name, BENCHMARKS, "There are")
     return BENCHMARKS[name]

@@ -36,7 +36,6 @@ def squad(path: Path, predictions: Path | None = None) -> BenchmarkRows:
 
 
 def _questions(articles: Iterable[RawRow]) -> Iterator[RawRow]:
-    """Yield one row per question; `_row` rejects what is not an article."""
     for article in articles:
         if isinstance(article.values, dict) and "paragraphs" in article.values:
             yield from _of_article(article.values, article.line)
@@ -56,10 +55,10 @@ def _of_article(article: Mapping[str, Any], line: int) -> Iterator[RawRow]:
 
 
 def _objects(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    found = values.get(key)
-    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise DataError(f"expected a list of objects, found {cells.describe(found)}", field=key)
-    return found
+    items = values.get(key)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise DataError(f"expected a list of objects, found {cells.describe(items)}", field=key)
+    return items
 
 
 def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
@@ -98,12 +97,12 @@ def _predictions(path: Path) -> dict[str, str]:
         read = stream.read(most + 1)
         if len(read) > most:
             raise DataError(f"is larger than {size_text(most)}", file=str(path), hint=how_to_raise("file"))
-        found = orjson.loads(read)
-    if not isinstance(found, dict):
+        answers = orjson.loads(read)
+    if not isinstance(answers, dict):
         hint = "Predictions are one object: {id: answer, …}."
-        raise DataError(f"expected an object, found {cells.describe(found)}", file=str(path), hint=hint)
-    for name, answer in found.items():
+        raise DataError(f"expected an object, found {cells.describe(answers)}", file=str(path), hint=hint)
+    for name, answer in answers.items():
         if not isinstance(answer, str):
             message = f"expected text, found {cells.describe(answer)}"
             raise DataError(message, file=str(path), sample_id=name)
-    return found
+    return answers

@@ -65,9 +65,12 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
 
 def _with_similarity(values: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in ("metadata", "meta"):
-        kept = values.get(name)
-        if isinstance(kept, dict) and "score" in kept and "similarity" not in kept:
-            return {**values, name: {"similarity": read_field(kept, "score", _score) / _HIGHEST, **kept}}
+        metadata = values.get(name)
+        if isinstance(metadata, dict) and "score" in metadata and "similarity" not in metadata:
+            return {
+                **values,
+                name: {"similarity": read_field(metadata, "score", _score) / _HIGHEST, **metadata},
+            }
     return values
 
 

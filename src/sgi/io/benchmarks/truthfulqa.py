@@ -51,7 +51,7 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
 
 
 def _answers(columns: Mapping[str, Any], column: str) -> list[str]:
-    found = read_field(columns, column, cells.as_answers)
-    parts = found[0].split(";") if isinstance(columns[column], str) else found
+    texts = read_field(columns, column, cells.as_answers)
+    parts = texts[0].split(";") if isinstance(columns[column], str) else texts
     answers = [part.strip() for part in parts]
     return [answer for answer in answers if answer]

@@ -50,10 +50,10 @@ def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
     text, exists = str(data), False
     with suppress(OSError, ValueError):  # too long for a name, or none at all: its opening will tell
         exists = Path(data).exists()
-    found = None if exists else _FIRST.fullmatch(text) or _AFTER_FOLDER.fullmatch(text)
-    if found is None:
+    match = None if exists else _FIRST.fullmatch(text) or _AFTER_FOLDER.fullmatch(text)
+    if match is None:
         return None
-    parts = found.groupdict()
+    parts = match.groupdict()
     benchmark = known_benchmark(parts["name"])
     folder = Path(parts.get("folder") or "")
     options = benchmark.parse_options(_options(text, parts["options"] or ""))
@@ -73,11 +73,7 @@ def open_named_benchmark(spelt: BenchmarkName, columns: Mapping[str, str] | None
 
 
 def absolute(data: Path) -> Path:
-    """Make the path of the data absolute.
-
-    >>> absolute(Path("stsb:test.csv")) == Path(f"stsb:{Path('test.csv').resolve()}")
-    True
-    """
+    """Make the path of the data absolute, and those in the name of a benchmark."""
     spelt = parse_name(data)
     if spelt is None:
         return data.resolve()
