@@ -58,5 +58,5 @@ def join_path(folder: str, name: str) -> str:
 
 
 def _secret(scheme: str) -> UsageError:
-    hint = "Have the provider's own environment variables or credentials file hold them."
+    hint = "Put them into the environment variables or the credentials file of the provider."
     return UsageError(f"An address ({scheme}://…) must not hold a password or a key.", hint=hint)

@@ -142,7 +142,7 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
-        raise UsageError(f"Nothing answers at {address}: {error}.", hint=hint) from error
+        raise UsageError(f"There is no answer at {address}: {error}.", hint=hint) from error
 
 
 def _share_cores(ray: Any, workers: int | None) -> Cluster:

@@ -169,8 +169,8 @@ class FragmentDataset:
         self, reading: Reading, *, on_reject: Reject | None = None
     ) -> Iterator[tuple[int, Sample]]:
         """Samples in order, with the line of the file where each begins."""
-        rows = raw_rows(self.fragment, checked_mapping(self.columns))
-        return reading.read(enumerate(rows, self.fragment.first_row), on_reject)
+        with closing(raw_rows(self.fragment, checked_mapping(self.columns))) as rows:
+            yield from reading.read(enumerate(rows, self.fragment.first_row), on_reject)
 
 
 def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:

@@ -72,7 +72,7 @@ class Cell:
 
 def _value_or_reason(cell: Cell) -> Cell:
     if {cell.status == Status.OK.value, cell.value is not None, not cell.reason} != {cell.value is not None}:
-        raise ValueError("value, status and reason do not go together")
+        raise ValueError("value, status and reason contradict each other")
     return cell
 
 
@@ -250,7 +250,7 @@ def rerun_hint(folder: Folder, name: str) -> str:
 
 
 def _other_rows(folder: Folder, name: str) -> StoreError:
-    hint = "Take the folder and the data as they were when the run ended."
+    hint = "Use the folder and the data as they were when the run ended."
     return StoreError(f"{folder.path_of(name)}.jsonl does not hold the rows of its data.", hint=hint)
 
 

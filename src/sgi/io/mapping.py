@@ -76,8 +76,7 @@ def _column_name(name: str, columns: Sequence[str]) -> str | None:
 def read_source(values: Mapping[str, Any], source: Source) -> Any:
     """Return the value of one part in a row. Text is parsed as JSON if a path leads into it.
 
-    Raises PathAbsentError if the path ends at a null or a missing key, DataError if it does not fit the
-    value.
+    Raises PathAbsentError for a null or missing key in the path, DataError if it does not fit the value.
     """
     value = values[source.column]
     if not source.path or is_absent(value) or value == "":

@@ -147,14 +147,12 @@ class Reading:
             try:
                 samples = self._samples(row, number)
             except DataError as error:
-                if on_reject is None:  # no local name holds the new error: a cycle would keep the file open
-                    raise self._at(row, error) from None
-                on_reject(RejectedRow(self._at(row, error), _raw_values(row)))
+                refused = with_place(error, file=self.file, line=row.line, sample_id=error.sample_id)
+                if on_reject is None:
+                    raise refused from None
+                on_reject(RejectedRow(refused, _raw_values(row)))
             else:
                 yield from ((row.line, sample) for sample in samples)
-
-    def _at(self, row: RawRow, error: DataError) -> DataError:
-        return with_place(error, file=self.file, line=row.line, sample_id=error.sample_id)
 
     def _samples(self, row: RawRow, number: int) -> list[Sample]:
         if isinstance(row.values, DataError):
@@ -207,7 +205,6 @@ class Reading:
                 self.on_columns(use)
 
     def _check_null(self, values: Mapping[str, Any]) -> None:
-        """Reject a value in a column that was skipped as empty."""
         for column in self.null.columns & values.keys():
             if not cells.is_absent(values[column]):
                 hint = "Name the column you mean with a mapping, as in contexts=my_column."

@@ -152,7 +152,7 @@ def broken_text(line: bytes, before: int = 0) -> str | None:
     except UnicodeDecodeError as error:
         place = before + error.start + 1
         if line[error.start : error.start + 1] == b"\xed":  # where halves of characters would be encoded
-            return f"byte {place} begins a lone surrogate, which is no character"
+            return f"byte {place} begins a lone surrogate, which is not a character"
         return f"byte {place} (0x{line[error.start]:02x}) is not UTF-8"
     return None
 

@@ -83,7 +83,7 @@ def check_target(path: str | os.PathLike[str]) -> str:
     suffix = Path(path).suffix.casefold()
     if suffix not in SUFFIXES:
         hint = f"It can be {', '.join(SUFFIXES)}."
-        raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
+        raise UsageError(f"The suffix of {str(path)!r} is not a format that can be written.", hint=hint)
     check_place(path)
     if suffix == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("Writing Parquet", "parquet")
@@ -110,7 +110,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
     target = Path(os.path.realpath(path))
     with _translate_errors(os.fspath(path)):
         if not target.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
+            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Create it first.")
         if target.exists() and not target.is_file():
             raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
 
@@ -223,13 +223,13 @@ def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterato
     table = csv.writer(text)  # ends lines in CR LF, and so quotes cells with either of them
     table.writerow([escape_formula(name) for name in names])
     table.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
-    text.detach()  # flushes, and leaves the closing to the one who opened it
+    text.detach()  # flushes; the caller closes the stream
 
 
 def _csv_cell(value: JsonValue) -> str:
     if value is None:
         return ""
-    if type(value) is float:  # quicker than JSON, to the same end
+    if type(value) is float:  # faster than JSON, with the same result
         return repr(value) if math.isfinite(value) else ""
     return escape_formula(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

@@ -201,7 +201,7 @@ class SqliteCache:
         """Let parent and child reconnect at the next use; the child gets its own lock."""
         if child:
             self._lock = RLock()
-            self._finalizer.detach()  # a connection that a thread of the parent used is not for us to close
+            self._finalizer.detach()  # the parent closes the connection that its thread used
             self._connected = False
         elif self._locked_for_fork:
             self._lock.release()

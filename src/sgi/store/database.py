@@ -103,7 +103,7 @@ class Database:
         file = None if stat is None else (stat.st_dev, stat.st_ino)
         self._file = self._file or file
         if file is None or file != self._file:
-            hint = "What was in it is lost; put it back, or run again."
+            hint = "Its content is lost; restore the file, or run again."
             raise StoreDamagedError(
                 f"The database {self.shown} was removed or replaced meanwhile.", hint=hint
             )
@@ -234,7 +234,7 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
         revision = database.revision()
         if revision is None and create:
             database.migrate()
-            revision = database.revision()  # of whoever was first
+            revision = database.revision()  # of the process that was first
         _require_head(revision, database.shown)
     except BaseException:
         database.close()

@@ -19,9 +19,9 @@ ANOTHER = "Name another database, or set SGI_DATABASE_URL."
 _KEPT = "what was written before is kept, and you can resume the run."
 _ROOM = f"Make room; {_KEPT}"
 _MEMORY = f"Close other programs; {_KEPT}"
-RIGHTS = "See that you may read and write there."
+RIGHTS = "Check that you may read and write there."
 _DAMAGED = f"Take a copy of the file. {ANOTHER}"
-_WAYS_OUT = {  # the first whose words stand in the driver's message
+_WAYS_OUT = {  # the first whose words are in the driver's message applies
     "disk is full": _ROOM,
     "No space left": _ROOM,
     "disk I/O error": f"Check the disk and its free space; {_KEPT}",
@@ -33,10 +33,10 @@ _WAYS_OUT = {  # the first whose words stand in the driver's message
     "unable to open": RIGHTS,
     "readonly": RIGHTS,
     "permission denied": RIGHTS,
-    "no schema has been selected": "Make the schema that the search_path names.",
+    "no schema has been selected": "Create the schema that the search_path names.",
     "authentication": "Check the user and the password.",
-    "FATAL:  database": f"Make it first. {ANOTHER}",
-    "connect": "See that the server runs and can be reached; what was written before is kept.",
+    "FATAL:  database": f"Create it first. {ANOTHER}",
+    "connect": "Check that the server runs and can be reached; what was written before is kept.",
 }
 _OTHERWISE = "`sgi db status` says what the database is."
 
@@ -51,7 +51,7 @@ def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
     try:
         url = make_url(place)
-    except (ArgumentError, ValueError):  # whose words may hold the password
+    except (ArgumentError, ValueError):  # its message may contain the password
         raise UsageError("The database's URL cannot be read.", hint=_KINDS) from None
     if url.drivername == "sqlite" and url.database and url.database != ":memory:" and not url.query:
         return _file(Path(url.database), create=create)
@@ -65,7 +65,7 @@ def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
 def _file(path: Path, *, create: bool) -> sa.URL:
     try:
         if not path.parent.is_dir():
-            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Make it first.")
+            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Create it first.")
         if not create and not path.exists():
             hint = f"`sgi run` makes one. {ANOTHER}"
             raise StoreError(f"There is no database {str(path)!r}.", hint=hint)

@@ -23,8 +23,7 @@ _OPEN: WeakSet[ForkAware] = WeakSet()
 def close_at_fork(opened: ForkAware) -> None:
     """Close the connections before each fork of this process; parent and child reconnect afterwards.
 
-    A child would inherit SQLite's state of its locks, and a lock that another thread held would never be
-    released.
+    Else a child would inherit SQLite's locks, and one that another thread held would never be released.
     """
     _OPEN.add(opened)
 

@@ -241,7 +241,7 @@ def _has_values(connection: Connection, number: int, but: int | None) -> bool:
 def _mixed_versions_error(run: RunHandle, name: str, then: int, here: int) -> RunMismatchError:
     before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
     message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
-    return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
+    return RunMismatchError(f"{message}their mean would be meaningless.", hint=_ANOTHER)
 
 
 def _update_metric(connection: Connection, number: int, **values: Any) -> None:
@@ -292,11 +292,11 @@ def _insert_row(
 
 
 def _update_run(connection: Connection, run: RunHandle, models: list[str], judge: str, *, n: int) -> None:
-    """Store the models and the judge of the rows; remove the summary, which covers fewer rows."""
     signature = run_signature(models, n=n, judge=judge or "-")
     values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
     made_with = {"embedders": models, "judge": judge}
     if (spec := {**run.spec, **{name: value for name, value in made_with.items() if value}}) != run.spec:
         values["spec"] = spec
+    # The summary covers fewer rows than the run has now.
     connection.execute(_TOUCH, {"this": run.id, **values})
     count_change(connection, run.id)

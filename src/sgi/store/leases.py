@@ -79,10 +79,8 @@ class Lease:
         later = sa.update(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
         if connection.execute(later.values(expires_at=_database_time(connection) + LEASE_SECONDS)).rowcount:
             return
-        if (
-            connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)).first()
-            is None
-        ):
+        query = sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)
+        if connection.execute(query).first() is None:
             raise _deleted_error(self.run)
         held = _lease_of(connection, self.run)
         by = "another process" if held is None else _owner(held)
@@ -120,7 +118,6 @@ def _owner(held: Row[tuple[object, ...]]) -> str:
 
 
 def _database_time(connection: Connection) -> float:
-    """Return seconds since 1970 by the clock of the database, which all its clients share."""
     return float(connection.exec_driver_sql(_CLOCKS[connection.dialect.name]).scalar_one())
 
 

@@ -59,7 +59,7 @@ def delete_run(database: Database, run_id: str) -> None:
         try:
             with connection.begin_nested():
                 connection.execute(sa.delete(datasets).where(datasets.c.hash == data, unused))
-        except IntegrityError:  # a run of the same data has begun meanwhile
+        except IntegrityError:  # another run of the same data has started meanwhile
             pass
 
 
@@ -92,7 +92,7 @@ def _set_name(connection: Connection, run_id: str, name: str | None) -> None:
         require_free_name(connection, name)
     try:
         connection.execute(sa.update(runs).where(runs.c.id == run_id).values(name=name))
-    except IntegrityError as error:  # another process was quicker
+    except IntegrityError as error:  # another process was faster
         message = f"A run called {name!r} is already there."
         raise UsageError(message, hint="Choose another name.") from error
 

@@ -86,7 +86,7 @@ class RowQuery:
 def require(holds: bool, name: str, rule: str) -> None:
     """Raise a UsageError unless the rule for this part of a query holds."""
     if not holds:
-        raise UsageError(f"Rows cannot be found like this: {name} {rule}.")
+        raise UsageError(f"The query of rows is invalid: {name} {rule}.")
 
 
 def _require_range(one: str, low: float | None, other: str, high: float | None) -> None:
@@ -146,8 +146,8 @@ def _in_plane(
 ) -> sa.ColumnElement[bool]:
     metric = plane_metric(connection, numbers)
     if metric is None:
-        message = f"No metric of {record.label} has kept the two angles of its rows."
-        raise UsageError(message, hint="Those of sgi are kept: sgi run … -m sgi.")
+        message = f"No metric of {record.label} stores the two angles."
+        raise UsageError(message, hint="The metric sgi stores them.")
     details = schema.details
     rc, rq = angles_in(connection, details.c.body)
     return sa.exists().where(

@@ -176,8 +176,8 @@ class RunRecorder:
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Mark the run as finished, store its summary, and release the lease.
 
-        Raises RunBusyError if another process took the run over, StoreError if rows are missing or the run
-        was deleted.
+        Raises RunBusyError if another process took the run over, StoreError if it was deleted or rows are
+        missing.
         """
         with self.database.writing() as connection:
             self.lease.renew(connection)

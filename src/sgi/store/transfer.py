@@ -123,7 +123,7 @@ class _Runs:
             return row
         if data.removeprefix(GROWING) in self.there:
             return None
-        if "hash" in row:  # what a run that is gone has left here; the file's is whole
+        if "hash" in row:  # left by a deleted run; the data in the file is complete
             datasets, runs = schema.datasets, schema.runs
             unused = ~sa.exists().where(runs.c.dataset == datasets.c.hash)
             self.connection.execute(sa.delete(datasets).where(datasets.c.hash == data, unused))
@@ -139,7 +139,7 @@ class _Runs:
             self.skipped.add(row["id"])
             return None
         if row["id"] in self.new:
-            raise ValueError("the run is there twice")
+            raise ValueError("the file holds the run twice")
         self.new[row["id"]] = line
         if row["name"] is None:
             return row
@@ -232,7 +232,9 @@ def _row_line(row: list[Any]) -> bytes:
     try:
         return _line(row)
     except TypeError as error:  # bytes, which SQLite lets any column hold
-        raise damaged_error(f"a row of the table {row[0]} holds what is no value of its column") from error
+        raise damaged_error(
+            f"a row of the table {row[0]} holds a value that its column cannot hold"
+        ) from error
 
 
 def _line(value: Any) -> bytes:
@@ -285,7 +287,7 @@ def _damage_at(file: Path, line: int) -> Iterator[None]:
             file, line, f"the rows of this run cannot be summarised: {error.message}"
         ) from error
     except Exception as error:
-        reason = f"the rows of this run do not go together ({type(error).__name__})"
+        reason = f"the rows of this run are inconsistent ({type(error).__name__})"
         raise _damaged_error(file, line, reason) from error
 
 

@@ -80,7 +80,7 @@ def test_a_rare_control_character_makes_no_binary():
 def test_bytes_that_are_not_utf_8_are_told():
     assert broken_text("naïve 🧪".encode()) is None
     assert broken_text(b"na\xefve") == "byte 3 (0xef) is not UTF-8"
-    assert broken_text(b"a\xed\xa0\x80") == "byte 2 begins a lone surrogate, which is no character"
+    assert broken_text(b"a\xed\xa0\x80") == "byte 2 begins a lone surrogate, which is not a character"
 
 
 def opened(path):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("real_databases")
 
 
 def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(StoreError, match=r"there is no folder .*deep.*Make it first"):
+    with pytest.raises(StoreError, match=r"there is no folder .*deep.*Create it first"):
         open_database(tmp_path / "deep" / "sgi.db")
 
 
@@ -172,7 +172,7 @@ def test_a_wrong_password_is_not_told(postgres, postgres_url):
 
 
 def test_a_database_that_does_not_exist(postgres):
-    with pytest.raises(StoreError, match=r"database .*nope.* does not exist\. Make it first"):
+    with pytest.raises(StoreError, match=r"database .*nope.* does not exist\. Create it first"):
         open_database(postgres.url("nope"))
 
 

@@ -321,7 +321,7 @@ def test_any_query_finds_what_looking_at_every_row_finds(database, asked, size, 
 def test_no_metric_with_angles(database):
     record = find_run(database, "other")
     assert plane(database, record, most=5) is None
-    with pytest.raises(UsageError, match="No metric of other has kept the two angles"):
+    with pytest.raises(UsageError, match="No metric of other stores the two angles"):
         row_page(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
 
 

@@ -125,7 +125,7 @@ def _source_of(
 def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
     if "source_id" in values and "labels" in values:
         hint = f"Name the folder that holds {RESPONSES} and {_SOURCES}."
-        raise DataError(f"the response rests on a source in {_SOURCES}", field="source_id", hint=hint)
+        raise DataError(f"the response needs its source in {_SOURCES}", field="source_id", hint=hint)
     if not is_own(values):
         raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
     return _select(choice, values)
@@ -135,7 +135,7 @@ def _select(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[s
     metadata = row.get("metadata", row.get("meta"))
     for key in choice:
         if not isinstance(metadata, dict) or key not in metadata:
-            raise DataError(f"nothing tells the {key} that rows are chosen by", field="metadata")
+            raise DataError(f"the row has no {key}, by which rows are selected", field="metadata")
     return [row] if all(metadata[key] == value for key, value in choice.items()) else []
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = r"(?:\((?P<options>[^()]*)\))?"
 _FIRST = re.compile(rf"(?P<name>[A-Za-z]\w+){_OPTIONS}:(?P<path>.*)", re.DOTALL)
-# Whoever puts the name of a folder before a path, as a file of settings does, puts it before the benchmark.
+# A settings file resolves paths against its folder, so the folder can precede the name of the benchmark.
 _AFTER_FOLDER = re.compile(
     rf"(?P<folder>.*?[/\\])(?P<name>{'|'.join(BENCHMARKS)}){_OPTIONS}:(?P<path>.*)", re.DOTALL
 )
@@ -48,7 +48,7 @@ def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
     ('sts-test.csv', None, None)
     """
     text, exists = str(data), False
-    with suppress(OSError, ValueError):  # too long for a name, or none at all: its opening will tell
+    with suppress(OSError, ValueError):  # not a valid path; opening it will raise an error
         exists = Path(data).exists()
     match = None if exists else _FIRST.fullmatch(text) or _AFTER_FOLDER.fullmatch(text)
     if match is None:

@@ -22,7 +22,7 @@ def configuration(connection: sa.Connection) -> Config:
     """Configure Alembic for this connection and its open transaction."""
     from alembic.config import Config
 
-    config = Config(stdout=sys.stderr)  # what Alembic has to say is talk, not data
+    config = Config(stdout=sys.stderr)  # messages of Alembic are not data
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config

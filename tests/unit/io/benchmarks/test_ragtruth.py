@@ -216,7 +216,7 @@ def test_rows_of_our_own_are_chosen_by_their_metadata(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     assert [sample.id for sample in read(path, split="test")] == ["test"]
-    with pytest.raises(DataError, match="nothing tells the task_type that rows are chosen by"):
+    with pytest.raises(DataError, match="the row has no task_type, by which rows are selected"):
         read(path, task_type="QA")
 
 
