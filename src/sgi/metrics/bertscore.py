@@ -93,13 +93,11 @@ class _BertScore(Metric):
 
     @property
     def token_model(self) -> TokenModel:
-        """The model with the chosen or recommended layer."""
         layer = RECOMMENDED_LAYERS.get(_bare(self.model)) if self.layer is None else self.layer
         return TokenModel(self.model, layer)
 
     @property
     def weighs_tokens(self) -> bool:
-        """Whether rare tokens weigh more."""
         return self.idf
 
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
@@ -110,7 +108,6 @@ class _BertScore(Metric):
                 yield response
 
     def score(self, batch: Batch, features: Features, /) -> Scores:
-        """Return the value against the best reference of each row, with all three in the details."""
         values, details = np.zeros(len(batch)), []
         blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
         for row, (response, references) in enumerate(_texts_of_rows(batch)):

@@ -97,7 +97,6 @@ class _Classification(JudgedMetric[AnswerVerdict]):
         check_choice("phrases", self.phrases, Phrases)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> AnswerVerdict:
-        """Ask for a verdict if the response gives an answer."""
         accepted = reference_section(sample)
         blank = not sample.response.strip()
         if not accepted or blank or _IS_UNCERTAIN[self.phrases](sample.response):
@@ -107,7 +106,6 @@ class _Classification(JudgedMetric[AnswerVerdict]):
         return AnswerVerdict(reasoning=reply.reasoning, verdict=reply.verdict)
 
     def score(self, judged: JudgedRows[AnswerVerdict], _features: Features, /) -> Scores:
-        """Return 1 for rows of the class, with the class in the details."""
         pairs = zip(judged.batch.samples, judged.judgements, strict=True)
         rows = [self._of_row(sample, judgement.verdict) for sample, judgement in pairs]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))

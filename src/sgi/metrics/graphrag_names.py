@@ -176,17 +176,14 @@ class _DocumentMetric(MetricWrapper):
 
     @property
     def inner(self) -> Any:
-        """The plain metric, with the conventions of the document."""
         row = self._row
         plain: Any = row.plain
         return replace(plain, **{row.parameter: getattr(self, row.parameter)}) if row.parameter else plain
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the embedders of the plain metric, or the first one configured."""
         return configured[:1] if self._row.first_embedder else super().embedder_names(configured)
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores to this metric's unit."""
         del batch
         return scores if self._row.convert is None else self._row.convert(scores)
 

@@ -130,7 +130,6 @@ class _RougeLShare(Metric):
         check_choice("tokenizer", self.tokenizer, Tokenizer)
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
-        """Return the share against the best reference of each row."""
         part = attrgetter(f"in_order.{self._part}")
         return _best_score(batch, _TOKENIZERS[self.tokenizer], part, _NO_TOKENS[self.tokenizer])
 

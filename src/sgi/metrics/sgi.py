@@ -45,15 +45,12 @@ class _PassageMetric(Metric[CompleteRows]):
         check_choice("passages", self.passages, Passages)
 
     def prepare(self, rows: Batch, /) -> CompleteRows:
-        """Select the rows that can have a value."""
         return CompleteRows.of(rows, self.passages)
 
     def texts(self, rows: CompleteRows, /) -> Iterable[str]:
-        """List questions, passages and responses."""
         return rows.texts
 
     def score(self, rows: CompleteRows, features: Features, /) -> Scores:
-        """Return one value for each row."""
         vectors = features.vectors
         angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
         values = self._aggregate(angles, self._of_pairs(angles))
@@ -68,7 +65,6 @@ class _PassageMetric(Metric[CompleteRows]):
     def _details(
         self, rows: CompleteRows, angles: PassageAngles, _vectors: VectorTable
     ) -> list[dict[str, JsonValue]]:
-        """Return the angles of each row and the passage that counts."""
         nearest = rows.positions[angles.passage[angles.nearest]].tolist()
         columns = {
             "theta_rq": angles.theta_rq.tolist(),

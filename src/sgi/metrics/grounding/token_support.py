@@ -134,27 +134,27 @@ def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
 class _Pairs(NamedTuple):
     """The pairs of consecutive content words of a text.
 
-    ``before`` and ``behind`` are the pairs that each word is in, or that a function word is between; the
+    ``before`` and ``after`` are the pairs that each word is in, or that a function word is between; the
     index after the last pair means none.
     """
 
     pairs: tuple[tuple[str, str], ...]
     before: NDArray[np.int64]
-    behind: NDArray[np.int64]
+    after: NDArray[np.int64]
 
     @classmethod
     def of(cls, response_words: Words) -> Self:
         stems = tuple(compress(response_words.stems, response_words.content.tolist()))
         last = np.cumsum(response_words.content) - 1
         none = max(len(stems) - 1, 0)
-        behind = np.where((last >= 0) & (last < none), last, none)
-        before = np.where(response_words.content, last - 1, behind)
-        return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), behind)
+        after = np.where((last >= 0) & (last < none), last, none)
+        before = np.where(response_words.content, last - 1, after)
+        return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), after)
 
     def within(self, passage: Words) -> NDArray[np.bool_]:
         """Which words are in a pair that the passage has."""
         has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
-        return np.asarray(has[self.before] | has[self.behind])
+        return np.asarray(has[self.before] | has[self.after])
 
 
 def _longest_runs(

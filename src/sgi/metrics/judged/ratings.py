@@ -176,14 +176,12 @@ class _RatedMetric(JudgedMetric[StoredRating]):
     _without_rating: ClassVar[Scores]  # of a row that has this text, but not the other
 
     async def ask(self, sample: Sample, judge: Judge, /) -> StoredRating:
-        """Ask for the rating, if the sample's texts allow it."""
         if not _SINGLE[self._rating].examples[0].sections.keys() <= _sections(sample).keys():
             return StoredRating()
         stored: StoredRating = getattr(await ratings_of(sample, judge), self._rating)
         return stored
 
     def score(self, judged: JudgedRows[StoredRating], _features: Features, /) -> Scores:
-        """Return the rating of each row, divided by 3."""
         rows = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
         return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(rows)))
 

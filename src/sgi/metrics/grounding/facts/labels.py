@@ -10,7 +10,7 @@ from sgi.metrics.grounding.facts.number_support import FactMatch
 from sgi.metrics.grounding.facts.words import stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 # Words before a number that are about the world, and not about the text and its passages.
 _LABELLED = re.compile(
@@ -30,16 +30,16 @@ def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, 
     [('section', '43(6)'), ('#', '126')]
     """
     parts = merge_spans(excluded)
-    return tuple(label for label in _labels(text) if not overlaps(label.start, label.end, parts))
-
-
-def _labels(text: str) -> Iterator[Label]:
-    for match in _LABELLED.finditer(text):
-        if match["hash"]:
-            yield Label(match[0], match.start(), match.end(), _HASH, match["hash"])
-        else:
-            label = stem(match["label"].casefold())
-            yield Label(match[0], match.start(), match.end(), label, match["number"])
+    return tuple(
+        Label(
+            match[0],
+            *match.span(),
+            label=stem(match["label"].casefold()) if match["label"] else _HASH,
+            number=match["number"] or match["hash"],
+        )
+        for match in _LABELLED.finditer(text)
+        if not overlaps(*match.span(), parts)
+    )
 
 
 def label_support(label: Label, passage: str) -> FactMatch | None:
