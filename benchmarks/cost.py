@@ -52,11 +52,11 @@ CASES = (
 
 def write(path: Path, case: Case, count: int) -> None:
     """Rows of HaluEval, with references."""
-    found = halueval()
+    items = halueval()
     with path.open("w", encoding="utf-8") as file:
         for place in range(count):
-            row = found[place % min(case.questions or count, len(found))]
-            passage = found[place % min(case.passages or count, len(found))]["knowledge"]
+            row = items[place % min(case.questions or count, len(items))]
+            passage = items[place % min(case.passages or count, len(items))]["knowledge"]
             sample = {"id": str(place), "question": row["question"], "contexts": [passage]}
             answers = {"response": row["hallucinated_answer"], "reference": row["right_answer"]}
             file.write(json.dumps(sample | answers) + "\n")

@@ -140,9 +140,9 @@ def figures(
     )
     repeats = seconds_of({} if theirs is None else {"peer": theirs})
 
-    def figure(backend: Backend, work: str, wanted: float | None, note: str = "") -> Figure:
+    def figure(backend: Backend, work: str, target: float | None, note: str = "") -> Figure:
         told = {"ours": backend.seconds, **repeats}
-        return replace(line, work=work, ours=backend.rate, wanted=wanted, note=note, repeats=told)
+        return replace(line, work=work, ours=backend.rate, wanted=target, note=note, repeats=told)
 
     count = f"{len(texts):,} texts"
     yield figure(

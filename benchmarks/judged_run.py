@@ -59,8 +59,8 @@ class Scripted:
     async def complete(self, call: Call, /) -> Completion:
         """The first example's reply, with as many entries as the schema wants."""
         reply = self._prompts[call.messages[0].text].examples[0].reply
-        made = reply.typical(reply, _entries(call.shape.text))
-        return Completion(made.model_dump_json(), input_tokens=700, output_tokens=60)
+        model = reply.typical(reply, _entries(call.shape.text))
+        return Completion(model.model_dump_json(), input_tokens=700, output_tokens=60)
 
 
 def _entries(schema: str) -> int | None:

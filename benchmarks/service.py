@@ -49,11 +49,11 @@ async def evaluate(folder: Path, pairs: int, metrics: tuple[str, ...]) -> dict[s
         await service.generate_and_evaluate("warm-up", reference, answer=answer)
         for pair in range(pairs):
             began = time.perf_counter()
-            made = await service.generate_and_evaluate(
+            evaluation = await service.generate_and_evaluate(
                 f"Who wrote Emma? {pair}", f"{reference} {pair}", answer=answer
             )
             evaluated = time.perf_counter()
-            service.save_evaluation_to_db("bench", str(pair), made)
+            service.save_evaluation_to_db("bench", str(pair), evaluation)
             saved = time.perf_counter()
             for name, seconds in (
                 ("evaluate", evaluated - began),

@@ -123,9 +123,9 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             )
 
 
-def own(work: str, times: dict[str, Timing], wanted: float) -> Figure:
+def own(work: str, times: dict[str, Timing], target: float) -> Figure:
     """Seconds of ours alone."""
-    line = Figure(work, "s", times["ours"].median, wanted=wanted, higher_is_better=False)
+    line = Figure(work, "s", times["ours"].median, wanted=target, higher_is_better=False)
     return replace(line, repeats=seconds_of(times))
 
 

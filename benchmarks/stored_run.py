@@ -45,7 +45,7 @@ def fill(place: str | Path, rows: int, name: str, names: Sequence[str] = NAMES) 
         name: of the run and of its data.
         names: of its metrics.
     """
-    metrics = [metric(made) for made in names]
+    metrics = [metric(name) for name in names]
     generator = np.random.default_rng(0)
     with open_database(place) as database:
         start = RunStart(name, name, rows, {}, name, "", {}, metrics, name=name)
@@ -53,7 +53,7 @@ def fill(place: str | Path, rows: int, name: str, names: Sequence[str] = NAMES) 
         accumulator = Accumulator()
         for first in range(0, rows, BATCH):
             samples = [made_sample(number) for number in range(first, min(first + BATCH, rows))]
-            scores = {made: made_scores(made, len(samples), generator) for made in names}
+            scores = {name: made_scores(name, len(samples), generator) for name in names}
             recorder.commit(first, samples, scores, truncated={}, failures={})
             accumulator.add(Batch.of(samples), BatchScores(scores))
         recorder.finish(summarise(accumulator, metrics, "drawn").to_dict())

@@ -86,10 +86,10 @@ class Scored:
 def scored(path: Path, *, most: int | None = None) -> Scored:
     """Score the labelled rows of a file, at most so many."""
     asked = [sample for sample in open_dataset(path).samples() if sample.label is not None]
-    made = sgi.evaluate(asked[:most], ["grounding", "sgi"])
-    found, geometric = made["grounding"], made["sgi"]
+    result = sgi.evaluate(asked[:most], ["grounding", "sgi"])
+    found, geometric = result["grounding"], result["sgi"]
     known = np.flatnonzero(found.ok)
-    samples = tuple(made.samples[place] for place in known)
+    samples = tuple(result.samples[place] for place in known)
     maps = tuple(EvidenceMap.model_validate(dict(found.details[place])) for place in known)
     return Scored(
         samples,
@@ -118,9 +118,9 @@ def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> training.
     )
 
 
-def similarity(found: EvidenceMap) -> float:
+def similarity(evidence_map: EvidenceMap) -> float:
     """The mean over the response's sentences of the greatest cosine with a passage's sentence."""
-    return float(np.mean([max(sentence.similarity) for sentence in found.sentences]))
+    return float(np.mean([max(sentence.similarity) for sentence in evidence_map.sentences]))
 
 
 def cards(sets: Mapping[str, Scored]) -> str:
@@ -286,12 +286,12 @@ def cut(text: str) -> str:
     return line if len(line) <= QUOTED else f"{line[:QUOTED].rstrip()}…"
 
 
-def similarities(found: EvidenceMap) -> str:
+def similarities(evidence_map: EvidenceMap) -> str:
     """Sentences beside passages: the greatest cosine with a sentence of each."""
-    columns = ("sentence", *(f"passage {place + 1}" for place in found.passages))
+    columns = ("sentence", *(f"passage {place + 1}" for place in evidence_map.passages))
     rows = [
         (str(number), *(f"{value:.2f}" for value in sentence.similarity))
-        for number, sentence in enumerate(found.sentences, start=1)
+        for number, sentence in enumerate(evidence_map.sentences, start=1)
     ]
     return Table(columns, rows).markdown()
 

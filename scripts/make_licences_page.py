@@ -58,8 +58,8 @@ class Environment:
     """Installed packages, of this environment and of others."""
 
     def __init__(self, folders: list[str]) -> None:
-        found = distributions(path=folders) if folders else ()
-        self.others = {canonicalize_name(some.name): some for some in found}
+        packages = distributions(path=folders) if folders else ()
+        self.others = {canonicalize_name(some.name): some for some in packages}
 
     def find(self, name: str) -> Distribution | None:
         try:

@@ -51,10 +51,10 @@ def main() -> None:
     layer = {"layer": int(model[1])} if model[1:] else {}
     metrics = [kind(**named, **layer) for kind in (BertScorePrecision, BertScoreRecall, BertScore)]
     rows = pairs(sentences(Path(folder)))
-    made = sgi.evaluate(rows, metrics)
-    print(made.signature)
+    result = sgi.evaluate(rows, metrics)
+    print(result.signature)
     for metric in metrics:
-        values = made[metric.canonical].values
+        values = result[metric.canonical].values
         error = values.std(ddof=1) / len(values) ** 0.5
         print(f"{metric.spec.name}: {values.mean():.7f} (standard error {error:.1e}, {len(values):,} pairs)")
 

@@ -153,13 +153,13 @@ def data_set(
 def coverage(intervals: Iterable[Interval | None], truth: float) -> Coverage:
     """How often these intervals hold the truth, but for rounding."""
     slack = 1e-12
-    made = list(intervals)
-    known = [found for found in made if found is not None]
+    every = list(intervals)
+    known = [interval for interval in every if interval is not None]
     if not known:
         return Coverage(1.0, math.nan, math.nan)
-    above = sum(found.low > truth + slack for found in known) / len(known)
-    below = sum(found.high < truth - slack for found in known) / len(known)
-    return Coverage(1 - len(known) / len(made), above, below)
+    above = sum(interval.low > truth + slack for interval in known) / len(known)
+    below = sum(interval.high < truth - slack for interval in known) / len(known)
+    return Coverage(1 - len(known) / len(every), above, below)
 
 
 def mean_coverage(population: Population, clusters: int, rows: int, sets: int, seed: int = 0) -> Coverage:
@@ -206,8 +206,11 @@ def power(metrics: int, clusters: int, rows: int, sets: int, seed: int = 0) -> f
         for column in range(1, metrics):
             noise = generator.normal(size=clusters)[codes] * math.sqrt(SHARED)
             table[:, column] = noise + math.sqrt(1 - SHARED) * generator.normal(size=len(codes))
-        found = paired_differences(np.zeros_like(table), table, codes, draws=draws, seed=len(codes))
-        return [(one.smallest, p) for one, p in zip(found, holm([each.p for each in found]), strict=True)]
+        differences = paired_differences(np.zeros_like(table), table, codes, draws=draws, seed=len(codes))
+        return [
+            (one.smallest, p)
+            for one, p in zip(differences, holm([each.p for each in differences]), strict=True)
+        ]
 
     known = [smallest for _ in range(200) if (smallest := compared(0.0, 1999)[0][0])]
     if not known:
@@ -276,13 +279,13 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=2000, help="data sets for each line (default 2000)")
     parser.add_argument("--write", type=Path, help=f"the page, with the lines {_BEGIN} and {_END}")
     options = parser.parse_args()
-    made = tables(options.sets)
+    run_tables = tables(options.sets)
     if options.write is None:
-        print(made)
+        print(run_tables)
         return
     page = options.write.read_text(encoding="utf-8")
     before, after = page.split(_BEGIN)[0], page.split(_END)[1]
-    options.write.write_text(f"{before}{_BEGIN}\n\n{made}\n\n{_END}{after}", encoding="utf-8")
+    options.write.write_text(f"{before}{_BEGIN}\n\n{run_tables}\n\n{_END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -73,13 +73,13 @@ class Coverage:
     @classmethod
     def of(cls, intervals: Iterable[Interval | None], truth: float) -> Coverage:
         """Count the intervals that miss the truth."""
-        made = list(intervals)
-        there = [one for one in made if one is not None]
+        every = list(intervals)
+        there = [one for one in every if one is not None]
         return cls(
-            len(made),
+            len(every),
             sum(one.low > truth for one in there),
             sum(one.high < truth for one in there),
-            len(made) - len(there),
+            len(every) - len(there),
         )
 
     @property
@@ -156,8 +156,8 @@ def difference_coverage(
             scored(labels, np.sqrt(shared) * common + np.sqrt(1 - shared) * noise(generator, clusters), area)
             for area in areas
         )
-        found = auroc_difference(first, second, labels, clusters)
-        return None if found is None else found.interval
+        difference = auroc_difference(first, second, labels, clusters)
+        return None if difference is None else difference.interval
 
     return Coverage.of((made() for _ in range(sets)), areas[0] - areas[1])
 
@@ -181,10 +181,10 @@ def corrected_coverage(
         truth = generator.random(1000) < share
         said = np.where(generator.random(1000) < np.where(truth, judge[0], judge[1]), ~truth, truth)
         known = np.where(np.arange(1000) < labelled, truth, np.nan)
-        made = prediction_powered_mean(known, said, bounds=(0.0, 1.0))
-        if made is not None:
-            values.append(made.value)
-            found.append(made.interval)
+        mean = prediction_powered_mean(known, said, bounds=(0.0, 1.0))
+        if mean is not None:
+            values.append(mean.value)
+            found.append(mean.interval)
     width = np.mean([one.high - one.low for one in found if one is not None])
     return Coverage.of(found, share), float(np.mean(values) - share), float(width)
 
@@ -253,9 +253,9 @@ def _corrected(sets: int) -> Iterator[str]:
         for share in (0.5, 0.7, 0.9, 0.95, 0.98):
             for judge in JUDGES:
                 found, bias, width = corrected_coverage(labelled, share, judge, sets)
-                said = f"{judge[0]:g} and {judge[1]:g}"
+                rates = f"{judge[0]:g} and {judge[1]:g}"
                 rows.append(
-                    (f"{labelled}", f"{share:g}", said, *found.cells(), f"{bias:+.3f}", f"{width:.3f}")
+                    (f"{labelled}", f"{share:g}", rates, *found.cells(), f"{bias:+.3f}", f"{width:.3f}")
                 )
     yield _table(("labels", "share good", "missed and passed", *_MISSES, "bias", "width"), rows)
 

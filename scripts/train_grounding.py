@@ -76,11 +76,11 @@ class Rows(NamedTuple):
 
 def read(path: Path) -> Rows:
     """Score a file, and take the signals from the details."""
-    made = sgi.evaluate(path, "grounding")
-    scores = made["grounding"]
-    labelled = [place for place, sample in enumerate(made.samples) if sample.label is not None]
+    result = sgi.evaluate(path, "grounding")
+    scores = result["grounding"]
+    labelled = [place for place, sample in enumerate(result.samples) if sample.label is not None]
     known = [place for place in labelled if scores.ok[place]]
-    samples = [made.samples[place] for place in known]
+    samples = [result.samples[place] for place in known]
     maps = [EvidenceMap.model_validate(dict(scores.details[place])) for place in known]
     values = [[found.signals[name].value for name in Signals._fields] for found in maps]
     return Rows(

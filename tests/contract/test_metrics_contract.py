@@ -254,7 +254,7 @@ BROKEN = [
     (NeverOk, "some sample gets a value"),
     (OwnStatus, "a status is one of"),
     (Forgetful, "texts names every text that score looks up"),
-    (Greedy, "texts asks only for what score looks up"),
+    (Greedy, "texts gives only what score looks up"),
     (TextsOfBytes, "texts gives texts"),
     (Standardising, "splitting a batch"),
     (Positional, "permuting samples"),

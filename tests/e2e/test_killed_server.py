@@ -11,6 +11,8 @@ import urllib.request
 from contextlib import contextmanager
 from http.cookiejar import CookieJar
 
+import pytest
+
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from support.kept_runs import rows, write_rows
@@ -65,6 +67,7 @@ def wait_for(condition, seconds=120.0):
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
     long = write_rows(tmp_path / "long.jsonl", rows(10_000))
     short = write_rows(tmp_path / "short.jsonl", rows(12))

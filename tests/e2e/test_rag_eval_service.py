@@ -19,6 +19,7 @@ from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import scored_run
+from support.command import sgi
 
 # As printed, with the service made by a name of ours and a stand-in for the printed client.
 PRINTED = """
@@ -144,11 +145,9 @@ def test_a_run_of_the_service_is_exported_like_any_other(nightly, tmp_path):
 def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
     rows = [{"id": name, "question": q, "reference": r, "response": "Paris"} for name, q, r in QUESTIONS]
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    result = python(
-        *("-m", "sgi", "run", "rows.jsonl", "-m", "content_f1", "--db", database_url, "--name", "batch"),
-        cwd=tmp_path,
-    )
-    assert result.returncode == 0, result.stderr
+    words = ("run", "rows.jsonl", "-m", "content_f1", "--db", database_url, "--name", "batch")
+    result = sgi(tmp_path, *words)
+    assert result.code == 0, result.err
     service = RAGEvalService(database=database_url)
     found = service.get_by_test_run_id("batch")
     assert [record["qa_pair_id"] for record in found] == ["q1", "q2", "q3"]
@@ -158,6 +157,9 @@ def test_a_run_of_the_command_line_is_looked_up(tmp_path, database_url):
     service.close()
 
 
+@pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
 def test_services_in_several_processes_fill_one_run(tmp_path, database_url):
     started = [
         subprocess.Popen([sys.executable, "-c", WORKER, database_url, str(n)], cwd=tmp_path) for n in range(3)

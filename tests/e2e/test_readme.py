@@ -13,6 +13,7 @@ import pytest
 from sgi.analysis.gate.rules import read_rules
 from sgi.cli.main import app
 from sgi.engine.spec import RunSpec, read_spec
+from support.command import sgi
 
 README = Path(__file__).parents[2] / "README.md"
 DOCS = README.parent / "docs"
@@ -65,11 +66,9 @@ def test_the_files_shown_are_read(tmp_path):
 def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
     command, printed = CHECK.search(page.read_text("utf-8")).groups()
     words = shlex.split(command.replace("\\\n", " "))
-    result = subprocess.run(
-        [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == (4 if "--fail-under" in words else 0), result.stderr
-    assert result.stdout.rstrip() == printed
+    result = sgi(tmp_path, *words[1:])
+    assert result.code == (4 if "--fail-under" in words else 0), result.err
+    assert result.out.rstrip() == printed
 
 
 def test_every_verb_shown_is_there():

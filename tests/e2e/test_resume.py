@@ -19,6 +19,7 @@ from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import read_answers
+from support.command import sgi
 from support.target_server import Sent, TargetServer
 
 KILLS = 3
@@ -62,7 +63,7 @@ def kill_after(process, url, rows, wait):
     while committed(url) < rows:
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < until
-        time.sleep(0.02)
+        time.sleep(0.05)
     time.sleep(wait)
     process.send_signal(signal.SIGKILL)
     process.communicate()
@@ -125,11 +126,12 @@ def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     first = command(tmp_path, database_url, "rows.jsonl", "-m", "theta_rq,rouge_l", "--json")
     kill_after(first, database_url, 256, 0.0)
-    words = ("--resume", "last", "-o", "resumed.jsonl", "--json")
-    resumed = json.loads(command(tmp_path, database_url, *words).communicate(timeout=PATIENCE)[0])
-    words = ("rows.jsonl", "-m", "theta_rq,rouge_l", "--no-store", "-o", "whole.jsonl", "--json")
-    whole = json.loads(command(tmp_path, database_url, *words).communicate(timeout=PATIENCE)[0])
-    assert resumed["metrics"] == whole["metrics"]
+    places = {"SGI_CACHE_DIR": str(tmp_path / "cache"), "SGI_DATABASE_URL": database_url}
+    words = ("run", "-q", "--resume", "last", "-o", "resumed.jsonl", "--json")
+    resumed = sgi(tmp_path, *words, **places)
+    words = ("run", "-q", "rows.jsonl", "-m", "theta_rq,rouge_l", "--no-store", "-o", "whole.jsonl", "--json")
+    whole = sgi(tmp_path, *words, **places)
+    assert resumed.json["metrics"] == whole.json["metrics"]
     assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
@@ -140,7 +142,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, database_url, data_
     while not committed(database_url):
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < until
-        time.sleep(0.02)
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -158,15 +160,23 @@ def kept_answers(url):
         return {n for n, entry in read_answers(connection, record.id, 0, 10_000).items() if entry.response}
 
 
-@slow_on_postgresql
-def test_no_stored_answer_is_requested_again(tmp_path, database_url):
+@pytest.mark.parametrize(
+    ("database_url", "kills"),
+    [
+        ("sqlite", 1),
+        pytest.param("sqlite", KILLS, marks=pytest.mark.slow),
+        pytest.param("postgresql", KILLS, marks=pytest.mark.slow),
+    ],
+    indirect=["database_url"],
+)
+def test_no_stored_answer_is_requested_again(tmp_path, database_url, kills):
     rows = [{"id": str(n), "question": f"question {n}", "reference": f"question {n}"} for n in range(600)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with TargetServer([Sent(delay=0.005)] * 2000) as server:
         words = ("rows.jsonl", "-m", "rouge_l", "--target", server.url)
         kept: set[int] = set()
         before = 0
-        for kill in range(KILLS):
+        for kill in range(kills):
             process = command(tmp_path, database_url, *words)
             while len(server.requests) < 150 * (kill + 1):
                 assert process.poll() is None, process.stderr.read().decode()
@@ -178,8 +188,8 @@ def test_no_stored_answer_is_requested_again(tmp_path, database_url):
             kept, before = kept_answers(database_url), len(server.requests)
             assert len(kept) > 100 * (kill + 1)
             words = ("--resume", "last", "--trust-target")
-        out = command(tmp_path, database_url, *words, "--json").communicate(timeout=PATIENCE)[0]
-        assert json.loads(out)["metrics"][0]["mean"] == 1.0
+        last = sgi(tmp_path, "run", "-q", *words, "--json", SGI_DATABASE_URL=database_url)
+        assert last.json["metrics"][0]["mean"] == 1.0
         assert not kept.intersection(numbers(server)[before:])
         assert set(numbers(server)) == set(range(600))
 
@@ -189,8 +199,9 @@ def numbers(server):
     return [int(request.body["question"].split()[1]) for request in list(server.requests)]
 
 
+@slow_on_postgresql
 def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
-    rows = [{"id": str(n), "response": f"it is {n}", "reference": str(n)} for n in range(3000)]
+    rows = [{"id": str(n), "response": f"it is {n}", "reference": str(n)} for n in range(1500)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     both = [command(tmp_path, database_url, "rows.jsonl", "-m", "rouge_l", "--name", name) for name in "ab"]
     for process in both:
@@ -198,5 +209,5 @@ def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
         assert process.returncode == 0, err.decode()
     with open_database(database_url, create=False) as database:
         runs = [scored_run(database, record) for record in list_runs(database)]
-    assert [len(run.ids) for run in runs] == [3000, 3000]
+    assert [len(run.ids) for run in runs] == [1500, 1500]
     assert runs[0].metrics["rouge_l"].values.tolist() == runs[1].metrics["rouge_l"].values.tolist()

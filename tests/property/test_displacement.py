@@ -199,7 +199,7 @@ def same_name(name):
 ALIKE = ((0, same_name), (1, same_name), (2, same))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(columns(6), columns(3), st.booleans())
 def test_no_chosen_neighbour_shares_anything_whatever_collides(reference, scored, exclude):
     known = ReferenceSet.fit(Pairs.of(*reference), reference[4])

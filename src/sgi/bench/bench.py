@@ -76,8 +76,7 @@ def bench(
 
     Args:
         data: as for `sgi.evaluate`, with responses.
-        metrics: names or metrics; None takes every built-in metric that needs no judge and whose fields
-            exist.
+        metrics: names or metrics; None takes all built-in metrics without a judge whose fields exist.
         changes: names, perturbations or judge faults; all if empty, judge faults only with a judge.
         n: maximum number of rows, sampled with the seed.
         seed: random seed.

@@ -29,11 +29,9 @@ _LEAST_FALL = 1e-7
 
 
 class Falls(NamedTuple):
-    """Decreases of a metric's values under one perturbation.
+    """Decreases of a metric's values under one perturbation, as shares of its range, shape (n,).
 
-    Attributes:
-        size: as shares of the metric's range, shape (n,); negative if a value gets better.
-        clusters: rows with the same value share a question, shape (n,).
+    A decrease is negative if the value gets better. Rows with the same cluster share a question.
     """
 
     size: Floats
@@ -43,12 +41,7 @@ class Falls(NamedTuple):
 class Threshold(NamedTuple):
     """Decrease of a metric's value above which a row counts as detected.
 
-    Attributes:
-        fall: threshold as a share of the metric's range.
-        alarms: cross-validated share of correct paraphrases above a threshold; None if there are too few.
-        interval: 95 % interval of ``alarms``.
-        paraphrases: number of pairs that define the threshold.
-        inert: pairs left out, from paraphrases that never change the metric's value.
+    The fields are those of `sgi.bench.matrix.Alarm`; ``interval`` belongs to ``alarms``.
     """
 
     fall: float

@@ -79,10 +79,10 @@ _LAST_DAY = 28
 def number_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
     """A number in the answer is replaced by one of the same form that passages and question do not imply."""
     # Years and the numbers of list items stay.
-    return first_error(sample, _numbers_swapped(sample, draw))
+    return first_error(sample, _number_swaps(sample, draw))
 
 
-def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
+def _number_swaps(sample: Sample, draw: Random) -> Iterator[str | None]:
     text = sample.response
     found = [
         match
@@ -90,7 +90,7 @@ def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
         if not (
             YEAR.fullmatch(match[0])
             or _REFERS.search(_before(text, match, 80))
-            or _numbers_a_list(text, match)
+            or _is_list_number(text, match)
         )
     ]
     known = values_of((sample.question, *sample.contexts, sample.response))
@@ -98,7 +98,7 @@ def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
         places = [match.span() for match in found if match[0] == number]
         for _ in range(_TRIES):
             new = another(number, known, draw)
-            yield None if new is None else _set_in(text, places, new)
+            yield None if new is None else _replace_at(text, places, new)
 
 
 def _before(text: str, match: re.Match[str], most: int) -> str:
@@ -106,14 +106,14 @@ def _before(text: str, match: re.Match[str], most: int) -> str:
     return text[max(0, match.start() - most) : match.start()]
 
 
-def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
+def _replace_at(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
     """Replace the text at ascending positions."""
     ends = [0, *(end for _, end in places)]
     starts = [*(start for start, _ in places), len(text)]
     return new.join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
-def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
+def _is_list_number(text: str, match: re.Match[str]) -> bool:
     return text[match.end() : match.end() + 1] in {".", ")", "]"} and bool(
         _ITEM.search(_before(text, match, 20))
     )
@@ -122,10 +122,10 @@ def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
 @perturbation(Kind.ERROR, RESPONSE)
 def unit_swap(sample: Sample, draw: Random, _others: Others) -> Sample | None:
     """A number in the answer gets another unit (miles for km) that no passage states or implies."""
-    return first_error(sample, _units_swapped(sample, draw))
+    return first_error(sample, _unit_swaps(sample, draw))
 
 
-def _units_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
+def _unit_swaps(sample: Sample, draw: Random) -> Iterator[str | None]:
     text = sample.response
     known = "\n".join((sample.question, *sample.contexts)).casefold()
     changes = [
@@ -176,10 +176,10 @@ def _clause_before(text: str, match: re.Match[str]) -> str:
 @perturbation(Kind.ERROR, RESPONSE)
 def entity_swap(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """A name in answer and passages is replaced in the answer by a similar name from another row."""
-    return first_error(sample, _names_swapped(sample, draw, others))
+    return first_error(sample, _name_swaps(sample, draw, others))
 
 
-def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str | None]:
+def _name_swaps(sample: Sample, draw: Random, others: Others) -> Iterator[str | None]:
     context = "\n".join(sample.contexts)
     own = f"{sample.question}\n{sample.response}\n{context}".casefold()
     inside, sure = frozenset(names_of(context)), frozenset(sure_names(context))
@@ -190,10 +190,10 @@ def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str
         for other in others.unrelated_rows(sample, draw):
             for new in others.names(other):
                 if like(name, new) and new.casefold() not in own:
-                    yield _name_replaced(sample.response, name, new)
+                    yield _replace_name(sample.response, name, new)
 
 
-def _name_replaced(text: str, name: str, new: str) -> str:
+def _replace_name(text: str, name: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: new, text)
 
 
@@ -201,12 +201,12 @@ def _name_replaced(text: str, name: str, new: str) -> str:
 def date_shift(sample: Sample, draw: Random, _others: Others) -> Sample | None:
     """A year, month or day in the answer is replaced by one that passages and question do not contain."""
     text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
-    ways = [_year_shifted, _day_shifted, _month_shifted]
+    ways = [_shift_year, _shift_day, _shift_month]
     draw.shuffle(ways)
     return first_error(sample, (way(text, known, draw) for way in ways))
 
 
-def _year_shifted(text: str, known: str, draw: Random) -> str | None:
+def _shift_year(text: str, known: str, draw: Random) -> str | None:
     found = (match for match in YEAR.finditer(text) if not _COUNTS.match(text, match.end()))
     years = list(dict.fromkeys(match[0] for match in found))
     steps = [step for step in range(-9, 10) if step]
@@ -218,7 +218,7 @@ def _year_shifted(text: str, known: str, draw: Random) -> str | None:
     return None
 
 
-def _day_shifted(text: str, known: str, draw: Random) -> str | None:
+def _shift_day(text: str, known: str, draw: Random) -> str | None:
     for match in shuffle(list(_DAY_MONTH.finditer(text)), draw):
         day, group = (match["day"], "day") if match["day"] else (match["day2"], "day2")
         for new in shuffle([str(number) for number in range(1, _LAST_DAY + 1)], draw):
@@ -229,7 +229,7 @@ def _day_shifted(text: str, known: str, draw: Random) -> str | None:
     return None
 
 
-def _month_shifted(text: str, known: str, draw: Random) -> str | None:
+def _shift_month(text: str, known: str, draw: Random) -> str | None:
     for match in shuffle(list(_MONTH_YEAR.finditer(text)), draw):
         for new in shuffle(_MONTHS, draw):
             if new not in known:

@@ -10,14 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sgi.bench.detection import Falls, detection_rate, is_paraphrase, threshold
-from sgi.bench.measures import (
-    FEWEST_PAIRS,
-    Scale,
-    Verdict,
-    fault_reaction,
-    reaction,
-    simultaneous_level,
-)
+from sgi.bench.measures import FEWEST_PAIRS, Scale, Verdict, fault_reaction, reaction, simultaneous_level
 from sgi.bench.perturbation import Kind, Perturbation
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.sample import RESPONSE
@@ -27,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.bench.detection import Threshold
     from sgi.bench.judge_faults import JudgeFault
     from sgi.bench.measures import Reaction
     from sgi.kernel.metric import AnyMetric, Scores
@@ -44,14 +36,7 @@ class _Model(BaseModel):
 
 
 class Change(_Model):
-    """A perturbation or judge fault of a bench.
-
-    Attributes:
-        name: its name.
-        kind: the reaction that a metric of groundedness should show.
-        says: description.
-        applied: number of rows it applied to.
-    """
+    """A perturbation or judge fault: name, required reaction, description, number of changed rows."""
 
     name: str
     kind: Kind
@@ -135,16 +120,9 @@ class Alarm(_Model):
 class Bench(_Model):
     """Result of a bench: how metrics react to changes of grounded rows.
 
-    Attributes:
-        data: source of the rows.
-        rows: number of perturbed rows.
-        seed: random seed.
-        metrics: canonical strings, in the given order.
-        changes: the changes, in the order of the matrix.
-        cells: one per metric and change, ordered by change.
-        alarms: one per metric with enough correct paraphrases.
-        notes: remarks about the data and the method.
-        signature: everything that can change a number.
+    ``metrics`` are canonical strings, in the given order. There is a cell per metric and change, ordered by
+    change, and an alarm per metric with enough correct paraphrases. ``signature`` is everything that can
+    change a number.
     """
 
     data: str
@@ -159,18 +137,16 @@ class Bench(_Model):
 
     def cell(self, metric: str, perturbation: str) -> Cell | None:
         """The cell of a metric and a perturbation, or None."""
-        found = (cell for cell in self.cells if (cell.metric, cell.perturbation) == (metric, perturbation))
-        return next(found, None)
+        cells = (cell for cell in self.cells if (cell.metric, cell.perturbation) == (metric, perturbation))
+        return next(cells, None)
 
 
 @dataclass(frozen=True, eq=False)
 class PairedRows:
     """Original rows and their perturbed versions.
 
-    Attributes:
-        samples: the original rows, shape (n,).
-        changed: for each perturbation, the row numbers it applied to and the new rows.
-        cluster: rule that assigns rows to clusters.
+    ``changed`` holds, for each perturbation, the numbers of the original rows it applied to and the new rows;
+    ``cluster`` is the rule that assigns rows to clusters.
     """
 
     samples: tuple[Sample, ...]
@@ -190,8 +166,8 @@ class PairedRows:
     @property
     def clusters(self) -> NDArray[np.int64]:
         """Cluster of each row, shape (n,)."""
-        found = (sample.cluster(row, self.cluster) for row, sample in enumerate(self.samples))
-        return np.fromiter(found, np.int64, len(self.samples))
+        clusters = (sample.cluster(row, self.cluster) for row, sample in enumerate(self.samples))
+        return np.fromiter(clusters, np.int64, len(self.samples))
 
 
 def levels(paired: PairedRows, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
@@ -243,18 +219,10 @@ def row_cells(
                 share, interval = detection_rate(one.falls(scale, clusters), least, level=level[kind])
                 facts |= {"seen": share} | _ends("seen_", interval)
         cells.append(Cell(**facts))
-    return cells, None if least is None else _alarm(metric.canonical, least)
-
-
-def _alarm(metric: str, least: Threshold) -> Alarm:
-    return Alarm(
-        metric=metric,
-        fall=least.fall,
-        alarms=least.alarms,
-        paraphrases=least.paraphrases,
-        inert=least.inert,
-        **_ends("alarms_", least.interval),
-    )
+    if least is None:
+        return cells, None
+    fields = least._asdict()
+    return cells, Alarm(metric=metric.canonical, **_ends("alarms_", fields.pop("interval")), **fields)
 
 
 def _starts(paired: PairedRows, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
@@ -267,10 +235,9 @@ def _starts(paired: PairedRows, changes: Sequence[Perturbation]) -> Iterator[tup
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Rows of one perturbation: row numbers, positions after the change, and which rows count.
+    """Rows of one perturbation: numbers of the original rows, and positions of the changed ones.
 
-    Rows with both values count, and for errors those with a value before: ``rows``, with the values
-    ``before`` and ``then``, which is NaN if lost.
+    ``rows`` have both values, or for errors a value before; their value afterwards is NaN if lost.
     """
 
     change: Perturbation

@@ -112,16 +112,8 @@ class Scale:
 class Reaction:
     """Reaction of a metric to one change.
 
-    Attributes:
-        share: share of pairs with the required reaction; without a requirement, of those that got worse. For
-            errors, and without a requirement, equal and lost values count half.
-        interval: clustered interval of the share; None for too few pairs.
-        unchanged: share of pairs with equal values; 0 without pairs.
-        median_change: in spreads; negative is worse. Lost values count as no change.
-        mean_change: mean absolute change, in spans.
-        most_change: 98 % quantile of the absolute changes, in spans.
-        worst_change: maximum absolute change, in spans.
-        verdict: the verdict.
+    The fields are those of `sgi.bench.matrix.Cell`; ``interval`` is the clustered interval of the share.
+    Without a requirement, the share is that of pairs that got worse, and equal values count half.
     """
 
     share: float
@@ -146,9 +138,8 @@ def reaction(
     """Measure how a metric reacts to a perturbation.
 
     For an error, the share is P(worse) + ½·P(equal), which is ½ for an insensitive metric; a lost value
-    counts as equal. For a harmless perturbation, it is the share of values that move by at most `TOLERANCE`
-    spans. For a perturbation that makes an answer surely supported, it is the share that gets worse by at
-    most that.
+    counts as equal. For a harmless perturbation, it is the share of values that change by at most `TOLERANCE`
+    spans; for a surely supported answer, the share that get worse by at most that.
 
     Args:
         kind: the required reaction; not that of judge faults.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,21 +44,17 @@ def sure_names(text: str) -> list[str]:
     return [name for name, place in _positions(text) if _WITHIN.search(text, max(0, place - 2), place)]
 
 
+def _is_no_name(word: str) -> bool:
+    return not word[:1].isupper() or word.casefold() in _NO_NAMES
+
+
 def _positions(text: str) -> Iterator[tuple[str, int]]:
     """Names with their positions."""
     for match in _NAME.finditer(text):
-        words = _from_name(match[0].split(" "))
+        words = list(dropwhile(_is_no_name, match[0].split(" ")))
         name = " ".join(words)
-        if len(name) > 2 and not any(word.casefold() in _NO_NAMES and word[0].isupper() for word in words):  # noqa: PLR2004 - initials are no names
+        if len(name) > 2 and not any(word[0].isupper() and _is_no_name(word) for word in words):  # noqa: PLR2004 - initials are no names
             yield name, match.start()
-
-
-def _from_name(words: list[str]) -> list[str]:
-    """The words from the first name on."""
-    names = (
-        place for place, word in enumerate(words) if word[:1].isupper() and word.casefold() not in _NO_NAMES
-    )
-    return words[next(names, len(words)) :]
 
 
 def like(name: str, other: str) -> bool:

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.bench.detection import ALARM_RATE
-from sgi.bench.measures import (
-    BLIND,
-    FEWEST_PAIRS,
-    NOTICEABLE,
-    SEEN,
-    STEADY,
-    SURE,
-    TOLERANCE,
-    Verdict,
-)
+from sgi.bench.measures import BLIND, FEWEST_PAIRS, NOTICEABLE, SEEN, STEADY, SURE, TOLERANCE, Verdict
 from sgi.bench.perturbation import Kind
 from sgi.reporting.markdown import code, escape
 from sgi.reporting.table import Table
@@ -42,8 +33,6 @@ _SHARES = {
     Kind.OTHER: "share that gets worse (ties count half)",
     Kind.JUDGE_FAULT: "share without a new value",
 }
-
-
 _SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed"
 
 
@@ -88,27 +77,24 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
 
 
 def alarms_of(alarm: Alarm) -> str:
-    """Cross-validated share of false alarms, and the number of paraphrases.
-
-    >>> from sgi.bench.matrix import Alarm
-    >>> interval = {"alarms_low": 0.01, "alarms_high": 0.06}
-    >>> alarms_of(Alarm(metric="sgi", fall=0.1, alarms=0.025, paraphrases=200, **interval))
-    '0.025 [0.01, 0.06] of 200'
-    """
+    """Cross-validated share of false alarms, and the number of paraphrases."""
     if alarm.alarms is None:
         return f"– of {alarm.paraphrases:,}"
-    known = alarm.alarms_low is not None and alarm.alarms_high is not None
-    interval = f" [{alarm.alarms_low:.2f}, {alarm.alarms_high:.2f}]" if known else ""
+    interval = _interval(alarm.alarms_low, alarm.alarms_high)
     return f"{alarm.alarms:.3f}{interval} of {alarm.paraphrases:,}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
 
 
 def _detection_cell(cell: Cell | None, *, intervals: bool) -> str:
     """Share of detected errors, and the number of rows."""
     if cell is None or cell.seen is None:
         return _NONE
-    known = intervals and cell.seen_low is not None and cell.seen_high is not None
+    interval = _interval(cell.seen_low, cell.seen_high) if intervals else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""
-    return f"{cell.seen:.3f}" + (f" [{cell.seen_low:.2f}, {cell.seen_high:.2f}]" if known else "") + lost
+    return f"{cell.seen:.3f}{interval}{lost}"
 
 
 def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
@@ -127,8 +113,7 @@ def _cell(cell: Cell | None, *, intervals: bool) -> str:
     if cell is None or cell.verdict is Verdict.NONE:
         return _NONE
     share = "" if cell.share is None else f" {cell.share:.2f}"
-    known = intervals and cell.low is not None and cell.high is not None
-    interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if known else ""
+    interval = _interval(cell.low, cell.high) if intervals else ""
     lost = f", {cell.lost:,} lost" if cell.lost else ""
     return f"{cell.verdict.value}{share}{interval}{lost}"
 
@@ -190,9 +175,10 @@ def bench_markdown(bench: Bench) -> str:
     if lost:
         columns = ("metric", "reason", "rows by change")
         parts += ["## Lost values", Table(columns, lost, left=columns).markdown()]
+    descriptions = [(one.name, one.says) for one in bench.changes]
     parts += [
         "## The changes",
-        Table(("change", "description"), _descriptions(bench), left=("description",)).markdown(),
+        Table(("change", "description"), descriptions, left=("description",)).markdown(),
     ]
     parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
     return "\n\n".join(parts) + "\n"
@@ -207,7 +193,7 @@ def headline(bench: Bench) -> str:
 
 
 def _moves(bench: Bench) -> list[str]:
-    told = (
+    note = (
         "The median change in interquartile ranges of the metric's unperturbed values; negative is worse. "
         "For harmless changes, the absolute change as a share of the metric's range: mean / 98th percentile "
         "/ maximum."
@@ -218,7 +204,7 @@ def _moves(bench: Bench) -> list[str]:
         for one in bench.changes
         if one.kind in kinds
     ]
-    return [escape(told), Table(("change", *bench.metrics), rows).markdown()]
+    return [escape(note), Table(("change", *bench.metrics), rows).markdown()]
 
 
 def _move(cell: Cell | None) -> str:
@@ -236,10 +222,6 @@ def _lost_values(bench: Bench) -> list[tuple[str, str, str]]:
         for reason, rows in cell.reasons.items():
             found.setdefault((cell.metric, reason), []).append(f"{cell.perturbation} {rows:,}")
     return [(metric, reason, ", ".join(changes)) for (metric, reason), changes in found.items()]
-
-
-def _descriptions(bench: Bench) -> list[tuple[str, str]]:
-    return [(one.name, one.says) for one in bench.changes]
 
 
 def how_to_read() -> str:

@@ -78,16 +78,10 @@ class Perturbation:
     Attributes:
         name: unique name.
         kind: the required reaction.
-        changes: the fields it changes; empty if it changes the judge's reply.
+        changes: the fields it changes.
         says: description, one sentence.
         change: pure function of row, random generator and other rows; returns the changed row, or None if the
             change does not apply.
-
-    >>> from sgi.kernel.sample import RESPONSE, Sample
-    >>> shout = Perturbation("shout", Kind.HARMLESS, RESPONSE, "In capitals.",
-    ...                      lambda sample, draw, others: sample.with_response(sample.response.upper()))
-    >>> shout.apply(Sample(id="1", response="Paris."), Others([]), seed=0).response
-    'PARIS.'
     """
 
     name: str
@@ -111,15 +105,15 @@ class Perturbation:
 
 
 def perturbation(kind: Kind, changes: frozenset[Field]) -> Callable[[Change], Perturbation]:
-    """Decorator that makes a function a `Perturbation`: its name names it, its docstring describes it.
+    """Decorator that makes a function a `Perturbation` with its name, described by its docstring.
 
-    >>> from sgi.kernel.sample import RESPONSE
+    >>> from sgi.kernel.sample import RESPONSE, Sample
     >>> @perturbation(Kind.HARMLESS, RESPONSE)
     ... def shout(sample, _draw, _others):
     ...     "In capitals."
     ...     return sample.with_response(sample.response.upper())
-    >>> shout.name, shout.says
-    ('shout', 'In capitals.')
+    >>> shout.says, shout.apply(Sample(id="1", response="Paris."), Others([]), seed=0).response
+    ('In capitals.', 'PARIS.')
     """
     return lambda change: Perturbation(change.__name__, kind, changes, change.__doc__ or "", change)
 

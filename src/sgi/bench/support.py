@@ -20,11 +20,8 @@ _MOST_TRIES = 20
 def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | None:
     """The row with the first candidate answer that contains an unsupported statement.
 
-    Candidates are read lazily; None among them is skipped.
-
-    Returns:
-        None if none of the first twenty candidates is an error, or if a sentence of the answer is too long to
-        check.
+    Candidates are read lazily; None among them is skipped. There is no row if none of the first twenty is an
+    error, or if a sentence of the answer is too long to check.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")

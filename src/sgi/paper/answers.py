@@ -34,13 +34,9 @@ _AT_ONCE = 512
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Labelled answers; all columns are parallel to ``samples``.
+    """Labelled answers; ``labels`` (True = grounded or correct) and ``clusters`` have shape (n,).
 
-    Attributes:
-        name: name of the data.
-        samples: the rows.
-        labels: True = grounded or correct, shape (n,).
-        clusters: answers with the same value share a question (see `Sample.cluster`), shape (n,).
+    Answers with the same cluster share a question (see `Sample.cluster`).
     """
 
     name: str
@@ -55,16 +51,15 @@ class Answers:
         Raises:
             DataError: no sample has a label, or all have the same.
         """
-        kept = tuple(sample for sample in samples if sample.label is not None)
-        labels = np.array([bool(sample.label) for sample in kept], dtype=np.bool_)
-        if not kept or labels.all() or not labels.any():
+        rows = tuple(sample for sample in samples if sample.label is not None)
+        labels = np.array([bool(sample.label) for sample in rows], dtype=np.bool_)
+        if not rows or labels.all() or not labels.any():
             raise DataError(
-                "holds no two classes of labelled answers, so nothing can be told apart", file=name
+                "has no labelled answers of both classes, so their scores cannot be compared", file=name
             )
         codes: dict[int, int] = {}
-        numbers = [codes.setdefault(sample.cluster(n), len(codes)) for n, sample in enumerate(kept)]
-        clusters = np.array(numbers, dtype=np.int64)
-        return cls(name, kept, labels, clusters)
+        numbers = [codes.setdefault(sample.cluster(n), len(codes)) for n, sample in enumerate(rows)]
+        return cls(name, rows, labels, np.array(numbers, dtype=np.int64))
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -84,17 +79,7 @@ class Answers:
     @cached_property
     def lengths(self) -> Floats:
         """Answer lengths in characters."""
-        return _lengths(self.responses)
-
-    @cached_property
-    def question_lengths(self) -> Floats:
-        """Question lengths in characters."""
-        return _lengths(self.questions)
-
-    @cached_property
-    def context_lengths(self) -> Floats:
-        """Passage lengths in characters."""
-        return _lengths(self.contexts)
+        return text_lengths(self.responses)
 
     @cached_property
     def digest(self) -> str:
@@ -109,7 +94,8 @@ class Answers:
         return digest(*parts, size=6).hex()
 
 
-def _lengths(texts: Sequence[str]) -> Floats:
+def text_lengths(texts: Sequence[str]) -> Floats:
+    """Lengths in characters, shape (n,)."""
     return np.array([len(text) for text in texts], dtype=np.float64)
 
 
@@ -118,8 +104,7 @@ def embed_answers(
 ) -> Embeddings:
     """Unit rows in the order of the texts, and which texts were truncated.
 
-    Each distinct text is embedded once, in batches by length, so that an interrupted run keeps finished
-    batches.
+    Each distinct text is embedded once, in batches, so that an interrupted run keeps finished batches.
     """
     unique = sorted(dict.fromkeys(texts), key=len)
     listener(Started(f"embedding, {model}", len(unique)))
@@ -138,13 +123,8 @@ def embed_answers(
 class AnswerVectors:
     """Embeddings of the answers by one model.
 
-    Attributes:
-        model: name as given.
-        fingerprint: everything that can change a vector.
-        question: unit rows, one per answer, shape (n, d).
-        context: likewise.
-        response: likewise.
-        cut: answers whose joined context exceeds the model's limit.
+    ``question``, ``context`` and ``response`` are unit rows, shape (n, d). ``cut`` is the number of answers
+    whose joined context exceeds the model's limit.
     """
 
     model: str
@@ -158,9 +138,9 @@ class AnswerVectors:
     def of(cls, model: str, embedder: Embedder, answers: Answers, listener: Listener = silent) -> Self:
         """Embed the answers."""
         columns = (answers.questions, answers.contexts, answers.responses)
-        made = embed_answers(model, embedder, list(chain(*columns)), listener)
-        question, context, response = np.split(made.rows, len(columns))
-        cut = int(np.split(made.truncated, len(columns))[1].sum())
+        embedded = embed_answers(model, embedder, list(chain(*columns)), listener)
+        question, context, response = np.split(embedded.rows, len(columns))
+        cut = int(np.split(embedded.truncated, len(columns))[1].sum())
         return cls(model, embedder.fingerprint, question, context, response, cut)
 
     @cached_property

@@ -38,7 +38,7 @@ FORECASTS = {
     "isotonic": "isotonic, out of fold",
     "base rate": BASE_RATE,
 }
-"""What is taken for P(hallucinated), by key."""
+"""Forecasts of P(hallucinated), by key."""
 
 _COLUMNS = (
     Column("model", "model"),
@@ -117,7 +117,10 @@ def figure5(bench: Workbench) -> Finding:
         },
         remarks=(
             _error_remark(error, drawn, base),
-            _decile_remark(rates),
+            (
+                f"From the lowest to the highest decile the share goes from {rates[0]:.2f} to "
+                f"{rates[-1]:.2f} (the paper: about {DECILE_RATES[0]:.2f} to {DECILE_RATES[1]:.2f})."
+            ),
         ),
         signatures=study.signatures([model], len(selection.rows)),
     )
@@ -147,7 +150,7 @@ def _error_remark(error: float, drawn: Row, base: float) -> str:
 
 
 def _over_draws(drawn: Row) -> str:
-    """Mean and range over draws as text; empty for a sample that is not random."""
+    """Mean and range over draws; empty for a sample that is not random."""
     if not drawn["draws"]:
         return ""
     low, high = drawn["drawn_range"]
@@ -167,13 +170,6 @@ def _draw_errors(study: Study, model: str, name: SampleName, key: str) -> Row:
         "drawn_mean": float(np.mean(errors)) if errors else None,
         "drawn_range": (min(errors), max(errors)) if errors else None,
     }
-
-
-def _decile_remark(rates: Sequence[float]) -> str:
-    return (
-        f"From the lowest to the highest decile the share goes from {rates[0]:.2f} to {rates[-1]:.2f} "
-        f"(the paper: about {DECILE_RATES[0]:.2f} to {DECILE_RATES[1]:.2f})."
-    )
 
 
 def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:

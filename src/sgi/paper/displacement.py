@@ -1,4 +1,4 @@
-"""The displacement scores: leaky as published, with the question left out, and on answers of equal length."""
+"""Displacement scores: leaky as published, with the question left out, and on answers of equal length."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _SHUFFLED = ("displacement_consistency", "expected_response_deviation", "local_grounding_index", DIRECTION)
-"""Scores that the control with dealt-out reference answers is made for."""
+"""Scores with controls by shuffled reference answers and labels."""
 _SHUFFLES = 50
 _LEAK = 0.99
 _CHANCE = 0.5
@@ -116,15 +116,13 @@ def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) ->
         "leave question out": names,
         "shuffled reference": [name for name in names if name in _SHUFFLED],
     }
-    found = {protocol: scores.of(protocol, wanted) for protocol, wanted in protocols.items()}
+    found = {protocol: scores.of(protocol, chosen) for protocol, chosen in protocols.items()}
     return [
         _plain(study, name, found["leave question out"][name])
         | {
             "leaky": _auroc(study, found["leaky"][name]),
             "shuffled": _auroc(study, found["shuffled reference"].get(name)),
-            "permuted": _permutation_control(study, found["leave question out"][name])
-            if name in _SHUFFLED
-            else None,
+            "permuted": _permutation_control(study, found["leave question out"][name], name),
             **dict(zip(("across", "within"), DISPLACEMENT.get(name, ()), strict=False)),
         }
         for name in names
@@ -155,8 +153,10 @@ def _auroc(study: Study, values: Floats | None) -> float | None:
     return auroc(values[kept], study.answers.labels[kept])
 
 
-def _permutation_control(study: Study, values: Floats) -> float | None:
-    """The mean AUROC where labels are shuffled: near 0.5, unless something else ties scores to labels."""
+def _permutation_control(study: Study, values: Floats, name: str) -> float | None:
+    """Mean AUROC with shuffled labels: near 0.5, unless something else ties scores to labels."""
+    if name not in _SHUFFLED:
+        return None
     kept = np.isfinite(values)
     answers = study.answers
     control = permutation_control(
@@ -167,36 +167,26 @@ def _permutation_control(study: Study, values: Floats) -> float | None:
 
 def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
     for model, found in tables.items():
-        sphere = {row["score"]: row for row in found[0][2]}
-        consistency = sphere["displacement_consistency"]
+        rows = [row for part in found for row in part[2]]
+        consistency = next(row for row in rows if row["score"] == "displacement_consistency")
         steps = [consistency[key] for key in ("leaky", "out", "matched")]
         if None not in steps:
             yield (
                 f"{model}: AUROC of displacement consistency: {steps[0]:.3f} in the leaky protocol, "
                 f"{steps[1]:.3f} with the question left out, {steps[2]:.3f} on answers of equal length."
             )
-        leaking = [row["score"] for part in found[:2] for row in part[2] if (row["leaky"] or 0) > _LEAK]
+        leaking = [row["score"] for row in rows if (row.get("leaky") or 0) > _LEAK]
         if leaking:
             yield (
                 f"{model}: above {_LEAK} in the leaky protocol: {', '.join(leaking)}. There, the reference "
                 "set contains each good answer itself, so such a score only shows whether an answer is the "
                 "stored one."
             )
-        strange = [
-            row["score"]
-            for part in found
-            for row in part[2]
-            if max(row["out"] or 0, row["matched"] or 0) > _LEAK
-        ]
-        if strange:
-            names = ", ".join(strange)
+        perfect = [row["score"] for row in rows if max(row["out"] or 0, row["matched"] or 0) > _LEAK]
+        if perfect:
+            names = ", ".join(perfect)
             yield f"{model}: above {_LEAK} without the leak, which suggests another leak: {names}."
-        inverted = [
-            row["score"]
-            for part in found
-            for row in part[2]
-            if row["out_interval"] and row["out_interval"][1] < _CHANCE
-        ]
+        inverted = [row["score"] for row in rows if row["out_interval"] and row["out_interval"][1] < _CHANCE]
         if inverted:
             yield f"{model}: below 0.5 on all answers, so the direction is reversed: {', '.join(inverted)}."
     yield (

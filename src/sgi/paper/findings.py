@@ -20,14 +20,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes:
-        heading: column heading.
-        key: key of the row's entry.
-        digits: number of decimals.
-        signed: whether to print a plus sign.
-    """
+    """A column of a table: heading, key of the entry in a row, decimals, and whether to print a plus sign."""
 
     heading: str
     key: str
@@ -81,14 +74,8 @@ class Section:
 class Finding:
     """Result of an experiment.
 
-    Attributes:
-        name: name for `sgi reproduce`.
-        title: title.
-        settings: sample, seed, data and models: with the signatures, everything that can change a number.
-        sections: tables.
-        figures: Vega-Lite charts by file stem.
-        remarks: conclusions, derived from the numbers.
-        signatures: one per model.
+    ``settings`` (sample, seed, data) and ``signatures`` (one per model) are everything that can change a
+    number. ``figures`` are Vega-Lite charts by file stem. ``remarks`` are conclusions from the numbers.
     """
 
     name: str
@@ -119,9 +106,9 @@ class Finding:
 
     def _repr_markdown_(self) -> str:
         """Notebook representation, without figures."""
-        told = "; ".join(f"{key}: {_finding_text(value)}" for key, value in self.settings.items())
+        settings = "; ".join(f"{key}: {_finding_text(value)}" for key, value in self.settings.items())
         remarks = ["\n".join(f"* {escape(remark)}" for remark in self.remarks)] if self.remarks else []
-        foot = "  \n".join(map(code, [told, *self.signatures]))
+        foot = "  \n".join(map(code, [settings, *self.signatures]))
         tables = [section.markdown() for section in self.sections]
         return "\n\n".join([f"# {escape(self.title)}", *remarks, *tables, foot])
 
@@ -138,12 +125,12 @@ class Finding:
         page, data = folder / f"{self.name}.md", folder / f"{self.name}.json"
         page.write_text(self.markdown(), encoding="utf-8")
         data.write_bytes(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        drawn = [
+        pictures = [
             save_figure(chart, folder / f"{stem}{suffix}")
             for stem, chart in self.figures.items()
             for suffix in (".png", ".svg")
         ]
-        return [page, data, *drawn]
+        return [page, data, *pictures]
 
 
 def _finding_text(value: Any) -> str:

@@ -80,7 +80,7 @@ def open_workbench(
     """Context manager of data and models for experiments; both are opened lazily.
 
     Args:
-        models: names, folders or hub names, as for `sgi.load_embedder`.
+        models: names, folders or hub names, as for `sgi.load_embedder`; each once, or UsageError.
         data: files or folders: ``BENCHMARK:PATH``, a folder with the benchmarks' files, or the HaluEval QA
             file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`.
         sample: sample for experiments on one sample.
@@ -88,9 +88,6 @@ def open_workbench(
         seed: random seed.
         cache: cache of vectors: a file, the user's cache (True), or none (False).
         listener: receives the progress of embedding.
-
-    Raises:
-        UsageError: there is no model, or one twice.
     """
     from sgi.models.embedder.load import load_embedder
     from sgi.store.cache import open_cache

@@ -20,21 +20,18 @@ SampleName = Literal["paper", "full", "matched"]
 SAMPLES: tuple[SampleName, ...] = ("paper", "full", "matched")
 
 SHORTEST = 20
-"""The characters below which the author's loader leaves an answer out."""
+"""Least length of an answer in the author's loader, in characters."""
 MOST = 5000
-"""How many answers the paper's sample has at most."""
+"""Greatest number of answers in the paper's sample."""
 DRAWS = 200
-"""How many samples are drawn to see how much a number depends on the draw."""
+"""Number of draws that show how much a number depends on the draw."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
     """A selection of answers.
 
-    Attributes:
-        name: ``paper``, ``full`` or ``matched``.
-        rows: row numbers, ascending, shape (m,).
-        filtered: number of omitted rows by reason.
+    ``rows`` are ascending row numbers, shape (m,); ``filtered`` counts omitted rows by reason.
     """
 
     name: SampleName
@@ -56,14 +53,6 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     * ``full``: every answer.
     * ``matched``: for each length in characters, equally many answers of both classes, so that length is
       uninformative.
-
-    >>> from sgi.paper.answers import Answers
-    >>> from sgi.kernel.sample import Sample
-    >>> rows = [("a", "x" * 30, True), ("a", "y" * 30, False), ("b", "short", True)]
-    >>> given = [Sample(id=f"{n}", question=q, response=r, label=y) for n, (q, r, y) in enumerate(rows)]
-    >>> answers = Answers.of("sample", given)
-    >>> [len(select(answers, name).rows) for name in ("paper", "full", "matched")]
-    [1, 3, 2]
     """
     everything = np.arange(len(answers.labels))
     if name == "full":
@@ -71,7 +60,7 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     if name == "matched":
         values = matched_rows(answers.lengths, answers.labels, seed=seed)
         return Selection(name, values, {"without a partner of equal length": len(everything) - len(values)})
-    return _as_in_the_paper(answers, seed)
+    return _paper_sample(answers, seed)
 
 
 def sample_draws(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
@@ -81,8 +70,8 @@ def sample_draws(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[
     return tuple(select(answers, name, seed=seed + draw).rows for draw in range(DRAWS))
 
 
-def _as_in_the_paper(answers: Answers, seed: int) -> Selection:
-    one = _one_an_item(answers.clusters, seed)
+def _paper_sample(answers: Answers, seed: int) -> Selection:
+    one = _one_per_cluster(answers.clusters, seed)
     long = one[answers.lengths[one] >= SHORTEST]
     filtered = {
         "other answers of the same items": len(answers.labels) - len(one),
@@ -92,7 +81,7 @@ def _as_in_the_paper(answers: Answers, seed: int) -> Selection:
     return Selection("paper", long[:MOST], filtered)
 
 
-def _one_an_item(clusters: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+def _one_per_cluster(clusters: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """One random row of each cluster."""
     shuffled = np.random.default_rng(seed).permutation(len(clusters))
     _, first = np.unique(clusters[shuffled], return_index=True)

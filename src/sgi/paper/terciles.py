@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.geometry.sgi import bounds
+from sgi.paper.answers import text_lengths
 from sgi.paper.findings import Column, Finding, Section, difference
 from sgi.paper.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_model
 from sgi.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
@@ -16,7 +17,7 @@ from sgi.stats.effects import cohen_d
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -73,24 +74,9 @@ def table2(bench: Workbench) -> Finding:
 
 
 def table3(bench: Workbench) -> Finding:
-    """SGI by terciles of question, context and response length for each model."""
-    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
-    features = _lengths(study)
-    tables = {
-        f"{feature} length, {model}": _rows(study, model, values, selection.rows, TABLE_3[feature])
-        for model in study.models
-        for feature, values in features.items()
-    }
-    shown = {feature: tables[f"{feature} length, {study.reported_model}"] for feature in features}
-    return Finding(
-        name="table3",
-        title="Table 3: SGI by terciles of length in characters",
-        settings=study.settings(selection),
-        sections=tuple(Section(heading, (*_COLUMNS, _LENGTHS), rows) for heading, rows in tables.items()),
-        figures={"table3": _by_length(study.reported_model, shown)},
-        remarks=tuple(_by_length_remarks(shown)),
-        signatures=study.signatures(study.models, len(selection.rows)),
-    )
+    """AUROC of SGI by tercile of each length, for each model."""
+    title = "Table 3: SGI by terciles of length in characters"
+    return _by_length(bench, "table3", title, bench.halueval.models)
 
 
 def figure3(bench: Workbench) -> Finding:
@@ -112,23 +98,39 @@ def figure3(bench: Workbench) -> Finding:
 
 def figure4(bench: Workbench) -> Finding:
     """AUROC of SGI by tercile of each length, beside the paper's and length alone."""
+    title = "Figure 4: SGI and the lengths of question, context and response"
+    return _by_length(bench, "figure4", title, [bench.halueval.reported_model])
+
+
+def _by_length(bench: Workbench, name: str, title: str, models: Sequence[str]) -> Finding:
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
-    model = study.reported_model
-    shown = {
-        feature: _rows(study, model, values, selection.rows, TABLE_3[feature])
-        for feature, values in _lengths(study).items()
+    answers, reported = study.answers, study.reported_model
+    lengths = {
+        "question": text_lengths(answers.questions),
+        "context": text_lengths(answers.contexts),
+        "response": answers.lengths,
     }
+    tables = {
+        (feature, model): _rows(study, model, values, selection.rows, TABLE_3[feature])
+        for model in models
+        for feature, values in lengths.items()
+    }
+    charts = [
+        _lines(f"terciles of {feature} length", {reported: tables[feature, reported]}, TABLE_3[feature])
+        for feature in lengths
+    ]
+    rates = ", ".join(Column("", "base_rate", digits=2).cell(row) for row in tables["response", reported])
     return Finding(
-        name="figure4",
-        title="Figure 4: SGI and the lengths of question, context and response",
+        name=name,
+        title=title,
         settings=study.settings(selection),
         sections=tuple(
             Section(f"{feature} length, {model}", (*_COLUMNS, _LENGTHS), rows)
-            for feature, rows in shown.items()
+            for (feature, model), rows in tables.items()
         ),
-        figures={"figure4": _by_length(model, shown)},
-        remarks=tuple(_by_length_remarks(shown)),
-        signatures=study.signatures([model], len(selection.rows)),
+        figures={name: side_by_side(*charts)},
+        remarks=(f"Share of grounded answers in the terciles of response length: {rates}.",),
+        signatures=study.signatures(models, len(selection.rows)),
     )
 
 
@@ -140,15 +142,6 @@ def tercile_of(values: Floats) -> NDArray[np.int64]:
     """
     edges = np.quantile(values, [1 / 3, 2 / 3]) if len(values) else np.zeros(2)
     return np.searchsorted(edges, values, side="left").astype(np.int64)
-
-
-def _lengths(study: Study) -> dict[str, Floats]:
-    answers = study.answers
-    return {
-        "question": answers.question_lengths,
-        "context": answers.context_lengths,
-        "response": answers.lengths,
-    }
 
 
 def _rows(
@@ -251,17 +244,3 @@ def _lines(
         series["length alone"] = {row["tercile"]: row["length_auroc"] for row in first}
     axis = "AUROC" if key == "auroc" else "Cohen's d"
     return line_chart(series, title=f"SGI by {title}", axis=axis, across=title)
-
-
-def _by_length(model: str, shown: Mapping[str, Sequence[Row]]) -> Any:
-    charts = [
-        _lines(f"terciles of {feature} length", {model: rows}, TABLE_3[feature])
-        for feature, rows in shown.items()
-    ]
-    return side_by_side(*charts)
-
-
-def _by_length_remarks(shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    long = shown["response"]
-    rates = ", ".join(Column("", "base_rate", digits=2).cell(row) for row in long)
-    yield f"Share of grounded answers in the terciles of response length: {rates}."

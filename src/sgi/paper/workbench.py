@@ -31,12 +31,7 @@ HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"
 class Study:
     """Answers of one benchmark, with embeddings by each model.
 
-    Attributes:
-        answers: all labelled answers.
-        embedders: by the given name.
-        seed: random seed.
-        listener: receives the progress of embedding.
-        measured: cache of embeddings by model.
+    ``embedders`` have the names that were given; ``measured`` caches embeddings by model.
     """
 
     answers: Answers
@@ -94,21 +89,20 @@ class Study:
         return selection
 
     def caveats(self) -> Iterator[str]:
-        """Data problems for a model: truncated contexts and undefined angles."""
+        """Yield data problems: truncated contexts and undefined angles."""
         for model in self.models:
             measured = self.of(model)
             if measured.cut:
-                told = "exceed the model's limit and were truncated"
-                yield f"{model}: the contexts of {measured.cut:,} answers {told}."
+                yield f"{model}: {measured.cut:,} contexts exceed the model's limit and were truncated."
             near = int((measured.theta_rc < LEAST_SEPARATION).sum())
             if near:
                 yield (
-                    f"{model}: {near:,} answers lie at their context, so their SGI is as large as ε allows: "
-                    "no mean or d of SGI means anything here; AUROC is unharmed."
+                    f"{model}: {near:,} answers equal their context, so only ε limits their SGI. Means and d "
+                    "of SGI are meaningless here; AUROC is not affected."
                 )
             same = int((measured.theta_qc < LEAST_SEPARATION).sum())
             if same:
-                yield f"{model}: {same:,} answers have a context that is their question, and an SGI of 1."
+                yield f"{model}: {same:,} answers have their question as context, and an SGI of 1."
 
     def settings(self, selection: Selection | None = None) -> dict[str, Any]:
         """Settings that affect a number, apart from the model."""
@@ -128,12 +122,8 @@ class Study:
 class Workbench:
     """Data and models of the experiments.
 
-    Attributes:
-        read: samples by benchmark name.
-        embedders: by the given name, at least one.
-        sample: sample for experiments on one sample.
-        seed: random seed.
-        listener: receives the progress of embedding.
+    ``read`` gives the name of the data and the samples of a benchmark. ``embedders`` have the given names.
+    ``sample`` is for experiments on one sample.
     """
 
     read: Callable[[str], tuple[str, Sequence[Sample]]]

@@ -1,4 +1,4 @@
-"""Checks that a metric or an embedder fulfils the contract of a run."""
+"""Contract tests for metrics and embedders."""
 
 from __future__ import annotations
 
@@ -78,31 +78,25 @@ SAMPLES = (
     _row(18, "A long one?", (" ".join(["word"] * 600),), " ".join(["word"] * 300), "word word"),
     _row(19, "the same words", ("words the same",), "same words the", "THE SAME, WORDS!"),
 )
-"""Complete samples, ordinary and odd: blanks, repeats, many passages, several references, many scripts."""
+"""Ordinary and odd samples: blanks, repeats, many passages, several references, many scripts."""
 
 
 def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
-    """Check that a metric fulfils the contract of a run.
+    """Check that a metric keeps the promises of `sgi.kernel.metric.Metric`; raises AssertionError.
 
-    It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
-    it wants vectors, of texts or of tokens, and pairs judged by an entailment model, only where it looks
-    them up, and needs no others; it changes nothing it is given; its values stay in their range and its
-    details are JSON; and neither repetition, order, company nor an empty batch changes a bit of any row's
-    score.
+    The metric must be a frozen, hashable dataclass with a valid spec, and its canonical string must give the
+    same metric. It may ask only for vectors and entailment pairs that it looks up. It must not change its
+    input. Values must be in its range, and details must be JSON. A row's score must have the same bits if the
+    metric runs again, in another order, or on other batches.
 
-    One that asks a judge is asked by a scripted one, which says what the examples of its prompts say. It asks
-    by no prompts but its own; its evidence is of the type it names, is the same when asked again, and scores
-    the same when written as JSON and read back.
+    A judged metric asks a scripted judge that replies with the examples of its prompts. It may use only its
+    own prompts. Its judgement must have the declared type and give the same score after a round trip
+    through JSON.
 
     Args:
-        metric: any Metric or JudgedMetric, built-in, from a plugin, or defined a line above.
-        samples: rows to try; those lacking a field that the metric needs are left out. Give your own where
-            the metric lives on metadata, since at least one row must get a value.
-
-    Raises:
-        AssertionError: a promise is broken; the message says which.
-
-    Source: the promises of `sgi.kernel.metric.Metric`.
+        metric: built-in, from a plugin, or your own.
+        samples: rows to score. Rows without a required field are left out. At least one row must get a value,
+            so give your own rows if the metric reads metadata.
 
     >>> from sgi.kernel.registry import metric
     >>> check_metric(metric("sgi_bounded"))
@@ -133,26 +127,21 @@ def _check_scores(metric: AnyMetric, batch: Batch, judgements: Judgements | None
 
 
 def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool = True) -> None:
-    """Check that an embedder fulfils the contract of a run.
+    """Check that an embedder keeps the promises of `sgi.kernel.protocols.Embedder`; raises AssertionError.
 
-    Rows are float32, of unit length, one a text, in the order given; the same text has the same row however
-    often, wherever and in whatever company it is asked for; no texts give no rows.
+    Rows must be float32 and of unit length, one per text, in order. A text must have the same row in any
+    batch. No texts must give no rows.
 
     Args:
         embedder: any Embedder.
-        tolerance: by how much entries may differ with the company, for models whose batches round unlike.
-        blanks: whether it takes blank texts, which remote services refuse.
-
-    Raises:
-        AssertionError: a promise is broken; the message says which.
-
-    Source: the promises of `sgi.kernel.protocols.Embedder`.
+        tolerance: greatest difference of entries between batches, for models that round differently.
+        blanks: whether the embedder accepts blank texts; remote services refuse them.
 
     >>> check_embedder(HashEmbedder())
     """
     require(isinstance(embedder, Embedder), "an embedder has a fingerprint and embed(texts)")
-    name, at, rest = embedder.fingerprint.partition("@")
-    require(bool(name and at and rest), f"a fingerprint reads name@revision,…, not {embedder.fingerprint!r}")
+    name, _, rest = embedder.fingerprint.partition("@")
+    require(bool(name and rest), f"a fingerprint reads name@revision,…, not {embedder.fingerprint!r}")
     texts = [text for sample in SAMPLES for text in (sample.response, *sample.contexts)]
     texts = [text for text in texts if blanks or text.strip()]
     rows = embedder.embed(texts)
@@ -162,8 +151,8 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
     first: dict[str, int] = {}
     owners = [first.setdefault(text, row) for row, text in enumerate(texts)]
     require(_close(rows, rows[owners], tolerance), "the same text has the same row in every position")
-    turned = embedder.embed(texts[::-1])
-    require(_close(turned[::-1], rows, tolerance), "rows come in the order of the texts")
+    backwards = embedder.embed(texts[::-1])[::-1]
+    require(_close(backwards, rows, tolerance), "rows come in the order of the texts")
     for text, row in first.items():
         alone = embedder.embed([text])
         require(_close(alone, rows[row : row + 1], tolerance), f"{text[:40]!r} has the same row alone")
@@ -224,9 +213,9 @@ class _Lookups(dict[_Key, int]):
 
 @dataclass(frozen=True)
 class _Tables:
-    """What the engine would hand over: one table a model, of just the texts that the metric asked for.
+    """Features as the engine prepares them, with a record of lookups.
 
-    How rare tokens are is counted of `SAMPLES`, whatever the batch: in a run it is the whole data's.
+    Token frequencies come from `SAMPLES`, whatever the batch; in a run they come from all data.
     """
 
     features: Features
@@ -245,34 +234,32 @@ class _Tables:
             matrix.setflags(write=False)
             lookups.append(_Lookups(texts))
             tables[name] = VectorTable(name, lookups[-1], matrix)
-        tokens, of_tokens = _tokens(metric.token_needs, prepared)
-        entailments, of_pairs = _entailments(metric.entailment_needs, prepared)
+        tokens, token_lookups = _tokens(metric.token_needs, prepared)
+        entailments, pair_lookups = _entailments(metric.entailment_needs, prepared)
         features = Features(tables, token_table=tokens, entailment_table=entailments)
-        return cls(features, (*lookups, *of_tokens, *of_pairs))
+        return cls(features, (*lookups, *token_lookups, *pair_lookups))
 
-    def idle(self) -> list[str]:
-        """Texts, and pairs as they are written, that were asked for in vain."""
+    def unused(self) -> list[str]:
+        """Texts and pairs that the metric requested but did not look up."""
         return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 
 def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
-    """The token vectors of the texts that a metric needs."""
     if needs is None:
         return None, ()
     texts = list(dict.fromkeys(needs.token_texts(prepared)))
     require(all(isinstance(text, str) for text in texts), "token_texts gives texts")
     encoder, lookups = HashTokenEncoder(), _Lookups(texts)
     references = [text for sample in SAMPLES for text in sample.references]
-    counted = TokenFrequencies.none().add(encoder.token_ids(references))
+    frequencies = TokenFrequencies.none().add(encoder.token_ids(references))
     table = encoder.encode_tokens(texts)
     table.rows.setflags(write=False)
-    return replace(table, index=lookups, frequencies=counted if needs.weighs_tokens else None), (lookups,)
+    return replace(table, index=lookups, frequencies=frequencies if needs.weighs_tokens else None), (lookups,)
 
 
 def _entailments(
     needs: EntailmentNeeds | None, prepared: Any
 ) -> tuple[EntailmentTable | None, tuple[_Lookups[tuple[str, str]], ...]]:
-    """The entailment probabilities that a metric needs."""
     if needs is None:
         return None, ()
     require(bool(needs.entailment_model), "a metric with pairs names an entailment_model")
@@ -297,8 +284,8 @@ def _score(metric: AnyMetric, batch: Batch, judgements: Judgements | None = None
     require(isinstance(scores, Scores), f"score gives Scores, not {type(scores).__name__}")
     require(len(scores) == len(batch), f"{len(batch)} rows have {len(batch)} scores, not {len(scores)}")
     require(before == list(batch.samples), "score changes no sample")
-    idle = tables.idle()
-    require(not idle, f"texts asks only for what score looks up, not for {len(idle)} more: {idle[:3]!r}")
+    unused = tables.unused()
+    require(not unused, f"texts gives only what score looks up, not {len(unused)} more: {unused[:3]!r}")
     return scores
 
 
@@ -321,7 +308,6 @@ def _json(detail: Mapping[str, Any]) -> str:
 
 
 def _check_company(metric: AnyMetric, batch: Batch, scores: Scores, judgements: Judgements | None) -> None:
-    """Check that no row's score depends on other rows."""
     n = len(batch)
     order = np.random.default_rng(0).permutation(n)
     shuffled = _score(metric, batch.take(order), judgements)

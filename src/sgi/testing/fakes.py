@@ -27,24 +27,20 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="ReplyModel")
 
 Script = Callable[["Inquiry", type[Any]], object] | Mapping[str, object]
-"""What a scripted judge replies: a function of inquiry and schema, or replies by the prompt's name."""
+"""Replies of a scripted judge: a function of inquiry and schema, or replies by the prompt's name."""
 
 _DIGEST_BYTES = 64
 
 
 @dataclass(eq=False)
 class HashEmbedder:
-    """An embedder with vectors from a hash of the text: equal texts have equal vectors, others are unrelated.
-
-    It counts its calls, so a test can assert that no text is embedded twice.
+    """Embedder with vectors from a hash (BLAKE2b) of the text: equal texts have equal vectors.
 
     Attributes:
         dimension: of the vectors, at least 1.
-        name: its name in tables and signatures.
-        calls: the number of calls.
-        texts_seen: every text so far, in order, with repeats.
-
-    Source: BLAKE2b (RFC 7693) of the text.
+        name: name in tables and signatures.
+        calls: number of calls.
+        texts_seen: all texts in order, with repeats, so a test can assert that none is embedded twice.
 
     >>> embedder = HashEmbedder(dimension=8)
     >>> rows = embedder.embed(["a", "b", "a"])
@@ -86,17 +82,15 @@ class HashEmbedder:
 
 @dataclass(eq=False)
 class HashTokenEncoder:
-    """A token encoder with words as tokens and vectors from a hash of word and position.
+    """Token encoder with words as tokens and vectors from a hash (BLAKE2b) of word and position.
 
-    Equal words at equal positions have equal vectors, at other positions similar ones; other words are
-    unrelated. Each text has two special tokens, with the ids 0 and 1. It counts its calls.
+    Equal words have equal vectors at equal positions, and similar ones at other positions. Each text has two
+    special tokens, with the ids 0 and 1.
 
     Attributes:
         dimension: of the vectors, at least 2.
-        name: what tables and signatures call it.
-        texts_seen: every text whose vectors it was asked for, in order, repeats included.
-
-    Source: BLAKE2b (RFC 7693) of the word.
+        name: name in tables and signatures.
+        texts_seen: all encoded texts in order, with repeats.
 
     >>> found = HashTokenEncoder().encode_tokens(["a b", "b"])
     >>> found.of("a b").rows.shape, found.of("b").special.tolist()
@@ -131,26 +125,21 @@ class HashTokenEncoder:
 
 
 def _word_number(word: str) -> int:
-    """A number from 2 on."""
     data = word.encode("utf-8", "surrogatepass")
     return 2 + int.from_bytes(blake2b(data, digest_size=2).digest(), "little")
 
 
 @dataclass(eq=False)
 class HashEntailment:
-    """An entailment model with probabilities from a hash of the pair; the rest is neutral.
-
-    It knows nothing of meaning, reads hypotheses of any length, and counts its work.
+    """Entailment model with probabilities from a hash (BLAKE2b) of the pair; it ignores meaning.
 
     Attributes:
-        name: what tables and signatures call it.
-        pairs_seen: every pair it was asked about, in order, repeats included.
-
-    Source: BLAKE2b (RFC 7693) of the pair.
+        name: name in tables and signatures.
+        pairs_seen: all pairs in order, with repeats.
 
     >>> model = HashEntailment()
-    >>> made = model.entail([("a", "b"), ("b", "a"), ("a", "b")])
-    >>> made.windows.tolist(), bool(made.entailment[0] == made.entailment[2] != made.entailment[1])
+    >>> scores = model.entail([("a", "b"), ("b", "a"), ("a", "b")])
+    >>> scores.windows.tolist(), bool(scores.entailment[0] == scores.entailment[2] != scores.entailment[1])
     ([1, 1, 1], True)
     """
 
@@ -167,7 +156,7 @@ class HashEntailment:
         return np.ones(len(hypotheses), dtype=np.bool_)
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
-        """Entailment in (0, 1), and contradiction a part of what that leaves."""
+        """Entailment in (0, 1), and contradiction in (0, 1 − entailment)."""
         self.pairs_seen += pairs
         parts = np.array([_pair_shares(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2)
         entailment = parts[:, 0]
@@ -175,7 +164,6 @@ class HashEntailment:
 
 
 def _pair_shares(premise: str, hypothesis: str) -> list[float]:
-    """Two numbers in (0, 1)."""
     texts = [text.encode("utf-8", "surrogatepass") for text in (premise, hypothesis)]
     words = np.frombuffer(digest(*texts, size=8), dtype="<u4")
     return [(float(word) + 0.5) / 2.0**32 for word in words]
@@ -183,26 +171,23 @@ def _pair_shares(premise: str, hypothesis: str) -> list[float]:
 
 @dataclass(eq=False)
 class ScriptedJudge:
-    """A judge with scripted replies, which are validated like those of a real judge.
+    """Judge with scripted replies, which are validated like those of a real judge.
 
-    A reply is a model or a JSON value; a text is the raw reply. It is parsed with the schema and must have as
-    many verdicts as were requested; an invalid reply raises JudgeMalformedError at once, without a repair
-    request. An error in the script is raised. Nothing is joined or cached.
+    A reply is a model or a JSON value; a text is the raw reply. An invalid reply raises JudgeMalformedError
+    at once, without a repair request. Errors of the script are raised. Nothing is cached.
 
     Attributes:
         reply: a function of inquiry and schema, or a mapping from the prompt's name.
-        budget: tokens of passages that one inquiry may hold.
-        fingerprint: what signatures call it.
-        inquiries: every inquiry, in order, repeats included.
-
-    Source: the promises of `sgi.kernel.protocols.Judge`.
+        budget: maximum tokens of passages in one inquiry.
+        fingerprint: name in signatures.
+        inquiries: all inquiries in order, with repeats.
 
     >>> import anyio
     >>> from sgi.kernel.sample import Sample
     >>> from sgi.metrics.judged.ratings import AnswerRelevanceRated
-    >>> judge = ScriptedJudge({"ratings.answer_relevance": {"reasoning": "It tells when.", "rating": 3}})
+    >>> judge = ScriptedJudge({"ratings.answer_relevance": {"reasoning": "It says when.", "rating": 3}})
     >>> anyio.run(AnswerRelevanceRated().ask, Sample(id="1", question="When?", response="In 1950."), judge)
-    StoredRating(reasoning='It tells when.', rating=3)
+    StoredRating(reasoning='It says when.', rating=3)
     """
 
     reply: Script
@@ -213,7 +198,7 @@ class ScriptedJudge:
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         """The scripted reply, validated against the schema."""
         self.inquiries.append(inquiry)
-        text = _as_text(self._scripted(inquiry, schema))
+        text = _as_text(self._find_reply(inquiry, schema))
         try:
             return schema.model_validate_json(text, strict=True, context=inquiry.context)
         except ValidationError as errors:
@@ -222,7 +207,7 @@ class ScriptedJudge:
                 f"The judge's reply is not what was asked: {problems}.", text=text
             ) from None
 
-    def _scripted(self, inquiry: Inquiry, schema: type[ReplyModel]) -> object:
+    def _find_reply(self, inquiry: Inquiry, schema: type[ReplyModel]) -> object:
         if not isinstance(self.reply, Mapping):
             return self.reply(inquiry, schema)
         name = inquiry.prompt.name
@@ -234,7 +219,6 @@ class ScriptedJudge:
 
 
 def _as_text(reply: object) -> str:
-    """The reply as a service would send it."""
     if isinstance(reply, str):
         return reply
     return reply.model_dump_json() if isinstance(reply, BaseModel) else json.dumps(reply)

@@ -49,7 +49,7 @@ def _typical(inquiry: Inquiry, schema: type[Any]) -> ReplyModel:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """The judgements of samples, by the identity of the sample."""
+    """Judgements by the identity of the sample."""
 
     by_sample: dict[int, BaseModel]
 
@@ -68,7 +68,7 @@ class Judgements:
 
 
 def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judgements:
-    """Ask a typical judge about the samples, and check what a metric promises about asking."""
+    """Ask a typical judge about the samples, and check how the metric asks."""
     judge = typical_judge()
     judgements = {id(sample): anyio.run(metric.ask, sample, judge) for sample in samples}
     again = [anyio.run(metric.ask, sample, typical_judge()) for sample in samples]
@@ -77,7 +77,7 @@ def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judge
     require(not kinds, f"ask gives {metric.judgement.__name__}, not {', '.join(kinds)}")
     declared = {prompt.digest for prompt in metric.prompts}
     strange = {inquiry.prompt.name for inquiry in judge.inquiries if inquiry.prompt.digest not in declared}
-    require(not strange, f"prompts names all that ask asks, also {', '.join(sorted(strange))}")
+    require(not strange, f"prompts names every prompt that ask uses, also {', '.join(sorted(strange))}")
     require(bool(judge.inquiries), "some sample is asked about; pass samples= where the metric needs its own")
     result = Judgements(judgements)
     require(result.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
@@ -136,7 +136,7 @@ def check_judge(judge: Judge) -> None:
 
 
 async def _probe_replies(judge: Judge) -> list[Any]:
-    """Replies to inquiries with one, two and three items, asked at once."""
+    """Replies to concurrent inquiries with one, two and three items."""
     replies: list[Any] = [None] * len(_STATEMENTS)
 
     async def probe(place: int) -> None:

@@ -36,12 +36,9 @@ _ODD = (
 
 
 def texts(max_size: int = 60) -> SearchStrategy[str]:
-    """Texts of any script, blank ones and hostile ones among them; no half surrogate pairs.
+    """Texts in any script, also blank and hostile ones; no lone surrogates.
 
-    Args:
-        max_size: characters of a made-up text at most.
-
-    Source: the odd ones are of our own choosing.
+    ``max_size`` is the maximum length of random texts, in characters.
 
     >>> from hypothesis import find
     >>> find(texts(), lambda text: "1" in text)
@@ -53,12 +50,7 @@ def texts(max_size: int = 60) -> SearchStrategy[str]:
 
 
 def samples(*, complete: bool = False) -> SearchStrategy[Sample]:
-    """Samples with any of the fields, or with all of them.
-
-    Args:
-        complete: whether every field is given (it may still be blank).
-
-    Source: the fields of `sgi.kernel.sample.Sample`.
+    """Samples with some of the fields, or with all if ``complete``; fields may be blank.
 
     >>> from hypothesis import given
     >>> @given(samples(complete=True))

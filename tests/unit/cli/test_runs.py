@@ -114,7 +114,7 @@ def test_a_narrow_window_cuts_nothing(sgi, three_runs, monkeypatch, columns):
     assert page.count("UTC") == 3
 
 
-@pytest.mark.parametrize("words", [["runs"], ["runs", "--json"], ["show", "r1"]])
+@pytest.mark.parametrize("words", [["runs"], ["show", "r1"]])
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path, words):
     with open_database(tmp_path / "sgi.db") as database:
         add_run(database)

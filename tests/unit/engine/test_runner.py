@@ -34,9 +34,9 @@ def answer(question):
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """700 rows: three batches."""
+    """520 rows: three batches."""
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": f"r{n}", "question": f"q{n % 9}", "reference": f"r {n}"} for n in range(700)]
+    rows = [{"id": f"r{n}", "question": f"q{n % 9}", "reference": f"r {n}"} for n in range(520)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row | {"response": f"r {n}"}) + "\n" for n, row in enumerate(rows)))
     return path
@@ -95,14 +95,14 @@ def test_a_run_is_kept_with_its_spec_scores_and_headline(data, database_url):
     report = performed(spec(data, name="nightly"), database_url)
     record = record_of(database_url, "nightly")
     assert record.id == report.run
-    assert (record.finished, record.scored, record.rows, record.rejected) == (True, 700, 700, 0)
+    assert (record.finished, record.scored, record.rows, record.rejected) == (True, 520, 520, 0)
     assert record.metrics == ("rouge_l", "squad_em")
     assert record.summary == json.loads(json.dumps(report.summary.to_dict()))
     assert type(report.summary).from_dict(record.summary) == report.summary
     assert record.spec["data"] == str(data.resolve())
     assert record.versions.keys() >= {"sgi", "python", "numpy"}
     with open_database(database_url) as database:
-        assert scored_run(database, record).ids == tuple(f"r{n}" for n in range(700))
+        assert scored_run(database, record).ids == tuple(f"r{n}" for n in range(520))
 
 
 def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, mon
     performed(spec(data), sqlite_url)
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    assert resumed(spec(data), sqlite_url).summary.rows == 700
+    assert resumed(spec(data), sqlite_url).summary.rows == 520
 
 
 def test_nothing_is_kept_unless_wanted(data, tmp_path):
@@ -150,7 +150,7 @@ def test_committed_batches_are_not_scored_again(data, sqlite_url, monkeypatch):
 
     monkeypatch.setattr(module, "evaluate_batch", counting)
     resumed(spec(data), sqlite_url)
-    assert scored == [188]
+    assert scored == [8]
 
 
 def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data, sqlite_url, tmp_path):
@@ -182,11 +182,11 @@ def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(dat
     class Changing(Breaking):
         def __call__(self, event):
             if isinstance(event, RunBegan):
-                data.write_text(data.read_text().replace("r 699", "another"))
+                data.write_text(data.read_text().replace("r 519", "another"))
 
     with pytest.raises(DataError, match="changed while it was read"):
         performed(spec(data), sqlite_url, listener=Changing(1))
-    assert record_of(sqlite_url).scored < 700
+    assert record_of(sqlite_url).scored < 520
     with open_database(sqlite_url) as database:
         assert len(scored_run(database, record_of(sqlite_url)).ids) < 700
 
@@ -208,7 +208,7 @@ def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path)
 def test_naming_the_default_model_is_the_same_run(data, sqlite_url):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    assert resumed(spec(data, embedders="minilm"), sqlite_url).summary.rows == 700
+    assert resumed(spec(data, embedders="minilm"), sqlite_url).summary.rows == 520
 
 
 def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
@@ -220,7 +220,7 @@ def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
     with pytest.raises(TargetError):
         resumed(asked.model_copy(update={"max_failures": 0.01}), sqlite_url, retry_failed=True)
     after = record_of(sqlite_url)
-    assert (after.scored, after.finished, after.summary) == (700, True, before.summary)
+    assert (after.scored, after.finished, after.summary) == (520, True, before.summary)
 
 
 def test_a_run_does_not_go_on_with_other_data_metrics_or_models(data, sqlite_url):
@@ -262,12 +262,12 @@ def test_the_target_answers_and_a_finished_call_is_never_repeated(data, database
         performed(asked, database_url, listener=Breaking(1))
     record = record_of(database_url)
     with open_database(database_url) as database, database.reading() as connection:
-        kept = len(read_answers(connection, record.id, 0, 700))
+        kept = len(read_answers(connection, record.id, 0, 520))
     asked_before = len(app.calls)
     assert 256 <= kept <= asked_before <= kept + 3  # what was under way was not finished
     report = resumed(asked, database_url)
-    assert len(app.calls) == asked_before + 700 - kept
-    assert report.summary.rows == 700
+    assert len(app.calls) == asked_before + 520 - kept
+    assert report.summary.rows == 520
     with open_database(database_url) as database:
         assert scored_run(database, record_of(database_url)).metrics["rouge_l"].ok.all()
 
@@ -276,7 +276,7 @@ def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, a
     app.broken.update({"q3"})
     asked = spec(data, target={"where": "rag_under_test:answer", "retries": 0}, max_failures=0.5)
     report = performed(asked, sqlite_url)
-    assert report.failures == pytest.approx(78 / 700)
+    assert report.failures == pytest.approx(58 / 520)
     with open_database(sqlite_url) as database:
         export(database, record_of(sqlite_url), tmp_path / "scores.jsonl", inputs=True)
     rows = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
@@ -289,7 +289,7 @@ def test_failed_calls_are_failed_rows_and_can_be_tried_again(data, sqlite_url, a
     assert resumed(asked, sqlite_url).failures == report.failures
     assert app.calls == []
     assert resumed(asked, sqlite_url, retry_failed=True).failures == 0
-    assert app.calls == ["q3"] * 78
+    assert app.calls == ["q3"] * 58
 
 
 def test_a_target_that_always_fails_stops_the_run_and_loses_nothing(data, sqlite_url, app):
@@ -329,7 +329,7 @@ def test_what_is_exported_is_what_the_run_wrote(data, database_url, tmp_path, su
     performed(spec(data, out=out, inputs=True), database_url)
     with open_database(database_url) as database:
         again = tmp_path / f"again.{suffix}"
-        assert export(database, record_of(database_url), again, inputs=True) == 700
+        assert export(database, record_of(database_url), again, inputs=True) == 520
     assert out.read_bytes() == again.read_bytes()
 
 

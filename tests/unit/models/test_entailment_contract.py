@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.protocols import EntailmentScores
-from sgi.testing.entailing import check_entailment_model
+from sgi.testing.entailment import check_entailment_model
 
 
 class Lengths:

@@ -323,8 +323,8 @@ def test_an_answer_that_is_its_context_breaks_no_table():
 def test_what_speaks_against_a_number_is_told_beside_it():
     samples = spread() + item(99, right=1.0, wrong=0.0) + item(98, right=0.5, wrong=0.3, context=0.0)
     remarks = EXPERIMENTS["table1"](bench(samples)).remarks
-    assert "placed: 1 answers lie at their context" in " ".join(remarks)
-    assert "placed: 2 answers have a context that is their question" in " ".join(remarks)
+    assert "placed: 1 answers equal their context" in " ".join(remarks)
+    assert "placed: 2 answers have their question as context" in " ".join(remarks)
 
 
 def test_answers_without_a_context_are_refused():
@@ -339,7 +339,7 @@ def test_contexts_that_are_cut_are_counted():
             return Embeddings(self.embed(texts), np.array([text.startswith("context") for text in texts]))
 
     remarks = EXPERIMENTS["table1"](bench(spread(3), short=Short())).remarks
-    assert "short: the contexts of 6 answers exceed the model's limit" in " ".join(remarks)
+    assert "short: 6 contexts exceed the model's limit" in " ".join(remarks)
 
 
 def test_the_draw_in_the_table_is_one_of_many():

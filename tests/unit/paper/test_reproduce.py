@@ -121,7 +121,7 @@ def test_a_missing_file_and_a_file_without_labels_are_told(tmp_path):
         _ = bench.halueval
     plain = tmp_path / "plain.jsonl"
     plain.write_text('{"id": "1", "question": "q", "context": "c", "response": "r"}\n', encoding="utf-8")
-    with open_workbench(["minilm"], [plain]) as bench, pytest.raises(DataError, match="two classes"):
+    with open_workbench(["minilm"], [plain]) as bench, pytest.raises(DataError, match="of both classes"):
         _ = bench.halueval
 
 

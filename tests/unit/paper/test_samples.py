@@ -77,7 +77,7 @@ def test_rows_without_label_are_left_out_and_one_class_is_refused():
         Sample(id="1", question="q", response="a", label=True),
         Sample(id="2", question="q", response="b"),
     ]
-    with pytest.raises(DataError, match="two classes"):
+    with pytest.raises(DataError, match="of both classes"):
         Answers.of("file.jsonl", rows)
 
 

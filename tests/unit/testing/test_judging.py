@@ -139,7 +139,7 @@ class NoExample(Marked):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Undeclared, "prompts names all that ask asks, also test.mark"),
+        (Undeclared, "prompts names every prompt that ask uses, also test.mark"),
         (Silent, "some sample is asked about"),
         (OtherEvidence, "ask gives Kept, not Mark"),
         (Restless, "asking the same twice"),
@@ -147,7 +147,7 @@ class NoExample(Marked):
         (Overwriting, "score changes no judgement"),
         (OutOfRange, "values lie in"),
         (Standardising, "splitting a batch"),
-        (Greedy, "texts asks only for what score looks up"),
+        (Greedy, "texts gives only what score looks up"),
         (NoExample, "test.mark has an example"),
     ],
 )

@@ -31,9 +31,6 @@ def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) ->
     """Angle between response and context: ‖Log_c r‖ = θ(r, c), in [0, π], shape (n,). Low means grounded.
 
     Source: `displacement_magnitude_ratio` with the context as base; without a reference there is no ratio.
-
-    >>> context_displacement_magnitude([[1.0, 0.0]], [[0.0, 1.0]]).round(4).tolist()
-    [1.5708]
     """
     return angle(responses, contexts)
 
@@ -44,14 +41,9 @@ def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, 
     It is the mean of cos(Log_c s_i, Log_c s_{i+1}) over consecutive sentences of the response. The published
     notebook calls high values grounded. It scores 0 for fewer than two sentences; here there is no value.
 
-    Returns:
-        Values in [−1, 1], shape (n,); NaN if no two consecutive sentences leave the context.
+    Returns values in [−1, 1], shape (n,); NaN if no two consecutive sentences leave the context.
 
     Source: Marín, notebook "03_displacement_consistency", with tangent vectors for differences.
-
-    >>> eye = np.eye(3)
-    >>> context_displacement_consistency(eye[:2], eye[[1, 2, 0]], [0, 2, 3]).round(6).tolist()
-    [0.0, nan]
     """
     bases, rows, ends = _sentences(contexts, sentences, offsets)
     owners = np.repeat(np.arange(len(bases)), np.diff(ends))
@@ -75,17 +67,11 @@ def context_tangent_residual(
     ``offsets`` delimits the sentences of each context; ``axes`` is m, at least 1. A context of fewer
     sentences has as many axes as sentences.
 
-    Returns:
-        Values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if the context
-        has no sentence but itself.
+    Returns values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if the
+    context has no sentence but itself.
 
     Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
     reference responses.
-
-    >>> eye = np.eye(4)
-    >>> way = np.array([[0.0, 0.6, 0.0, 0.8]])
-    >>> context_tangent_residual(eye[:1], way, eye[1:3], [0, 2]).round(6).tolist()
-    [0.8]
     """
     bases, rows, ends = _sentences(contexts, sentences, offsets)
     if axes < 1:
@@ -108,22 +94,16 @@ def context_local_grounding_index(
 ) -> Floats:
     """SGI of a response's sentences as a ratio of means: Σ θ(s_i, q) / Σ θ(s_i, c). High means grounded.
 
-    Returns:
-        Values in [0, ∞], shape (n,); ∞ if every sentence equals the context, NaN without a sentence.
+    Returns values in [0, ∞], shape (n,); ∞ if every sentence equals the context, NaN without a sentence.
 
     Source: Marín, notebook "03_displacement_consistency", as a ratio of means.
-
-    >>> eye = np.eye(3)
-    >>> near = np.array([[0.0, 0.6, 0.8]])
-    >>> context_local_grounding_index(eye[:1], eye[1:2], near, [0, 1]).round(4).tolist()
-    [1.694]
     """
     bases, rows, ends = _sentences(contexts, sentences, offsets)
-    asked = np.asarray(questions)
-    if asked.shape != bases.shape:
-        raise ValueError(f"Questions of shape {asked.shape} do not fit contexts of shape {bases.shape}.")
+    starts = np.asarray(questions)
+    if starts.shape != bases.shape:
+        raise ValueError(f"Questions of shape {starts.shape} do not fit contexts of shape {bases.shape}.")
     owners = np.repeat(np.arange(len(bases)), np.diff(ends))
-    from_question = np.bincount(owners, angle(rows, asked[owners]), len(bases))
+    from_question = np.bincount(owners, angle(rows, starts[owners]), len(bases))
     from_context = np.bincount(owners, angle(rows, bases[owners]), len(bases))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(from_question / from_context)
@@ -132,14 +112,9 @@ def context_local_grounding_index(
 def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses: ArrayLike) -> Floats:
     """Whether a response leaves its question toward the context: cos(Log_q r, Log_q c). High means grounded.
 
-    Returns:
-        Values in [−1, 1], shape (n,); NaN if context or response is the question or its antipode.
+    Returns values in [−1, 1], shape (n,); NaN if context or response is the question or its antipode.
 
     Source: the spherical law of cosines; its use as a score is new.
-
-    >>> eye = np.eye(3)
-    >>> displacement_alignment(eye[:1], eye[1:2], [[0.6, 0.8, 0.0]]).round(6).tolist()
-    [1.0]
     """
     return cosine_of_tangents(log_map(questions, responses), log_map(questions, contexts))
 
@@ -153,7 +128,7 @@ def _sentences(
         raise ValueError(f"Sentences of shape {rows.shape} do not fit contexts of shape {bases.shape}.")
     begins = ends.shape == (len(bases) + 1,) and ends[0] == 0
     if not begins or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
-        raise ValueError(f"Offsets lead from 0 to {len(rows)} in {len(bases)} steps, none of them back.")
+        raise ValueError(f"Offsets need {len(bases) + 1} ascending values from 0 to {len(rows)}.")
     return bases, rows, ends
 
 

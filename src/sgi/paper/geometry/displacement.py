@@ -98,11 +98,6 @@ class Neighbours:
         theirs = self.responses[self.indices.ravel()]
         return angle(np.repeat(responses, count, axis=0), theirs).reshape(-1, count)
 
-    def lengths(self) -> Floats:
-        """θ(q_i, r_i) of each row's neighbours, in radians, shape (n, k)."""
-        chosen = self.indices.ravel()
-        return angle(self.questions[chosen], self.responses[chosen]).reshape(self.indices.shape)
-
 
 def in_blocks(
     score: Callable[[Rows, Rows, Neighbours], Floats],
@@ -146,8 +141,7 @@ def displacement_consistency(questions: Rows, responses: Rows, neighbours: Neigh
     DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, transported to
     q.
 
-    Returns:
-        Values in [−1, 1], shape (n,); NaN if r or the mean equals q, or for antipodes.
+    Returns values in [−1, 1], shape (n,); NaN if r or the mean equals q, or for antipodes.
 
     Source: `flat_displacement_consistency`, in tangent spaces of the sphere.
 
@@ -173,8 +167,7 @@ def expected_response_deviation(questions: Rows, responses: Rows, neighbours: Ne
 
     ERD = θ(r, Exp_q v̄), with v̄ as for `displacement_consistency`.
 
-    Returns:
-        Angles in radians, in [0, π], shape (n,); NaN if a neighbour leads to an antipode.
+    Returns angles in radians, in [0, π], shape (n,); NaN if a neighbour leads to an antipode.
 
     Source: `flat_expected_response_deviation`, on the sphere.
 
@@ -196,8 +189,7 @@ def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: N
 
     DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|.
 
-    Returns:
-        Values in [0, ∞], shape (n,): 0 for equal lengths, ∞ if one length is 0, NaN if both are.
+    Returns values in [0, ∞], shape (n,): 0 for equal lengths, ∞ if one length is 0, NaN if both are.
 
     Source: `flat_displacement_magnitude_ratio`, with angles in place of chords.
 
@@ -206,7 +198,9 @@ def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: N
     >>> displacement_magnitude_ratio(eye[:1], eye[2:], near).tolist()
     [0.0]
     """
-    usual = np.vecdot(neighbours.weights, neighbours.lengths())
+    rows = neighbours.indices.ravel()
+    lengths = angle(neighbours.questions[rows], neighbours.responses[rows]).reshape(neighbours.indices.shape)
+    usual = np.vecdot(neighbours.weights, lengths)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.abs(np.log(angle(questions, responses) / usual)))
 
@@ -218,8 +212,7 @@ def local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> F
     LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). It is a ratio of means, because the nearest neighbour alone
     would dominate a mean of ratios.
 
-    Returns:
-        Values in [0, ∞], shape (n,); NaN if both sums are 0.
+    Returns values in [0, ∞], shape (n,); NaN if both sums are 0.
 
     Source: `flat_local_grounding_index`, as a ratio of means.
 
@@ -246,9 +239,8 @@ def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> 
     m is the smallest number below k − 1 and d − 1 whose leave-one-out mean squared residual per remaining
     dimension is within one standard error of the best. This rule, equal weights and the fixed μ are new.
 
-    Returns:
-        Values in [0, ∞), shape (n,); NaN if the neighbours' responses coincide, span only m dimensions or
-        have no mean.
+    Returns values in [0, ∞), shape (n,); NaN if the neighbours' responses coincide, span only m dimensions or
+    have no mean.
 
     Raises:
         ValueError: also for fewer than 3 neighbours.
@@ -290,8 +282,7 @@ def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, dire
     because tangent vectors at distant questions have no common direction. ``directions`` is μ̂ of
     `ReferenceSet.directions`, shape (n, d), or one for all, shape (d,).
 
-    Returns:
-        Values in [−1, 1], shape (n,); NaN if the response equals the question.
+    Returns values in [−1, 1], shape (n,); NaN if the response equals the question.
 
     Source: Marín, groundlens, `docs/benchmarks/results.md`; Mardia and Jupp, "Directional Statistics" (2000),
     §9.2, for the mean direction.

@@ -49,10 +49,8 @@ _PLAIN = frozenset(map(chr, range(0x20, 0x7F)))
 class Pairs:
     """Pairs of question and response, with the keys that make two of them kin.
 
-    Attributes:
-        ids: as text, for messages.
-        marks: keys by name, the most specific first, with one value per pair; None matches nothing.
-        question_rows: unit rows of the questions, shape (n, d), or None if unknown.
+    ``marks`` are the keys by name, the most specific first, with one value per pair; None matches nothing.
+    ``question_rows`` are unit rows, shape (n, d), or None if unknown.
     """
 
     ids: tuple[str, ...]
@@ -134,9 +132,6 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
     Returns:
         For each key its name and, for each pair, the first pair with the same value, possibly itself. Pairs
         are numbered over all sets.
-
-    Raises:
-        ValueError: rows of different sets differ in dimension.
 
     >>> first = Pairs.of(["a"], [1], ["Why?"], ["So."])
     >>> second = Pairs.of(["b", "A "], [1, 2], ["What?", "why"], ["That.", "Thus."])

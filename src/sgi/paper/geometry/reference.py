@@ -38,11 +38,9 @@ class ReferenceSet:
     """Questions with correct responses; create one with `fit`.
 
     Two pairs are *kin* (duplicates of one question) if they share an id, a group, the text or the vector of
-    their question, or if both are kin to a third pair. Ids, groups and texts are compared without case,
-    compatibility forms, outer white space and invisible characters; texts also without outer punctuation.
-    Numbers equal their digits. Missing groups (None, NaN) match nothing. Vectors less than 0.001 radians
-    apart count as equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
-    Paraphrases count as different questions unless id or group says otherwise.
+    their question, or if both are kin to a third pair. `same_name` and `same_text` say which names and texts
+    are equal. Numbers equal their digits. Missing groups (None, NaN) match nothing. Vectors less than 0.001
+    radians apart count as equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
 
     In `neighbours` and `directions`, kin of scored pairs in the reference set are
 
@@ -50,10 +48,6 @@ class ReferenceSet:
     * skipped with ``exclude="group"``, so that one set can be scored and reference (leave-question-out);
     * allowed with ``leaky=True``, which reproduces a published mistake: a correct response finds itself, so
       an AUROC of 1 means nothing.
-
-    Attributes:
-        question_rows: unit rows, shape (m, d), read-only.
-        response_rows: unit rows, shape (m, d), read-only.
     """
 
     question_rows: Rows

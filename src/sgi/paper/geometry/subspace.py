@@ -39,15 +39,10 @@ def principal_axes(gram: Floats) -> tuple[Floats, Floats]:
 
 
 def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> Floats:
-    """Squared distances of y to the span of the first m principal axes, for m from 0 to k.
+    """Squared distances of y to the span of the first m principal axes, for m from 0 to k, shape (…, k + 1).
 
-    Args:
-        coefficients: coefficients of `principal_axes`, shape (…, k, k).
-        cross: inner products ⟨x_i, y⟩, shape (…, k).
-        squared: ‖y‖², shape (…).
-
-    Returns:
-        Values ≥ 0, shape (…, k + 1), with an error of about 1e-15·‖y‖².
+    ``coefficients`` are those of `principal_axes`, shape (…, k, k), ``cross`` the inner products ⟨x_i, y⟩,
+    shape (…, k), and ``squared`` is ‖y‖². The error is about 1e-15·‖y‖².
 
     >>> _, axes = principal_axes(np.diag([4.0, 1.0]))  # x_1 = (2, 0), x_2 = (0, 1), y = (3, 4)
     >>> squared_residuals(axes, np.array([6.0, 4.0]), np.array(25.0)).tolist()
@@ -61,13 +56,9 @@ def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> F
 def held_out_residuals(gram: Floats) -> Floats:
     """Squared leave-one-out residuals: each vector outside the first m axes of the others, about their mean.
 
-    ``gram`` has shape (…, k, k), k ≥ 2.
+    ``gram`` has shape (…, k, k), k ≥ 2; so has the result, for each vector left out and m from 0 to k − 1.
 
-    Returns:
-        For each vector left out and m from 0 to k − 1, shape (…, k, k).
-
-    >>> found = held_out_residuals(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
-    >>> found[0].round(6).tolist()  # (1, 0, 0), seen from midway between the others
+    >>> held_out_residuals(np.eye(3))[0].round(6).tolist()  # (1, 0, 0), seen from midway between the others
     [1.5, 1.5, 1.5]
     """
     count = gram.shape[-1]

@@ -10,7 +10,7 @@ import pytest
 
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.models.entailment.load import load_entailment_model
-from sgi.testing.entailing import check_entailment_model
+from sgi.testing.entailment import check_entailment_model
 from support.entailment_models import NLI, WORDS, word_tokenizer
 
 torch = pytest.importorskip("torch", reason="needs torch: pip install '.[torch]'")

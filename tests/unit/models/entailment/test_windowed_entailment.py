@@ -15,7 +15,7 @@ from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingErro
 from sgi.kernel.protocols import EntailmentModel
 from sgi.models.entailment.load import load_entailment_model
 from sgi.models.entailment.windowed_entailment import _pool_windows
-from sgi.testing.entailing import check_entailment_model
+from sgi.testing.entailment import check_entailment_model
 from sgi.testing.strategies import texts
 from support.entailment_models import NLI, WORDS, attending_model, counting_model, expected
 

@@ -154,7 +154,7 @@ def test_offsets_that_do_not_fit_are_refused(parts, offsets):
         lambda: context_local_grounding_index(questions, contexts, sentences, offsets),
     )
     for call in calls:
-        with pytest.raises(ValueError, match="Offsets lead from 0 to 17 in 6 steps"):
+        with pytest.raises(ValueError, match="Offsets need 7 ascending values from 0 to 17"):
             call()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import EntailmentScores
 
 _SHORT = 40
-"""Characters of a hypothesis that every model can read beside a passage."""
+"""Every model must accept hypotheses of this many characters."""
 
 
 def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) -> None:
@@ -33,8 +33,8 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
     ...     def readable(self, hypotheses):
     ...         return np.ones(len(hypotheses), dtype=bool)
     ...     def entail(self, pairs):
-    ...         found = np.array([hypothesis in premise for premise, hypothesis in pairs], dtype=float)
-    ...         return EntailmentScores(found, 1 - found, np.ones(len(pairs), dtype=np.int64))
+    ...         copied = np.array([hypothesis in premise for premise, hypothesis in pairs], dtype=float)
+    ...         return EntailmentScores(copied, 1 - copied, np.ones(len(pairs), dtype=np.int64))
     >>> check_entailment_model(Copied())
     """
     require(isinstance(model, EntailmentModel), "an entailment model has a fingerprint, readable and entail")
@@ -48,8 +48,8 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
     scores = model.entail(pairs)
     _check_probabilities(scores, len(pairs))
     require(_near(scores, model.entail(pairs), tolerance), "asking twice gives the same probabilities")
-    turned = model.entail(pairs[::-1])
-    backwards = turned._replace(**{name: column[::-1] for name, column in turned._asdict().items()})
+    reverse = model.entail(pairs[::-1])
+    backwards = reverse._replace(**{name: column[::-1] for name, column in reverse._asdict().items()})
     require(_near(scores, backwards, tolerance), "probabilities come in the order of the pairs")
     for place, pair in enumerate(pairs):
         own = scores._replace(**{name: column[[place]] for name, column in scores._asdict().items()})
@@ -72,7 +72,7 @@ def _check_probabilities(scores: EntailmentScores, n: int) -> None:
     require(all(column.shape == (n,) for column in scores), f"{n} pairs have {n} probabilities each")
     require(
         bool(has_contradiction.all() or not has_contradiction.any()),
-        "contradiction is told of all pairs or of none",
+        "all pairs have a contradiction, or none has",
     )
     for column in (scores.entailment, scores.contradiction[has_contradiction]):
         require(bool(((column >= 0) & (column <= 1)).all()), "probabilities lie in [0, 1]")
