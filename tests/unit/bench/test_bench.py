@@ -270,7 +270,7 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ({"changes": ["reply_cut"]}, UsageError, "need a judge"),
         ({"changes": [PERTURBATIONS["refusal"], "refusal"]}, UsageError, "refusal is given twice"),
         ({"changes": [FAULTS["reply_cut"], FAULTS["reply_cut"]]}, UsageError, "reply_cut is given twice"),
-        ({"metrics": ["faithfulness"]}, UsageError, "--judge"),
+        ({"metrics": ["faithfulness"]}, UsageError, "judge is needed"),
         (
             {"metrics": ["theta_rc"], "judge": "openai:m@http://127.0.0.1:1/v1"},
             UsageError,

@@ -188,7 +188,7 @@ def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(dat
         performed(spec(data), sqlite_url, listener=Changing(1))
     assert record_of(sqlite_url).scored < 520
     with open_database(sqlite_url) as database:
-        assert len(scored_run(database, record_of(sqlite_url)).ids) < 700
+        assert len(scored_run(database, record_of(sqlite_url)).ids) < 520
 
 
 def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path):

@@ -120,6 +120,7 @@ print((together != alone).any(axis=1).sum(), embedder.network().tokens_per_batch
 """
 
 
+@pytest.mark.slow
 def test_the_same_bits_in_any_company_without_avx512():
     """Without AVX-512 the runtime adds up a batch in another order than a single text."""
     paths = os.pathsep.join(sys.path)
@@ -313,6 +314,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_after_its_use_is_an_interrupt():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
