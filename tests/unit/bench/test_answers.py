@@ -6,13 +6,13 @@ from sgi.kernel.sample import Sample
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
-    return None if made is None else made.response
+    result = PERTURBATIONS[name].apply(sample, others, seed=seed)
+    return None if result is None else result.response
 
 
 def test_a_sentence_of_another_answer_is_added(row, others):
-    made = changed("unsupported_added", row("The mill burnt", "The mill burnt."), others)
-    assert made == "The mill burnt. The lamp at Cape Morwen was lit by the keeper Olga Brandt."
+    result = changed("unsupported_added", row("The mill burnt", "The mill burnt."), others)
+    assert result == "The mill burnt. The lamp at Cape Morwen was lit by the keeper Olga Brandt."
 
 
 def test_no_sentence_is_added_that_the_passages_hold_or_that_tells_nothing(row):

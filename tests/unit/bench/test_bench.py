@@ -27,21 +27,21 @@ TRADES = ("keeper", "baker", "miller", "joiner", "smith", "weaver")
 
 def rows(n=24, label=1):
     """Answers that stand in their first passage word for word."""
-    made = []
+    result = []
     for k in range(n):
         name, trade = NAMES[k % 6], TRADES[k // 6 % 6]
-        said = f"The {trade} {name} was paid {37 + 3 * k} crowns, and lived {50 + k} km away."
-        held = (said, f"Wind and rain came over hill {k}.")
-        made.append(
+        sentence = f"The {trade} {name} was paid {37 + 3 * k} crowns, and lived {50 + k} km away."
+        held = (sentence, f"Wind and rain came over hill {k}.")
+        result.append(
             {
                 "id": f"r{k}",
                 "question": f"Who came {k}th?",
                 "contexts": held,
-                "response": said,
+                "response": sentence,
                 "label": label,
             }
         )
-    return made
+    return result
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ ERRORS = ("number_swap", "unit_swap", "entity_swap", "negation", "contexts_excha
 
 
 def test_a_constant_metric_is_blind_and_steady():
-    made = bench(rows(60), [Constant()], cache=False)
-    for cell in made.cells:
+    result = bench(rows(60), [Constant()], cache=False)
+    for cell in result.cells:
         wanted = {
             Kind.ERROR: {Verdict.BLIND, Verdict.NONE},
             Kind.HARMLESS: {Verdict.STEADY, Verdict.NONE},
@@ -113,39 +113,39 @@ def test_a_constant_metric_is_blind_and_steady():
         }[cell.kind]
         assert cell.verdict in wanted, cell
         assert (cell.verdict is Verdict.NONE) is (cell.pairs == 0), cell
-        assert cell.pairs + cell.lost + cell.not_applicable == made.rows
+        assert cell.pairs + cell.lost + cell.not_applicable == result.rows
 
 
 def test_a_metric_that_reads_the_passages_sees_every_error():
-    made = bench(rows(60), [Substring()], ERRORS, cache=False)
-    assert {cell.perturbation: cell.verdict for cell in made.cells} == dict.fromkeys(
+    result = bench(rows(60), [Substring()], ERRORS, cache=False)
+    assert {cell.perturbation: cell.verdict for cell in result.cells} == dict.fromkeys(
         PERTURBATIONS.keys() & set(ERRORS), Verdict.SEES
     )
-    for cell in made.cells:
+    for cell in result.cells:
         assert (cell.pairs, cell.share, cell.median_change) == (60, 1.0, -1.0)
-    assert [cell.perturbation for cell in made.cells] == [n for n in PERTURBATIONS if n in ERRORS]
+    assert [cell.perturbation for cell in result.cells] == [n for n in PERTURBATIONS if n in ERRORS]
 
 
 def test_every_metric_is_held_to_one_rate_of_false_alarms():
-    made = bench(rows(), [Substring(), Constant(), Length()], ["number_swap", "framed"], cache=False)
-    alarms = {alarm.metric: alarm for alarm in made.alarms}
+    result = bench(rows(), [Substring(), Constant(), Length()], ["number_swap", "framed"], cache=False)
+    alarms = {alarm.metric: alarm for alarm in result.alarms}
     # A frame breaks every copied answer as much as an error does, and so nothing stands out.
     assert (alarms["substring"].fall, alarms["substring"].alarms, alarms["substring"].paraphrases) == (
         1,
         0,
         24,
     )
-    assert made.cell("substring", "number_swap").seen == 0.0
-    assert made.cell("constant", "number_swap").seen == 0.0
-    assert made.cell("length", "framed").seen is None
+    assert result.cell("substring", "number_swap").seen == 0.0
+    assert result.cell("constant", "number_swap").seen == 0.0
+    assert result.cell("length", "framed").seen is None
     spaced = bench(rows(), [Substring()], ["number_swap", "contractions"], cache=False)
     assert spaced.alarms == ()
     assert spaced.cell("substring", "number_swap").seen is None
 
 
 def test_what_fails_closed_is_lost_and_never_seen():
-    made = bench(rows(), [FailsClosed()], ["number_swap", "passages_shuffled"], cache=False)
-    swapped, shuffled = made.cells
+    result = bench(rows(), [FailsClosed()], ["number_swap", "passages_shuffled"], cache=False)
+    swapped, shuffled = result.cells
     assert (swapped.pairs, swapped.lost, swapped.share) == (0, 24, 0.5)
     assert (swapped.median_change, swapped.unchanged, swapped.mean_change) == (None, None, None)
     assert swapped.verdict is Verdict.BLIND
@@ -154,17 +154,17 @@ def test_what_fails_closed_is_lost_and_never_seen():
 
 
 def test_an_error_that_leaves_no_value_is_half_a_success_and_not_seen():
-    made = bench(
+    result = bench(
         rows(60), [FallsOrFails()], ["number_swap", "refusal", "bullets", "white_space"], cache=False
     )
-    swapped, refused = made.cell("falls_or_fails", "number_swap"), made.cell("falls_or_fails", "refusal")
+    swapped, refused = result.cell("falls_or_fails", "number_swap"), result.cell("falls_or_fails", "refusal")
     assert (swapped.pairs, swapped.lost, swapped.unchanged) == (18, 42, 0.0)
     assert swapped.share == pytest.approx((18 + 42 / 2) / 60)
     assert swapped.seen == pytest.approx(18 / 60)
     assert swapped.verdict is Verdict.PARTLY
     assert (swapped.median_change, swapped.mean_change) == (0.0, 1.0)
     assert (refused.pairs, refused.lost, refused.share) == (18, 42, 1.0)
-    page = bench_markdown(made)
+    page = bench_markdown(result)
     assert "| number_swap | 60 | partly 0.65 [" in page
     assert page.count(", 42 lost |") == 3
 
@@ -176,9 +176,9 @@ def test_a_row_without_a_value_beforehand_says_so():
 
 
 def test_a_metric_that_reads_no_passages_is_not_asked_about_them():
-    made = bench(rows(), [Length()], ["irrelevant_behind", "fluff_added"], cache=False)
-    assert [cell.verdict for cell in made.cells] == [Verdict.NONE, Verdict.FALLS]
-    assert made.cells[0].pairs == 24
+    result = bench(rows(), [Length()], ["irrelevant_behind", "fluff_added"], cache=False)
+    assert [cell.verdict for cell in result.cells] == [Verdict.NONE, Verdict.FALLS]
+    assert result.cells[0].pairs == 24
 
 
 def test_the_matrix_is_the_same_in_any_order_of_the_data():
@@ -201,16 +201,16 @@ def test_only_grounded_rows_are_perturbed_and_at_most_n():
 
 def test_data_without_labels_is_taken_for_grounded_and_says_so():
     data = [{key: value for key, value in row.items() if key != "label"} for row in rows()]
-    made = bench(data, [Length()], ["refusal"], cache=False)
-    assert made.rows == 24
-    assert made.notes == ("The data has no labels, so all rows count as grounded.",)
+    result = bench(data, [Length()], ["refusal"], cache=False)
+    assert result.rows == 24
+    assert result.notes == ("The data has no labels, so all rows count as grounded.",)
 
 
 def test_few_rows_give_no_verdict_and_a_note():
-    made = bench(rows(4), [Substring()], ["number_swap"], cache=False)
-    assert made.cells[0].verdict is Verdict.TOO_FEW
-    assert made.cells[0].share == 1.0
-    assert "10 pairs" in made.notes[0]
+    result = bench(rows(4), [Substring()], ["number_swap"], cache=False)
+    assert result.cells[0].verdict is Verdict.TOO_FEW
+    assert result.cells[0].share == 1.0
+    assert "10 pairs" in result.notes[0]
 
 
 def test_each_text_is_embedded_once():
@@ -220,9 +220,9 @@ def test_each_text_is_embedded_once():
 
 
 def test_without_metrics_every_built_in_one_is_taken_that_has_its_fields():
-    made = bench(rows(3), None, ["refusal"], embedder=HashEmbedder(), cache=False)
-    assert made.metrics[:4] == ("sgi", "sgi_bounded", "grounding", "theta_rq")
-    assert not {"rouge_l", "faithfulness", "ragas_faithfulness"} & set(made.metrics)
+    result = bench(rows(3), None, ["refusal"], embedder=HashEmbedder(), cache=False)
+    assert result.metrics[:4] == ("sgi", "sgi_bounded", "grounding", "theta_rq")
+    assert not {"rouge_l", "faithfulness", "ragas_faithfulness"} & set(result.metrics)
 
 
 def test_a_perturbation_of_ones_own_stands_behind_the_named_ones():
@@ -233,10 +233,10 @@ def test_a_perturbation_of_ones_own_stands_behind_the_named_ones():
         "In capitals.",
         lambda s, _draw, _others: s.with_response(s.response.upper()),
     )
-    made = bench(rows(), [Substring()], [shout, "refusal"], cache=False)
-    assert [change.name for change in made.changes] == ["refusal", "shout"]
-    assert made.cell("substring", "shout").verdict is Verdict.STEADY
-    assert made.cell("substring", "nothing") is None
+    result = bench(rows(), [Substring()], [shout, "refusal"], cache=False)
+    assert [change.name for change in result.changes] == ["refusal", "shout"]
+    assert result.cell("substring", "shout").verdict is Verdict.STEADY
+    assert result.cell("substring", "nothing") is None
     assert [change.name for change in bench(rows(), [Substring()], [shout], cache=False).changes] == ["shout"]
 
 
@@ -251,8 +251,8 @@ def test_it_runs_within_an_event_loop_and_tells_of_its_progress():
 
 
 def test_a_bench_is_json_of_its_schema_and_reads_back():
-    made = bench(rows(), [Substring(), FailsClosed()], cache=False)
-    assert Bench.model_validate_json(made.model_dump_json()) == made
+    result = bench(rows(), [Substring(), FailsClosed()], cache=False)
+    assert Bench.model_validate_json(result.model_dump_json()) == result
     schema = Bench.model_json_schema()
     assert set(schema["$defs"]["Cell"]["properties"]) == set(Cell.model_fields)
     assert schema["additionalProperties"] is False

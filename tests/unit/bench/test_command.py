@@ -50,12 +50,12 @@ def test_the_matrix_as_json_and_as_markdown(run, tmp_path):
     found = json.loads(out)
     assert found["metrics"] == ["rouge_l", "squad_em"]
     assert [cell["verdict"] for cell in found["cells"]] == ["sees", "sees", "falls", "falls"]
-    code, out, err = run(*words, "-o", "made")
+    code, out, err = run(*words, "-o", "result")
     assert code == 0
     assert "| number_swap | 24 | sees 1.00 [0.83, 1.00] | sees 1.00 [0.83, 1.00] |" in out
-    assert "Written to made" in err
-    assert json.loads((tmp_path / "made" / "bench.json").read_text("utf-8")) == found
-    assert (tmp_path / "made" / "bench.md").read_text("utf-8") == out
+    assert "Written to result" in err
+    assert json.loads((tmp_path / "result" / "bench.json").read_text("utf-8")) == found
+    assert (tmp_path / "result" / "bench.md").read_text("utf-8") == out
 
 
 def test_tables_on_a_terminal(run, monkeypatch):

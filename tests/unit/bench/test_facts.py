@@ -11,8 +11,8 @@ from sgi.kernel.sample import Sample
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
-    return None if made is None else made.response
+    result = PERTURBATIONS[name].apply(sample, others, seed=seed)
+    return None if result is None else result.response
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ def changed(name, sample, others, seed=0):
 )
 def test_a_number_becomes_a_strange_one_of_its_form(row, others, text, form):
     for seed in range(5):
-        made = changed("number_swap", row(text), others, seed)
-        assert made != text
-        assert re.fullmatch(form, made)
-        old, new = values_of([text]), values_of([made])
+        result = changed("number_swap", row(text), others, seed)
+        assert result != text
+        assert re.fullmatch(form, result)
+        old, new = values_of([text]), values_of([result])
         assert (new - old).isdisjoint(values_of(row(text).contexts))
 
 
@@ -53,7 +53,7 @@ def test_a_number_that_every_other_stands_beside_is_left(row, others):
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "result"),
     [
         ("It is 5 km away.", "It is 5 miles away."),
         ("It is five miles away.", "It is five kilometers away."),
@@ -65,8 +65,8 @@ def test_a_number_that_every_other_stands_beside_is_left(row, others):
         ("Sold 2 Million copies.", "Sold 2 Billion copies."),
     ],
 )
-def test_a_unit_becomes_another(row, others, text, made):
-    assert changed("unit_swap", row(text), others) == made
+def test_a_unit_becomes_another(row, others, text, result):
+    assert changed("unit_swap", row(text), others) == result
 
 
 def test_a_unit_that_the_passages_hold_as_well_is_left(row, others):
@@ -78,7 +78,7 @@ def test_a_unit_needs_a_number(row, others):
 
 
 @pytest.mark.parametrize(
-    ("text", "made"),
+    ("text", "result"),
     [
         ("The pass is open.", "The pass is not open."),
         ("The pass is not open.", "The pass is open."),
@@ -89,8 +89,8 @@ def test_a_unit_needs_a_number(row, others):
         ("It has been sold.", "It has not been sold."),
     ],
 )
-def test_a_statement_is_negated(row, others, text, made):
-    assert changed("negation", row(text), others) == made
+def test_a_statement_is_negated(row, others, text, result):
+    assert changed("negation", row(text), others) == result
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_what_states_nothing_with_an_auxiliary_is_not_negated(row, others, text)
 
 def test_a_name_becomes_one_of_another_row_throughout(row, others):
     text = "Ada Stone built it. The mill of Ada Stone burnt."
-    made = changed("entity_swap", row(text), others)
-    assert made in {text.replace("Ada Stone", new) for new in ("Olga Brandt", "Cape Morwen", "Tom Hale")}
+    result = changed("entity_swap", row(text), others)
+    assert result in {text.replace("Ada Stone", new) for new in ("Olga Brandt", "Cape Morwen", "Tom Hale")}
 
 
 def test_a_sentence_opener_is_no_name(row, others):
@@ -133,16 +133,16 @@ def test_no_name_is_taken_that_the_row_holds(row):
 )
 def test_a_date_is_shifted_to_one_the_passages_do_not_hold(row, others, text, form):
     for seed in range(4):
-        made = changed("date_shift", row(text), others, seed)
-        assert made != text
-        assert re.fullmatch(form, made)
-        assert plain(re.search(r"\d+", made)[0]) != plain(re.search(r"\d+", text)[0])
+        result = changed("date_shift", row(text), others, seed)
+        assert result != text
+        assert re.fullmatch(form, result)
+        assert plain(re.search(r"\d+", result)[0]) != plain(re.search(r"\d+", text)[0])
 
 
 def test_a_month_beside_a_year_may_be_shifted(row, others):
-    made = {changed("date_shift", row("It came in March 1950."), others, seed) for seed in range(12)}
-    assert any("March" not in text for text in made)
-    assert any("1950" not in text for text in made)
+    result = {changed("date_shift", row("It came in March 1950."), others, seed) for seed in range(12)}
+    assert any("March" not in text for text in result)
+    assert any("1950" not in text for text in result)
 
 
 def test_an_amount_is_no_year(row, others):
@@ -162,9 +162,9 @@ def test_a_number_of_the_question_is_no_error(row, others):
 
 def test_a_citation_keeps_its_number_where_another_of_the_same_value_is_swapped(row, others):
     text = "It has 2 doors, says passage 2.\n2. It has 2 doors."
-    made = changed("number_swap", row(text), others)
-    assert re.fullmatch(r"It has (\d) doors, says passage 2\.\n2\. It has \1 doors\.", made)
-    assert made != text
+    result = changed("number_swap", row(text), others)
+    assert re.fullmatch(r"It has (\d) doors, says passage 2\.\n2\. It has \1 doors\.", result)
+    assert result != text
 
 
 @pytest.mark.parametrize(

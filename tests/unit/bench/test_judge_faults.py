@@ -42,9 +42,9 @@ def test_what_each_fault_does_to_a_reply(spoilt):
     "text", [REPLY, "", "[]", "no JSON", "{", '{"rating": 3}', "\ud800", "9" * 10_000, "[" * 99_999]
 )
 def test_no_fault_stumbles_over_a_reply_and_none_leaves_a_good_one(name, text, spoilt):
-    made = spoilt(name, text)
-    assert isinstance(made, str)
-    assert (made == text) <= (text != REPLY)
+    result = spoilt(name, text)
+    assert isinstance(result, str)
+    assert (result == text) <= (text != REPLY)
 
 
 def test_a_repair_meets_the_same_and_asks_for_nothing_more():
@@ -95,7 +95,7 @@ def replies(asked):
 def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
     metrics = ("faithfulness", "groundedness")
     with JudgeServer(replies=replies) as server:
-        made = bench(
+        result = bench(
             ROWS,
             metrics,
             ["refusal", *FAULTS],
@@ -105,7 +105,7 @@ def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
         asked = len(server.requests)
     # Claims and ratings of each row as it is and refused, and verdicts on its claims; faults ask no more.
     assert asked == (2 * 2 + 1) * len(ROWS)
-    found = {(cell.metric, cell.perturbation): cell for cell in made.cells}
+    found = {(cell.metric, cell.perturbation): cell for cell in result.cells}
     for metric in metrics:
         assert found[metric, "refusal"].pairs == len(ROWS)
         for name in FAULTS:
@@ -114,13 +114,13 @@ def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
                 continue
             assert found[metric, name].verdict is Verdict.CLOSED, found[metric, name]
             assert (found[metric, name].pairs, found[metric, name].share) == (len(ROWS), 1.0)
-    assert "fails closed under 7 of 7 judge faults" in bench_markdown(made)
+    assert "fails closed under 7 of 7 judge faults" in bench_markdown(result)
 
 
 def test_a_judge_object_has_no_faulty_replies():
     judge = ScriptedJudge(
         {"ratings.all": dict.fromkeys(("answer_relevance", "context_relevance", "groundedness"), RATING)}
     )
-    made = bench(ROWS, ["groundedness"], ["refusal", "reply_cut"], judge=judge, cache=False)
-    assert [cell.perturbation for cell in made.cells] == ["refusal"]
-    assert "cannot be made faulty" in made.notes[-1]
+    result = bench(ROWS, ["groundedness"], ["refusal", "reply_cut"], judge=judge, cache=False)
+    assert [cell.perturbation for cell in result.cells] == ["refusal"]
+    assert "cannot be made faulty" in result.notes[-1]

@@ -50,17 +50,17 @@ def test_the_word_for_a_cell(kind, change, verdict):
 
 
 def test_ties_count_half_of_an_error():
-    made = found(Kind.ERROR, np.array([-0.1] * 20 + [0.0] * 20 + [0.1] * 20))
-    assert made.share == 0.5
-    assert made.unchanged == pytest.approx(1 / 3)
+    result = found(Kind.ERROR, np.array([-0.1] * 20 + [0.0] * 20 + [0.1] * 20))
+    assert result.share == 0.5
+    assert result.unchanged == pytest.approx(1 / 3)
 
 
 def test_a_lost_value_counts_half_of_an_error_and_moves_nothing():
-    made = found(Kind.ERROR, np.array([-0.3] * 18 + [np.nan] * 42))
-    assert made.share == pytest.approx(39 / 60)
-    assert (made.median_change, made.unchanged) == (0.0, 0.0)
-    assert made.mean_change == made.worst_change == pytest.approx(0.3)
-    assert made.verdict is Verdict.PARTLY
+    result = found(Kind.ERROR, np.array([-0.3] * 18 + [np.nan] * 42))
+    assert result.share == pytest.approx(39 / 60)
+    assert (result.median_change, result.unchanged) == (0.0, 0.0)
+    assert result.mean_change == result.worst_change == pytest.approx(0.3)
+    assert result.verdict is Verdict.PARTLY
     nothing = found(Kind.ERROR, np.full(N, np.nan))
     assert (nothing.share, nothing.mean_change, nothing.verdict) == (0.5, 0.0, Verdict.BLIND)
 
@@ -72,8 +72,8 @@ def test_lower_may_be_better():
 
 
 def test_rounding_is_no_change():
-    made = found(Kind.ERROR, np.full(N, -1e-9))
-    assert (made.share, made.unchanged, made.verdict) == (0.5, 1.0, Verdict.BLIND)
+    result = found(Kind.ERROR, np.full(N, -1e-9))
+    assert (result.share, result.unchanged, result.verdict) == (0.5, 1.0, Verdict.BLIND)
 
 
 def test_rows_of_one_question_count_once():
@@ -105,12 +105,12 @@ def test_equal_input_gives_equal_bits():
 def test_a_spoiled_reply_may_give_no_value_or_the_same():
     before = np.linspace(0, 1, N)
     after = np.where(np.arange(N) % 2, np.nan, before)
-    made = fault_reaction(before, after, UNIT, np.arange(N))
-    assert (made.share, made.verdict, made.unchanged) == (1.0, Verdict.CLOSED, 0.5)
+    result = fault_reaction(before, after, UNIT, np.arange(N))
+    assert (result.share, result.verdict, result.unchanged) == (1.0, Verdict.CLOSED, 0.5)
     after[0] = 0.7
-    made = fault_reaction(before, after, UNIT, np.arange(N))
-    assert made.verdict is Verdict.FOOLED
-    assert made.worst_change == pytest.approx(0.7)
+    result = fault_reaction(before, after, UNIT, np.arange(N))
+    assert result.verdict is Verdict.FOOLED
+    assert result.worst_change == pytest.approx(0.7)
 
 
 def test_few_rows_are_enough_to_be_fooled_but_not_to_be_safe():
@@ -124,8 +124,8 @@ def test_a_table_of_metrics_that_see_nothing_has_a_wrong_verdict_in_five_of_a_hu
 
     def wrong(level):
         after = before + rng.choice([-0.3, 0.3], size=50)
-        made = reaction(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
-        return made.verdict in {Verdict.SEES, Verdict.PARTLY, Verdict.REWARDS}
+        result = reaction(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
+        return result.verdict in {Verdict.SEES, Verdict.PARTLY, Verdict.REWARDS}
 
     def share(level):
         return np.mean([any(wrong(level) for _ in range(cells)) for _ in range(tables)])

@@ -33,7 +33,7 @@ NUMBERS = {
 
 
 @pytest.fixture
-def made():
+def result():
     return Bench(
         data=HOSTILE,
         rows=40,
@@ -56,23 +56,23 @@ def made():
     )
 
 
-def test_the_tables_have_a_part_for_each_kind(made):
-    errors, harmless, faults = bench_tables(made)
+def test_the_tables_have_a_part_for_each_kind(result):
+    errors, harmless, faults = bench_tables(result)
     assert errors.columns == ("change", "rows", "sgi", "asks")
     assert errors.rows == (
         ("number_swap", "40", "sees 0.90 [0.80, 0.95], 3 lost", "blind 0.90 [0.80, 0.95]"),
     )
     assert harmless.rows == (("framed", "40", "–", "too few 1.00"),)
     assert faults.columns == ("change", "rows", "asks")
-    assert bench_tables(made, intervals=False)[0].rows[0][2:] == ("sees 0.90, 3 lost", "blind 0.90")
+    assert bench_tables(result, intervals=False)[0].rows[0][2:] == ("sees 0.90, 3 lost", "blind 0.90")
 
 
-def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(made):
-    seen = made.cells[0].model_copy(update={"seen": 0.75, "seen_low": 0.6, "seen_high": 0.85})
+def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(result):
+    seen = result.cells[0].model_copy(update={"seen": 0.75, "seen_low": 0.6, "seen_high": 0.85})
     alarm = Alarm(
         metric="sgi", fall=0.125, alarms=0.03, alarms_low=0.01, alarms_high=0.0649, paraphrases=1200, inert=7
     )
-    told = made.model_copy(update={"cells": (seen, *made.cells[1:]), "alarms": (alarm,)})
+    told = result.model_copy(update={"cells": (seen, *result.cells[1:]), "alarms": (alarm,)})
     assert [one.columns for one in bench_tables(told)][1] == ("change", "rows", "sgi")
     assert bench_tables(told)[1].rows == (
         ("(threshold for the fall)", "", "0.125"),
@@ -83,15 +83,15 @@ def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(made):
     assert "## Errors detected at a threshold that 2 in 100" in bench_markdown(told)
 
 
-def test_the_words_count_what_has_a_verdict(made):
-    assert in_words(made) == [
+def test_the_words_count_what_has_a_verdict(result):
+    assert in_words(result) == [
         "sgi: sees 1 of 1 errors (number_swap).",
         "asks: sees 0 of 1 errors; is blind to number_swap; fails closed under 0 of 1 judge faults.",
     ]
 
 
-def test_the_page_shows_hostile_texts_as_texts(made):
-    page = bench_markdown(made)
+def test_the_page_shows_hostile_texts_as_texts(result):
+    page = bench_markdown(result)
     assert page.startswith("# Which metric detects which error\n\n40 grounded rows of a\\|b \\<script\\>")
     assert "<script>" not in page
     assert "> A note." in page
@@ -99,8 +99,8 @@ def test_the_page_shows_hostile_texts_as_texts(made):
     assert "## How to read it" in page
 
 
-def test_the_figure_has_a_panel_for_each_kind_and_can_be_drawn(made, tmp_path):
-    chart = bench_chart(made)
+def test_the_figure_has_a_panel_for_each_kind_and_can_be_drawn(result, tmp_path):
+    chart = bench_chart(result)
     assert len(chart["vconcat"]) == 3
     drawn = save_figure(chart, tmp_path / "bench.svg").read_text(encoding="utf-8")
     assert ">0.90<" in drawn

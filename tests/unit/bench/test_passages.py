@@ -12,8 +12,8 @@ def changed(name, sample, others, seed=0):
 
 
 def test_the_passage_that_holds_the_answer_is_dropped(row, others):
-    made = changed("support_dropped", row("The mill of Tolvik burnt.", *ABOUT), others)
-    assert made.contexts == (ABOUT[0], ABOUT[2])
+    result = changed("support_dropped", row("The mill of Tolvik burnt.", *ABOUT), others)
+    assert result.contexts == (ABOUT[0], ABOUT[2])
 
 
 def test_support_that_stands_twice_or_alone_is_not_dropped(row, others):
@@ -22,8 +22,8 @@ def test_support_that_stands_twice_or_alone_is_not_dropped(row, others):
 
 
 def test_contexts_become_those_of_another_question(row, others):
-    made = changed("contexts_exchanged", row("The mill burnt.", *ABOUT), others)
-    assert made.contexts[0].startswith("The keeper Olga Brandt")
+    result = changed("contexts_exchanged", row("The mill burnt.", *ABOUT), others)
+    assert result.contexts[0].startswith("The keeper Olga Brandt")
 
 
 def test_contexts_that_hold_the_whole_answer_too_are_no_error(row):
@@ -34,9 +34,9 @@ def test_contexts_that_hold_the_whole_answer_too_are_no_error(row):
 
 def test_shuffling_keeps_every_passage(row, others):
     for seed in range(6):
-        made = changed("passages_shuffled", row("The mill burnt.", *ABOUT), others, seed)
-        assert made.contexts != ABOUT
-        assert sorted(made.contexts) == sorted(ABOUT)
+        result = changed("passages_shuffled", row("The mill burnt.", *ABOUT), others, seed)
+        assert result.contexts != ABOUT
+        assert sorted(result.contexts) == sorted(ABOUT)
     assert changed("passages_shuffled", row("The mill burnt.", ABOUT[0], ABOUT[0]), others) is None
 
 
@@ -49,7 +49,7 @@ def test_irrelevant_passages_stand_behind_or_before(row, others):
 
 
 def test_the_answer_becomes_the_nearest_sentence_of_a_passage(row, others):
-    made = changed("verbatim_copy", row("The mill burnt.", *ABOUT), others)
-    assert made.response == ABOUT[1]
+    result = changed("verbatim_copy", row("The mill burnt.", *ABOUT), others)
+    assert result.response == ABOUT[1]
     assert changed("verbatim_copy", row(ABOUT[1], *ABOUT), others) is None
     assert changed("verbatim_copy", row("The mill burnt.", "Too short."), others) is None

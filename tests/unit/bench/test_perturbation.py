@@ -19,8 +19,8 @@ KEPT_WORDS = ("white_space", "unicode_form", "bullets", "framed", "clause_order"
 
 def applied(one, rows):
     others = Others(rows)
-    made = [(row, one.apply(row, others, seed=0)) for row in rows if row.label]
-    return [(row, changed) for row, changed in made if changed is not None]
+    result = [(row, one.apply(row, others, seed=0)) for row in rows if row.label]
+    return [(row, changed) for row, changed in result if changed is not None]
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -56,8 +56,8 @@ def test_neither_order_nor_company_of_the_perturbed_rows_matters(real_rows, one)
 def test_another_seed_draws_otherwise(real_rows):
     rows = real_rows["ragtruth_qa_test"]
     others, one = Others(rows), PERTURBATIONS["number_swap"]
-    made = [[one.apply(row, others, seed=seed) for row in rows] for seed in (0, 1)]
-    assert made[0] != made[1]
+    result = [[one.apply(row, others, seed=seed) for row in rows] for seed in (0, 1)]
+    assert result[0] != result[1]
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -86,9 +86,9 @@ def test_any_text_is_changed_or_left_without_an_exception(one, response, context
     lenders = Others(
         [row, Sample(id="y", question="other?", contexts=("Zoe met Ann.",), response="It is 7 km.")]
     )
-    made = one.apply(row, lenders, seed=0)
-    if made is not None:
-        assert (made.response, made.contexts) != (row.response, row.contexts)
+    result = one.apply(row, lenders, seed=0)
+    if result is not None:
+        assert (result.response, result.contexts) != (row.response, row.contexts)
 
 
 @pytest.mark.parametrize("one", PERTURBATIONS.values(), ids=lambda one: one.name)
@@ -121,8 +121,8 @@ def test_any_text_is_changed_or_left_without_an_exception(one, response, context
 )
 def test_huge_and_broken_texts_end(one, text):
     row = Sample(id="x", question="q", contexts=(text, "Ann was here in 1999."), response=text)
-    made = one.apply(row, Others([row]), seed=0)
-    assert made is None or made != row
+    result = one.apply(row, Others([row]), seed=0)
+    assert result is None or result != row
 
 
 def test_a_blank_answer_and_absent_passages_are_left_alone():

@@ -9,12 +9,12 @@ from sgi.text.sentences import sentences
 
 
 def changed(name, sample, others, seed=0):
-    made = PERTURBATIONS[name].apply(sample, others, seed=seed)
-    return None if made is None else made.response
+    result = PERTURBATIONS[name].apply(sample, others, seed=seed)
+    return None if result is None else result.response
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "made"),
+    ("name", "text", "result"),
     [
         ("contractions", "It does not stay.", "It doesn't stay."),
         ("contractions", "It doesn’t stay.", "It does not stay."),
@@ -28,8 +28,8 @@ def changed(name, sample, others, seed=0):
         ("bullets", "One came. Two left.", "- One came.\n- Two left."),
     ],
 )
-def test_the_same_is_said_otherwise(row, others, name, text, made):
-    assert changed(name, row(text), others) == made
+def test_the_same_is_said_otherwise(row, others, name, text, result):
+    assert changed(name, row(text), others) == result
 
 
 @pytest.mark.parametrize(
@@ -56,20 +56,20 @@ def test_what_would_not_be_safe_is_left(row, others, name, text):
 
 
 def test_a_frame_stands_before_the_answer(row, others):
-    made = {changed("framed", row("In Rome."), others, seed) for seed in range(12)}
-    assert len(made) == 3
-    assert all(text.endswith(": In Rome.") for text in made)
+    result = {changed("framed", row("In Rome."), others, seed) for seed in range(12)}
+    assert len(result) == 3
+    assert all(text.endswith(": In Rome.") for text in result)
 
 
 def test_other_blanks_hold_the_same_words(row, others):
     text = "One two three\nfour five six."
-    made = changed("white_space", row(text), others)
-    assert made.split() == text.split()
-    assert made.count("\n") == 2
-    assert len(sentences(made)) == len(sentences(text))
+    result = changed("white_space", row(text), others)
+    assert result.split() == text.split()
+    assert result.count("\n") == 2
+    assert len(sentences(result)) == len(sentences(text))
 
 
 def test_another_form_of_unicode_is_the_same_to_a_reader(row, others):
-    made = changed("unicode_form", row("Café isn't up-to-date."), others)
-    assert made == "Cafe\u0301 isn’t up\u2011to\u2011date."
-    assert unicodedata.normalize("NFC", made).startswith("Café")
+    result = changed("unicode_form", row("Café isn't up-to-date."), others)
+    assert result == "Cafe\u0301 isn’t up\u2011to\u2011date."
+    assert unicodedata.normalize("NFC", result).startswith("Café")

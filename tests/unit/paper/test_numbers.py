@@ -82,19 +82,19 @@ def test_the_names_are_those_of_the_experiments():
 def test_table_1_has_the_means_the_effect_and_the_differences():
     right, wrong = [0.75, 0.5, 0.6, 0.65, 0.7, 0.55], [0.25, 0.2, 0.1, 0.3, 0.15, 0.35]
     samples = [s for n in range(6) for s in item(n, right=right[n], wrong=wrong[n])]
-    made = EXPERIMENTS["table1"](bench(samples, sample="paper", minilm=Placed(), placed=Placed()))
+    result = EXPERIMENTS["table1"](bench(samples, sample="paper", minilm=Placed(), placed=Placed()))
     study = bench(samples, sample="paper").halueval
     chosen = [study.answers.samples[n] for n in study.rows("paper").rows]
-    for row in rows(made):
+    for row in rows(result):
         for label, key in ((True, "grounded"), (False, "hallucinated")):
             angles = [float(s.response.split()[-1]) for s in chosen if s.label == label]
             assert row[key] == pytest.approx(np.mean([a / (1 - a) for a in angles]), rel=1e-5)
-    named, other = rows(made)
+    named, other = rows(result)
     assert named["paper_auroc"] == TABLE_1["minilm"].auroc
     assert named["auroc_difference"] == pytest.approx(named["auroc"] - TABLE_1["minilm"].auroc)
     assert named["effect_difference"] == pytest.approx(named["effect"] - TABLE_1["minilm"].effect)
     assert "paper_auroc" not in other
-    full = next(row for row in rows(made, 1) if row["sample"] == "full")
+    full = next(row for row in rows(result, 1) if row["sample"] == "full")
     sgi = {label: [a / (1 - a) for a in angles] for label, angles in ((True, right), (False, wrong))}
     pooled = np.sqrt((np.var(sgi[True], ddof=1) + np.var(sgi[False], ddof=1)) / 2)
     assert full["effect"] == pytest.approx((np.mean(sgi[True]) - np.mean(sgi[False])) / pooled, rel=1e-4)
@@ -129,10 +129,10 @@ def placed_by_context(effects):
     ],
 )
 def test_table_2_says_rises_only_if_every_tercile_is_above_the_one_before(effects, effect):
-    made = EXPERIMENTS["table2"](bench(placed_by_context(effects), mpnet=Placed()))
-    assert [row["n"] for row in rows(made)] == [12, 12, 12]
-    assert f"from tercile to tercile of θ(q,c) d {effect} and AUROC" in made.remarks[0]
-    assert [row["paper_auroc"] for row in rows(made)] == [made.auroc for made in TABLE_2.values()]
+    result = EXPERIMENTS["table2"](bench(placed_by_context(effects), mpnet=Placed()))
+    assert [row["n"] for row in rows(result)] == [12, 12, 12]
+    assert f"from tercile to tercile of θ(q,c) d {effect} and AUROC" in result.remarks[0]
+    assert [row["paper_auroc"] for row in rows(result)] == [result.auroc for result in TABLE_2.values()]
 
 
 def test_table_2_says_in_how_many_draws_of_the_sample_it_rises():
@@ -162,8 +162,8 @@ def test_the_difference_from_the_paper_stands_only_beside_its_own_model_and_samp
         ("full", "mpnet", False),
         ("matched", "mpnet", False),
     ):
-        made = EXPERIMENTS["table2"](bench(samples, sample=name, **{model: Placed()}))
-        found = [row["auroc_difference"] for row in rows(made) if row["auroc"] is not None]
+        result = EXPERIMENTS["table2"](bench(samples, sample=name, **{model: Placed()}))
+        found = [row["auroc_difference"] for row in rows(result) if row["auroc"] is not None]
         assert found
         assert all((value is not None) == known for value in found)
 
@@ -180,25 +180,25 @@ def test_table_4_takes_the_best_and_two_false_answers_and_scores_both_ways():
         for n in range(5)
         for k, angle in enumerate((0.5, 0.9, 0.1, 0.2, 0.3, 0.4))
     ]
-    made = EXPERIMENTS["table4"](bench(spread(), truthful=truthful))
-    loaded, everything = rows(made)
+    result = EXPERIMENTS["table4"](bench(spread(), truthful=truthful))
+    loaded, everything = rows(result)
     assert (loaded["n"], everything["n"]) == (15, 30)
     assert loaded["true"] == pytest.approx(0.5, abs=1e-5)
     assert loaded["false"] == pytest.approx(0.15, abs=1e-5)
     assert everything["true"] == pytest.approx(0.7, abs=1e-5)
     assert (loaded["auroc"], loaded["far_is_false"]) == (1.0, 0.0)
-    (paper,) = rows(made, 1)
+    (paper,) = rows(result, 1)
     assert paper["difference"] > 0 < paper["effect"]
 
 
 def test_table_5_gives_each_angle_its_own_sign():
-    made = EXPERIMENTS["table5"](bench(spread(), sample="full"))
-    found = rows(made)[0]
+    result = EXPERIMENTS["table5"](bench(spread(), sample="full"))
+    found = rows(result)[0]
     assert found["effect_rq"] > 0
     assert found["effect_rc"] < 0
     assert found["auroc_rq"] > 0.9
     assert found["auroc_rc"] > 0.9
-    assert "(positive: grounded answers are farther from the context" in made.remarks[0]
+    assert "(positive: grounded answers are farther from the context" in result.remarks[0]
 
 
 def test_figure_2_correlates_answer_by_answer_and_class_by_class():
@@ -214,8 +214,8 @@ def test_figure_2_correlates_answer_by_answer_and_class_by_class():
             angles = np.array([angle(text) for text in texts])
             return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
-    made = EXPERIMENTS["figure2"](bench(spread(), one=Placed(), two=Turned(name="turned")))
-    (pair,) = rows(made)
+    result = EXPERIMENTS["figure2"](bench(spread(), one=Placed(), two=Turned(name="turned")))
+    (pair,) = rows(result)
     assert pair["pearson_grounded"] == pytest.approx(1.0, abs=1e-6)
     assert pair["pearson_hallucinated"] < -0.9
     assert 0.5 < pair["pearson"] < 1.0
@@ -228,8 +228,8 @@ def test_figure_5_counts_hallucinations_from_the_lowest_sgi_on():
 
 
 def test_calibration_keeps_a_question_in_one_fold_and_beats_or_not_the_base_rate():
-    made = EXPERIMENTS["calibration"](bench(spread(30)))
-    found = {row["key"]: row for row in rows(made) if row["sample"] == "full"}
+    result = EXPERIMENTS["calibration"](bench(spread(30)))
+    found = {row["key"]: row for row in rows(result) if row["sample"] == "full"}
     assert found["minmax"]["brier"] < found["minmax_as_coded"]["brier"]
     assert found["isotonic"]["brier"] < found["base rate"]["brier"]
     assert found["base rate"]["brier"] == pytest.approx(0.25)
@@ -237,18 +237,18 @@ def test_calibration_keeps_a_question_in_one_fold_and_beats_or_not_the_base_rate
 
 def test_the_error_of_min_max_has_its_mean_and_range_over_draws():
     given = bench(spread(30, right_length=30, wrong_length=30), sample="paper")
-    made = EXPERIMENTS["calibration"](given)
+    result = EXPERIMENTS["calibration"](given)
     study, errors = given.halueval, []
     for drawn in study.draws("paper"):
         sgi = study.of("placed").sgi[drawn]
         forecast = 1 - (sgi - sgi.min()) / (sgi.max() - sgi.min())
         errors.append(expected_calibration_error(forecast, ~study.answers.labels[drawn]))
-    found = {row["key"]: row for row in rows(made) if row["sample"] == "paper"}
+    found = {row["key"]: row for row in rows(result) if row["sample"] == "paper"}
     assert found["minmax"]["drawn_mean"] == pytest.approx(np.mean(errors))
     assert found["minmax"]["drawn_range"] == pytest.approx((min(errors), max(errors)))
     assert found["platt"]["drawn_mean"] is None
     told = f"over {DRAWS} draws: mean {np.mean(errors):.3f}, range {min(errors):.3f} to {max(errors):.3f}"
-    assert told in made.remarks[0]
+    assert told in result.remarks[0]
     assert told in EXPERIMENTS["figure5"](given).remarks[0]
 
 
@@ -293,8 +293,8 @@ def test_too_little_data_is_told_or_shown_with_gaps_and_never_a_crash(name):
     samples = item(0, right=0.7, wrong=0.2) + item(1, right=0.8, wrong=0.1)
     for sample in ("paper", "full", "matched"):
         with suppress(SgiError):  # with its words; anything else is a bug of ours
-            made = EXPERIMENTS[name](bench(samples, sample=sample, truthful=samples))
-            assert "nan" not in made.markdown().lower()
+            result = EXPERIMENTS[name](bench(samples, sample=sample, truthful=samples))
+            assert "nan" not in result.markdown().lower()
 
 
 def test_every_text_is_embedded_once():
@@ -316,8 +316,8 @@ def test_a_sample_without_both_classes_is_refused_by_its_name(name, told):
 
 def test_an_answer_that_is_its_context_breaks_no_table():
     samples = spread() + item(99, right=1.0, wrong=0.0)
-    made = EXPERIMENTS["table2"](bench(samples))
-    assert any(": 0 of" in remark for remark in made.remarks)
+    result = EXPERIMENTS["table2"](bench(samples))
+    assert any(": 0 of" in remark for remark in result.remarks)
 
 
 def test_what_speaks_against_a_number_is_told_beside_it():

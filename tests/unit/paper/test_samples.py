@@ -1,4 +1,4 @@
-"""Which answers an experiment is made on."""
+"""Samples of answers for experiments."""
 
 from __future__ import annotations
 

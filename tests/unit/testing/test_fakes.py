@@ -56,20 +56,20 @@ def test_a_dimension_below_one_is_refused():
 def test_the_entailment_model_keeps_every_promise_and_counts_its_work():
     check_entailment_model(HashEntailment())
     model = HashEntailment()
-    made = model.entail([("a", "b"), ("a", "b"), ("\ud800", "")])
+    result = model.entail([("a", "b"), ("a", "b"), ("\ud800", "")])
     assert model.pairs_seen == [("a", "b"), ("a", "b"), ("\ud800", "")]
     assert model.fingerprint == "entailment:hash@1,unlimited,fp64"
-    assert (made.entailment + made.contradiction < 1).all()
+    assert (result.entailment + result.contradiction < 1).all()
 
 
 def test_golden_probabilities_never_change():
     """Numbers in tests of users hang on these."""
-    made = HashEntailment().entail([("Paris is big.", "Paris."), ("", "")])
-    np.testing.assert_allclose(made.entailment, [0.5948135, 0.0298662], atol=1e-7)
-    np.testing.assert_allclose(made.contradiction, [0.1273111, 0.05478], atol=1e-7)
+    result = HashEntailment().entail([("Paris is big.", "Paris."), ("", "")])
+    np.testing.assert_allclose(result.entailment, [0.5948135, 0.0298662], atol=1e-7)
+    np.testing.assert_allclose(result.contradiction, [0.1273111, 0.05478], atol=1e-7)
 
 
 def test_pairs_are_strangers_to_one_another():
-    made = HashEntailment().entail([(f"premise {n}", "it") for n in range(500)])
-    assert made.entailment.mean() == pytest.approx(0.5, abs=0.05)
-    assert len(set(made.entailment.tolist())) == 500
+    result = HashEntailment().entail([(f"premise {n}", "it") for n in range(500)])
+    assert result.entailment.mean() == pytest.approx(0.5, abs=0.05)
+    assert len(set(result.entailment.tolist())) == 500

@@ -47,12 +47,12 @@ def test_the_magnitude_is_the_angle(parts):
 
 def test_consistency_is_that_of_a_plain_loop_with_no_value_under_two_sentences(parts):
     _, contexts, _, sentences = parts
-    found = context_displacement_consistency(contexts, sentences, OFFSETS)
-    assert np.isnan(found).tolist() == [length < 2 for length in LENGTHS]
+    values = context_displacement_consistency(contexts, sentences, OFFSETS)
+    assert np.isnan(values).tolist() == [length < 2 for length in LENGTHS]
     for row in np.flatnonzero(np.array(LENGTHS) > 1):
         theirs = sentences_of(sentences, row)
         ways = log_map(at(contexts[row], theirs), theirs)
-        assert found[row] == pytest.approx(np.mean([cosine(*pair) for pair in pairwise(ways)]))
+        assert values[row] == pytest.approx(np.mean([cosine(*pair) for pair in pairwise(ways)]))
 
 
 def test_a_sentence_that_is_the_context_has_no_direction_and_counts_in_no_pair(parts):
@@ -60,22 +60,22 @@ def test_a_sentence_that_is_the_context_has_no_direction_and_counts_in_no_pair(p
     bent = sentences.copy()
     bent[OFFSETS[3]] = contexts[3]  # the first of eight
     bent[OFFSETS[4]] = contexts[4]  # the first of two
-    found = context_displacement_consistency(contexts, bent, OFFSETS)
+    values = context_displacement_consistency(contexts, bent, OFFSETS)
     theirs = sentences_of(bent, 3)[1:]
-    assert found[3] == pytest.approx(context_displacement_consistency(contexts[[3]], theirs, [0, 7])[0])
-    assert np.isnan(found).tolist() == [False, True, True, False, True, False]
+    assert values[3] == pytest.approx(context_displacement_consistency(contexts[[3]], theirs, [0, 7])[0])
+    assert np.isnan(values).tolist() == [False, True, True, False, True, False]
 
 
 def test_the_residual_is_that_of_a_plain_loop(parts):
     _, contexts, responses, sentences = parts
     for axes in (1, 3, 20):
-        found = context_tangent_residual(contexts, responses, sentences, OFFSETS, axes=axes)
-        assert np.isnan(found).tolist() == [length < 1 for length in LENGTHS]
+        values = context_tangent_residual(contexts, responses, sentences, OFFSETS, axes=axes)
+        assert np.isnan(values).tolist() == [length < 1 for length in LENGTHS]
         for row in np.flatnonzero(LENGTHS):
             theirs = sentences_of(sentences, row)
             way = log_map(contexts[[row]], responses[[row]])[0]
             span = np.linalg.svd(log_map(at(contexts[row], theirs), theirs), full_matrices=False)[2][:axes]
-            assert found[row] == pytest.approx(
+            assert values[row] == pytest.approx(
                 np.linalg.norm(way - span.T @ span @ way) / np.linalg.norm(way)
             )
 
@@ -85,14 +85,14 @@ def test_the_residual_has_no_value_without_a_way_or_a_span(parts):
     bent, still = sentences.copy(), responses.copy()
     bent[OFFSETS[2]] = contexts[2]  # its only one
     still[0], still[3] = contexts[0], -contexts[3]
-    found = context_tangent_residual(contexts, still, bent, OFFSETS)
-    assert np.isnan(found).tolist() == [True, True, True, True, False, False]
+    values = context_tangent_residual(contexts, still, bent, OFFSETS)
+    assert np.isnan(values).tolist() == [True, True, True, True, False, False]
 
 
 def test_a_response_among_the_context_s_sentences_leaves_nothing_outside(parts):
     _, contexts, _, sentences = parts
-    found = context_tangent_residual(contexts[[0]], sentences[:1], sentences[:3], [0, 3])
-    assert found == pytest.approx([0.0], abs=1e-7)
+    values = context_tangent_residual(contexts[[0]], sentences[:1], sentences[:3], [0, 3])
+    assert values == pytest.approx([0.0], abs=1e-7)
 
 
 def test_equal_counts_are_taken_a_few_at_a_time(parts, monkeypatch):
@@ -113,12 +113,12 @@ def test_a_span_has_an_axis(parts, axes):
 
 def test_the_local_index_is_a_ratio_of_sums(parts):
     questions, contexts, _, sentences = parts
-    found = context_local_grounding_index(questions, contexts, sentences, OFFSETS)
-    assert np.isnan(found[1])
+    values = context_local_grounding_index(questions, contexts, sentences, OFFSETS)
+    assert np.isnan(values[1])
     for row in np.flatnonzero(LENGTHS):
         theirs = sentences_of(sentences, row)
         above, below = (angle(at(point[row], theirs), theirs).sum() for point in (questions, contexts))
-        assert found[row] == pytest.approx(above / below)
+        assert values[row] == pytest.approx(above / below)
 
 
 def test_the_local_index_is_infinite_where_every_sentence_is_the_context():
@@ -128,10 +128,10 @@ def test_the_local_index_is_infinite_where_every_sentence_is_the_context():
 
 def test_alignment_is_the_angle_at_the_question(parts):
     questions, contexts, responses, _ = parts
-    found = displacement_alignment(questions, contexts, responses)
+    values = displacement_alignment(questions, contexts, responses)
     rq, qc, rc = angle(responses, questions), angle(questions, contexts), angle(responses, contexts)
     # The spherical law of cosines.
-    assert found == pytest.approx((np.cos(rc) - np.cos(rq) * np.cos(qc)) / (np.sin(rq) * np.sin(qc)))
+    assert values == pytest.approx((np.cos(rc) - np.cos(rq) * np.cos(qc)) / (np.sin(rq) * np.sin(qc)))
 
 
 def test_alignment_is_one_on_the_way_and_has_no_value_without_one(parts):

@@ -81,24 +81,24 @@ def test_a_small_temperature_leaves_the_nearest_alone():
 
 def test_consistency_is_that_of_a_plain_loop(parts):
     questions, responses, near = parts
-    found = displacement_consistency(questions, responses, near)
-    for row, value in enumerate(found):
+    values = displacement_consistency(questions, responses, near)
+    for row, value in enumerate(values):
         way, mean = log_map(questions[[row]], responses[[row]])[0], expected(parts, row)
         assert value == pytest.approx(way @ mean / np.linalg.norm(way) / np.linalg.norm(mean), rel=1e-12)
 
 
 def test_deviation_is_that_of_a_plain_loop(parts):
     questions, responses, near = parts
-    found = expected_response_deviation(questions, responses, near)
-    for row, value in enumerate(found):
+    values = expected_response_deviation(questions, responses, near)
+    for row, value in enumerate(values):
         end = exp_map(questions[[row]], expected(parts, row)[None])
         assert value == pytest.approx(angle(responses[[row]], end)[0], rel=1e-12)
 
 
 def test_magnitude_ratio_is_that_of_a_plain_loop(parts):
     questions, responses, near = parts
-    found = displacement_magnitude_ratio(questions, responses, near)
-    for row, value in enumerate(found):
+    values = displacement_magnitude_ratio(questions, responses, near)
+    for row, value in enumerate(values):
         starts, ends, weights = neighbours_of(parts, row)
         own = angle(questions[[row]], responses[[row]])[0]
         assert value == pytest.approx(abs(np.log(own / (weights @ angle(starts, ends)))), rel=1e-10)
@@ -106,8 +106,8 @@ def test_magnitude_ratio_is_that_of_a_plain_loop(parts):
 
 def test_local_index_is_a_ratio_of_means(parts):
     questions, responses, near = parts
-    found = local_grounding_index(questions, responses, near)
-    for row, value in enumerate(found):
+    values = local_grounding_index(questions, responses, near)
+    for row, value in enumerate(values):
         starts, ends, weights = neighbours_of(parts, row)
         above = weights @ angle(at(responses[row], ends), ends)
         assert value == pytest.approx(
@@ -129,9 +129,9 @@ def residuals_outside(points, point):
 
 def test_tangent_residual_is_that_of_a_plain_loop(parts):
     questions, responses, near = parts
-    found = tangent_space_residual(questions, responses, near)
+    values = tangent_space_residual(questions, responses, near)
     numbers = []
-    for row, value in enumerate(found):
+    for row, value in enumerate(values):
         _, ends, _ = neighbours_of(parts, row)
         mean = frechet_mean(ends)
         ways = log_map(at(mean, ends), ends)
@@ -285,10 +285,10 @@ def test_indices_that_do_not_fit_are_refused(indices):
 def test_the_directional_index_is_a_cosine_with_one_or_each_direction(parts):
     questions, responses, _ = parts
     directions = rows(7, 5)
-    found = directional_grounding_index(questions, responses, directions)
-    assert found == pytest.approx(np.vecdot(unit(responses - questions), directions), rel=1e-12)
+    values = directional_grounding_index(questions, responses, directions)
+    assert values == pytest.approx(np.vecdot(unit(responses - questions), directions), rel=1e-12)
     one = directional_grounding_index(questions, responses, directions[0])
-    assert one[0] == found[0]
+    assert one[0] == values[0]
     assert directional_grounding_index(questions, questions + 0.1 * directions, directions) == pytest.approx(
         1.0
     )

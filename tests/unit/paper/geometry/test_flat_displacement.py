@@ -166,8 +166,8 @@ def test_a_density_without_distances_is_infinite():
     eye = np.eye(3)
     starts, ends, chosen = eye[[0, 0, 1, 1]], eye[[1, 1, 2, 2]], np.array([[0, 1], [0, 1], [2, 3], [2, 3]])
     near = Neighbours.of(eye[[0, 0, 0, 0]], chosen, 0.1, questions=starts, responses=ends)
-    found = flat_local_density_ratio(eye[[0, 0, 0, 0]], eye[[2, 1, 2, 1]], near)
-    assert found.tolist() == pytest.approx([-np.inf, np.nan, np.inf, 0.0], nan_ok=True)
+    values = flat_local_density_ratio(eye[[0, 0, 0, 0]], eye[[2, 1, 2, 1]], near)
+    assert values.tolist() == pytest.approx([-np.inf, np.nan, np.inf, 0.0], nan_ok=True)
 
 
 def test_degenerate_rows_have_no_direction_or_an_infinite_ratio():

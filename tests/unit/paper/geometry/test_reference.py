@@ -306,10 +306,10 @@ def test_directions_leave_kin_out(pairs):
     known = pairs.reference()
     ways = unit(pairs.response_rows[:COUNT].astype(np.float64) - pairs.question_rows[:COUNT])
     scored = Pairs.of(*pairs.columns()[:4])
-    found = known.directions(scored, exclude="group")
+    values = known.directions(scored, exclude="group")
     for row, group in enumerate(pairs.groups):
         others = [i for i in range(COUNT) if i != group]
-        assert found[row] == pytest.approx(mean_direction(ways[others]), abs=1e-12)
+        assert values[row] == pytest.approx(mean_direction(ways[others]), abs=1e-12)
     assert known.directions(scored, leaky=True)[7] == pytest.approx(mean_direction(ways), abs=1e-12)
     fresh = Pairs.of(*changed(pairs.columns(slice(3, 4)), **FRESH))
     for kwargs in ({}, {"exclude": "group"}):
@@ -319,8 +319,8 @@ def test_directions_leave_kin_out(pairs):
 def test_a_reference_whose_response_is_its_question_has_no_direction():
     eye = np.eye(3)
     known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["A?", "B?"], ["A?", "b"], eye[:2]), eye[[0, 2]])
-    found = known.directions(Pairs.of(["x"], [0], ["X?"], ["x"]))
-    assert found[0] == pytest.approx(unit(eye[2] - eye[1]))
+    values = known.directions(Pairs.of(["x"], [0], ["X?"], ["x"]))
+    assert values[0] == pytest.approx(unit(eye[2] - eye[1]))
     with pytest.raises(DataError, match="id 'y': No mean direction is left"):
         known.directions(Pairs.of(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"]), exclude="group")
 

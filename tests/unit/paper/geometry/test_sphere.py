@@ -23,8 +23,8 @@ def base(d=3):
 
 @pytest.mark.parametrize("theta", [1e-300, 1e-12, 1e-8, 1e-3, 1.0, np.pi / 2, 2.0, 3.14])
 def test_a_log_has_the_angle_as_its_length_and_points_the_right_way(theta):
-    found = log_map(base(), towards(theta))
-    assert found[0].tolist() == pytest.approx([0.0, theta, 0.0], rel=1e-12, abs=1e-15 * theta)
+    values = log_map(base(), towards(theta))
+    assert values[0].tolist() == pytest.approx([0.0, theta, 0.0], rel=1e-12, abs=1e-15 * theta)
 
 
 @pytest.mark.parametrize("short", [1e-3, 1e-8, 1e-12])
@@ -43,25 +43,25 @@ def test_the_log_of_the_base_is_zero_and_that_of_its_antipode_has_no_value():
 def test_one_antipode_leaves_the_other_rows_alone():
     points, ends = rows(3, 1), rows(3, 2)
     ends[1] = -points[1]
-    found = log_map(points, ends)
-    assert np.isnan(found).all(axis=1).tolist() == [False, True, False]
-    assert found[[0, 2]].tobytes() == log_map(points[[0, 2]], ends[[0, 2]]).tobytes()
+    values = log_map(points, ends)
+    assert np.isnan(values).all(axis=1).tolist() == [False, True, False]
+    assert values[[0, 2]].tobytes() == log_map(points[[0, 2]], ends[[0, 2]]).tobytes()
 
 
 def test_logs_of_float32_rows_are_those_of_their_directions():
     start, end = rows(20, 1).astype(np.float32), rows(20, 2).astype(np.float32)
-    found = log_map(start, end)
-    assert found.dtype == np.float64
-    assert np.abs(np.vecdot(found, unit(start))).max() < 1e-15
-    assert np.allclose(np.linalg.norm(found, axis=1), angle(start, end), atol=1e-7)
+    values = log_map(start, end)
+    assert values.dtype == np.float64
+    assert np.abs(np.vecdot(values, unit(start))).max() < 1e-15
+    assert np.allclose(np.linalg.norm(values, axis=1), angle(start, end), atol=1e-7)
 
 
 def test_leading_axes_broadcast():
     start, ends = rows(4, 1), rows(12, 2).reshape(4, 3, 16)
-    found = log_map(start[:, None], ends)
+    values = log_map(start[:, None], ends)
     plain = log_map(np.repeat(start, 3, axis=0), ends.reshape(12, 16))
-    assert found.reshape(12, 16).tobytes() == plain.tobytes()
-    assert exp_map(start[:, None], found).shape == (4, 3, 16)
+    assert values.reshape(12, 16).tobytes() == plain.tobytes()
+    assert exp_map(start[:, None], values).shape == (4, 3, 16)
 
 
 @pytest.mark.parametrize("turns", [0.0, 1.0, 2.5])
@@ -91,9 +91,9 @@ def test_transport_to_the_start_changes_nothing_and_to_the_antipode_has_no_value
 
 def test_transport_next_to_the_antipode_keeps_lengths():
     end = np.array([[-np.cos(1e-7), np.sin(1e-7), 0.0]])
-    found = parallel_transport(base(), end, [[0.0, 3.0, 4.0]])
-    assert np.linalg.norm(found) == pytest.approx(5.0, rel=1e-9)
-    assert abs(found @ end.T) < 1e-8
+    values = parallel_transport(base(), end, [[0.0, 3.0, 4.0]])
+    assert np.linalg.norm(values) == pytest.approx(5.0, rel=1e-9)
+    assert abs(values @ end.T) < 1e-8
 
 
 def test_transport_and_back_is_the_same_vector():

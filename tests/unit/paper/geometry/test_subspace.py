@@ -21,10 +21,10 @@ def test_residuals_are_those_of_a_projection():
     points, point = vectors(5, 30), vectors(30, seed=1)
     axes = np.linalg.svd(points, full_matrices=False)[2]
     _, coefficients = principal_axes(points @ points.T)
-    found = squared_residuals(coefficients, points @ point, point @ point)
+    residuals = squared_residuals(coefficients, points @ point, point @ point)
     expected = [np.sum((point - axes[:m].T @ axes[:m] @ point) ** 2) for m in range(6)]
-    assert found == pytest.approx(expected, rel=1e-10)
-    assert np.all(np.diff(found) <= 0)
+    assert residuals == pytest.approx(expected, rel=1e-10)
+    assert np.all(np.diff(residuals) <= 0)
 
 
 def test_an_axis_that_is_rounding_is_none():
@@ -33,9 +33,9 @@ def test_an_axis_that_is_rounding_is_none():
     assert values[1:].tolist() == [0.0] * 3
     assert not coefficients[:, 1:].any()
     point = vectors(30, seed=1)
-    found = squared_residuals(coefficients, points @ point, point @ point)
-    assert found[1:].tolist() == [found[1]] * 4
-    assert 0 < found[1] < found[0]
+    residuals = squared_residuals(coefficients, points @ point, point @ point)
+    assert residuals[1:].tolist() == [residuals[1]] * 4
+    assert 0 < residuals[1] < residuals[0]
 
 
 def test_no_vector_at_all_has_no_axis():
@@ -48,21 +48,21 @@ def test_what_is_inside_leaves_nothing_and_never_less():
     points = vectors(3, 30)
     _, coefficients = principal_axes(points @ points.T)
     for point in (*points, vectors(3, seed=1) @ points):
-        found = squared_residuals(coefficients, points @ point, point @ point)
-        assert 0.0 <= found[-1] < 1e-12 * found[0]
+        residuals = squared_residuals(coefficients, points @ point, point @ point)
+        assert 0.0 <= residuals[-1] < 1e-12 * residuals[0]
 
 
 def test_held_out_residuals_are_those_of_a_plain_loop():
     points = vectors(6, 30)
-    found = held_out_residuals(points @ points.T)
-    assert found.shape == (6, 6)
+    residuals = held_out_residuals(points @ points.T)
+    assert residuals.shape == (6, 6)
     for place, point in enumerate(points):
         others = np.delete(points, place, axis=0)
         centred = others - others.mean(axis=0)
         axes = np.linalg.svd(centred, full_matrices=False)[2]
         away = point - others.mean(axis=0)
         expected = [np.sum((away - axes[:m].T @ axes[:m] @ away) ** 2) for m in range(5)]
-        assert found[place, :5] == pytest.approx(expected, rel=1e-9)
+        assert residuals[place, :5] == pytest.approx(expected, rel=1e-9)
 
 
 def test_where_the_origin_lies_is_nothing_to_a_held_out_residual():
