@@ -16,11 +16,7 @@ def encode_error(error: errors.SgiError) -> dict[str, Any]:
 
 
 def decode_error(values: Mapping[str, Any]) -> errors.SgiError:
-    """Decode an error from `encode_error`.
-
-    >>> str(decode_error(encode_error(errors.DataError("is empty", file="a.jsonl", line=3))))
-    'a.jsonl:3: is empty'
-    """
+    """Decode an error from `encode_error`."""
     kind = getattr(errors, values["kind"], errors.SgiError)
     error: errors.SgiError = kind.__new__(kind, *values["words"])
     vars(error).update(values["facts"])

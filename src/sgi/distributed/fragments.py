@@ -66,11 +66,7 @@ class Fragment:
 
 
 def fragment_size(total: int, workers: int) -> int:
-    """Fragment size in bytes, from the total size and the number of workers.
-
-    >>> fragment_size(10**5, 2), fragment_size(3 * 10**7, 4), fragment_size(10**12, 100)
-    (65536, 937500, 4194304)
-    """
+    """Fragment size in bytes, from the total size and the number of workers."""
     return min(MAX_FRAGMENT_BYTES, max(MIN_FRAGMENT_BYTES, total // (_FRAGMENTS_PER_WORKER * workers)))
 
 

@@ -23,11 +23,7 @@ _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 
 def is_absent(value: object) -> bool:
-    """Return whether the value is None, NaN, or NA or NaT of pandas.
-
-    >>> is_absent(None), is_absent(float("nan")), is_absent("")
-    (True, True, False)
-    """
+    """Return whether the value is None, NaN, or NA or NaT of pandas; an empty text is not absent."""
     if value is None:
         return True
     if type(value) is str or isinstance(value, (list, dict, int, tuple, str, np.ndarray)):

@@ -142,11 +142,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
 
 
 def broken_text(line: bytes, before: int = 0) -> str | None:
-    r"""Say why bytes are not UTF-8, or None. ``before`` bytes of the line precede them.
-
-    >>> broken_text(b"caf\xe9")
-    'byte 4 (0xe9) is not UTF-8'
-    """
+    r"""Say why bytes are not UTF-8, or None. ``before`` bytes of the line precede them."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

@@ -147,10 +147,6 @@ def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
     """Convert a sample for the table ``samples``: values for the driver, in column order, JSON as text.
 
     NULL marks an absent field, which differs from a blank one.
-
-    >>> from sgi.kernel.sample import Sample
-    >>> sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))[4:7]
-    ('', '["a"]', None)
     """
     given = sample.model_fields_set
     return (

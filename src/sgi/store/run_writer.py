@@ -1,7 +1,6 @@
-"""Write a run batch by batch.
+"""Write a run batch by batch: one transaction each, with samples, scores, details, judgements and usage.
 
-Each batch is one transaction with its samples, scores, details, judgements and the judge's usage. A committed
-batch is never written again.
+A committed batch is never written again.
 """
 
 from __future__ import annotations

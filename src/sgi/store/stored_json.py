@@ -1,7 +1,4 @@
-"""The shapes of the stored JSON of runs; other values count as damage.
-
-The engine writes these values, but a database file may come from a third party or from a broken disk.
-"""
+"""The shapes of the stored JSON of runs, which may come from a third party; other values count as damage."""
 
 from __future__ import annotations
 
