@@ -25,16 +25,13 @@ class Limiter:
     """Gives slots to requests: to retries first, then in the order of arrival.
 
     Requests and tokens per minute are spaced evenly. If the service reports too many requests, the number of
-    slots is halved and none is given before the requested wait is over; then every full round of successful
-    requests adds one slot.
+    slots (``allowed``) is halved and none is given before the requested wait is over; then every full round
+    of successful requests adds one slot.
 
     Args:
         concurrency: the most slots.
         rpm: the most requests per minute; None for no limit.
         tpm: the most tokens per minute; None for no limit.
-
-    Attributes:
-        allowed: the current number of slots.
     """
 
     def __init__(self, *, concurrency: int, rpm: float | None = None, tpm: float | None = None) -> None:

@@ -63,11 +63,7 @@ MODELS: dict[str, ModelRecord] = {
         ModelRecord("gte-base", "thenlper/gte-base", 768, 512, "mean", "MIT", alias="gte"),
     )
 }
-"""The known models by name.
-
->>> MODELS["e5-base-v2"].prefix
-'query: '
-"""
+"""The known models by name."""
 
 ALIASES: dict[str, ModelRecord] = {record.alias: record for record in MODELS.values() if record.alias}
 """The known models by short name."""

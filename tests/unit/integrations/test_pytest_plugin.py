@@ -143,9 +143,9 @@ def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
 
 
 def test_the_fixtures_are_listed_with_what_they_do(tmp_path):
-    listed = pytest_run(tmp_path, "--fixtures").stdout
-    assert "assert_gate [session scope]" in listed
-    assert "Score rows like `sgi.evaluate`" in listed
+    output = pytest_run(tmp_path, "--fixtures").stdout
+    assert "assert_gate [session scope]" in output
+    assert "Score rows like `sgi.evaluate`" in output
 
 
 def test_loading_the_plugin_loads_nothing_heavy():

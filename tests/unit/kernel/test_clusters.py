@@ -30,10 +30,10 @@ ROWS = [
     ],
 )
 def test_which_rows_share_a_cluster(by, together):
-    found = {}
+    clusters = {}
     for position, sample in enumerate(ROWS):
-        found.setdefault(sample.cluster(position, by), []).append(sample.id)
-    assert ["".join(ids) for ids in found.values()] == together
+        clusters.setdefault(sample.cluster(position, by), []).append(sample.id)
+    assert ["".join(ids) for ids in clusters.values()] == together
 
 
 def test_a_value_of_any_kind_is_a_cluster():
@@ -52,8 +52,8 @@ def test_an_unknown_column_lists_those_there_are():
 def test_a_question_dominates_from_more_than_half_of_the_rows_with_different_contexts(
     rows, contexts, dominates
 ):
-    found = dominant_question("Summarize.", rows, contexts, of=30)
-    assert (found is not None) is dominates
+    dominant = dominant_question("Summarize.", rows, contexts, of=30)
+    assert (dominant is not None) is dominates
 
 
 def test_the_note_names_the_text_its_rows_and_the_option():

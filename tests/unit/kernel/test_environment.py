@@ -71,8 +71,8 @@ def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
 
 def test_dotenv_is_read_only_where_a_setting_is_wanted():
     code = "import sys, sgi.kernel.environment; print([m for m in ('dotenv', 'openai') if m in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
     (tmp_path / ".env").write_text("".join(f"SGI_TEST_{name}=http://127.0.0.1:9\n" for name in inside))
     for name in outside:
         monkeypatch.setenv(f"SGI_TEST_{name}", "x")
-    told = "SGI_TEST_PLACE is set in .env, but SGI_TEST_KEY in the environment"
-    with pytest.raises(UsageError, match=told) if refused else nullcontext():
+    message = "SGI_TEST_PLACE is set in .env, but SGI_TEST_KEY in the environment"
+    with pytest.raises(UsageError, match=message) if refused else nullcontext():
         check_same_source("SGI_TEST_KEY", "SGI_TEST_PLACE")
 
 
@@ -112,8 +112,8 @@ def test_services_hold_key_and_address_of_one_source(monkeypatch, tmp_path, key,
         open_service()
     monkeypatch.delenv(key)
     (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n{key}=a-key\n")
-    found = open_service()
-    assert (found.url, found.key, found.key_name) == ("http://127.0.0.1:9", "a-key", key)
+    service = open_service()
+    assert (service.url, service.key, service.key_name) == ("http://127.0.0.1:9", "a-key", key)
 
 
 def test_openai_insists_on_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
@@ -138,8 +138,8 @@ def test_azure_takes_what_is_given_before_what_is_set(monkeypatch):
         azure_url()
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "set-key")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://set/")
-    found = Service.azure()
-    assert (found.kind, found.url, found.key, found.api_version) == (
+    service = Service.azure()
+    assert (service.kind, service.url, service.key, service.api_version) == (
         "azure",
         "http://set",
         "set-key",

@@ -34,23 +34,23 @@ def test_the_tree_hangs_together():
     assert not issubclass(errors.BudgetExceededError, errors.JudgeError)
 
 
-@pytest.mark.parametrize(("hint", "shown"), [("", "It broke."), ("Mend it.", "It broke. Mend it.")])
-def test_a_message_ends_with_its_hint(hint, shown):
+@pytest.mark.parametrize(("hint", "text"), [("", "It broke."), ("Mend it.", "It broke. Mend it.")])
+def test_a_message_ends_with_its_hint(hint, text):
     error = SgiError("It broke.", hint=hint)
-    assert (str(error), error.message, error.hint) == (shown, "It broke.", hint)
+    assert (str(error), error.message, error.hint) == (text, "It broke.", hint)
 
 
 @pytest.mark.parametrize(
-    ("near", "shown"),
+    ("near", "text"),
     [
         ((), "Unknown metric 'x'."),
         (("y",), "Unknown metric 'x'. Did you mean 'y'?"),
         (("y", "z"), "Unknown metric 'x'. Did you mean 'y' or 'z'?"),
     ],
 )
-def test_an_unknown_name_says_what_comes_near(near, shown):
+def test_an_unknown_name_says_what_comes_near(near, text):
     error = UnknownNameError("metric", "x", near, hint="Look.")
-    assert str(error) == f"{shown} Look."
+    assert str(error) == f"{text} Look."
     assert isinstance(error, UsageError)
     assert (error.kind, error.name, error.suggestions) == ("metric", "x", near)
 
@@ -62,7 +62,7 @@ def test_a_missing_extra_names_the_pip_line():
 
 
 @pytest.mark.parametrize(
-    ("place", "shown"),
+    ("place", "text"),
     [
         ({}, "bad"),
         ({"file": "a.csv"}, "a.csv: bad"),
@@ -76,9 +76,9 @@ def test_a_missing_extra_names_the_pip_line():
         ),
     ],
 )
-def test_a_data_error_says_where(place, shown):
-    assert str(DataError("bad", **place)) == shown
-    assert str(DataError("bad", **place, hint="Mend it.")) == f"{shown}. Mend it."
+def test_a_data_error_says_where(place, text):
+    assert str(DataError("bad", **place)) == text
+    assert str(DataError("bad", **place, hint="Mend it.")) == f"{text}. Mend it."
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,11 @@ def tag_of(inquiry):
 def parsed(inquiry):
     """The sections, read back by their markers alone."""
     tag = tag_of(inquiry)
-    found = {}
+    values = {}
     for name, body in re.findall(rf"<(\w+) {tag}>\n(.*?)\n?</\1 {tag}>", inquiry.text, re.DOTALL):
         entries = re.split(rf"(?:^|\n)\[\d+ {tag}\] ", body)
-        found[name] = tuple(entries[1:]) if len(entries) > 1 else body
-    return found
+        values[name] = tuple(entries[1:]) if len(entries) > 1 else body
+    return values
 
 
 @given(texts, st.lists(texts, min_size=1, max_size=5))
@@ -68,8 +68,8 @@ def test_a_text_that_knows_the_marker_gets_another(text, more):
 
 
 def test_a_marker_that_stands_in_a_text_by_chance_is_passed_over(monkeypatch):
-    made = iter([b"\x11\x11\x11\x11", b"\x22\x22\x22\x22", b"\x33\x33\x33\x33"])
-    monkeypatch.setattr("sgi.kernel.prompts.digest", lambda *_, **__: next(made))
+    digests = iter([b"\x11\x11\x11\x11", b"\x22\x22\x22\x22", b"\x33\x33\x33\x33"])
+    monkeypatch.setattr("sgi.kernel.prompts.digest", lambda *_, **__: next(digests))
     assert tag_of(PROMPT.about(text="11111111", claims=("2222222222",))) == "33333333"
 
 
@@ -101,7 +101,7 @@ def test_the_section_of_the_items_must_be_there():
 
 
 @pytest.mark.parametrize(
-    ("indices", "wanted", "told"),
+    ("indices", "count", "message"),
     [
         ((1,), 2, "2 verdicts were wanted, one for each entry, and 1 came; entries without a verdict: 2"),
         ((1, 2, 3), 2, "and 3 came; entries that were not asked: 3"),
@@ -116,10 +116,10 @@ def test_the_section_of_the_items_must_be_there():
         ((10**30,), 1, f"that were not asked: {10**30}"),
     ],
 )
-def test_what_is_wrong_with_the_verdicts_is_said(indices, wanted, told):
+def test_what_is_wrong_with_the_verdicts_is_said(indices, count, message):
     with pytest.raises(ValidationError) as caught:
-        Verdicts[Support].model_validate(replied(*indices), context={"items": wanted})
-    assert caught.value.errors()[0]["msg"].endswith(told)
+        Verdicts[Support].model_validate(replied(*indices), context={"items": count})
+    assert caught.value.errors()[0]["msg"].endswith(message)
 
 
 @pytest.mark.parametrize("index", ["1", 1.0, True, None, [1]])
@@ -131,17 +131,17 @@ def test_an_index_is_a_whole_number(index):
 
 @given(st.permutations(range(1, 8)))
 def test_the_order_of_the_list_is_restored(indices):
-    found = Verdicts[Support].model_validate(replied(*indices), context={"items": 7})
-    assert [(verdict.index, verdict.reason) for verdict in found.verdicts] == [
+    reply = Verdicts[Support].model_validate(replied(*indices), context={"items": 7})
+    assert [(verdict.index, verdict.reason) for verdict in reply.verdicts] == [
         (i, f"r{i}") for i in range(1, 8)
     ]
-    assert found == Verdicts[Support].model_validate(replied(*range(1, 8)), context={"items": 7})
+    assert reply == Verdicts[Support].model_validate(replied(*range(1, 8)), context={"items": 7})
 
 
 def test_without_an_inquiry_verdicts_are_taken_as_they_come():
     for context in (None, {}, {"items": None}):
-        found = Verdicts[Support].model_validate(replied(3, 1), context=context)
-        assert [verdict.index for verdict in found.verdicts] == [3, 1]
+        reply = Verdicts[Support].model_validate(replied(3, 1), context=context)
+        assert [verdict.index for verdict in reply.verdicts] == [3, 1]
 
 
 @pytest.mark.parametrize("items", [0, 1, 5])
@@ -162,10 +162,10 @@ def test_a_typical_reply_without_items_is_the_example():
 
 
 def test_keys_beside_the_wanted_ones_are_no_part_of_a_reply():
-    found = Support.model_validate({"index": 1, "reason": "r", "supported": True, "confidence": 0.2})
-    assert found.model_dump() == {"index": 1, "reason": "r", "supported": True}
+    reply = Support.model_validate({"index": 1, "reason": "r", "supported": True, "confidence": 0.2})
+    assert reply.model_dump() == {"index": 1, "reason": "r", "supported": True}
     with pytest.raises(ValidationError, match="frozen"):
-        found.index = 2
+        reply.index = 2
 
 
 def schemas():
@@ -173,9 +173,9 @@ def schemas():
     replies = [
         e.reply for name in metric_names() for p in getattr(metric(name), "prompts", ()) for e in p.examples
     ]
-    found = {type(reply) for reply in replies}
-    nested = [d for kind in found for d in kind.model_json_schema().get("$defs", {}).items()]
-    return [*((kind.__name__, kind.model_json_schema()) for kind in found), *nested]
+    types = {type(reply) for reply in replies}
+    nested = [d for kind in types for d in kind.model_json_schema().get("$defs", {}).items()]
+    return [*((kind.__name__, kind.model_json_schema()) for kind in types), *nested]
 
 
 def test_no_wanted_field_has_a_default_that_an_extra_key_could_stand_in_for():
@@ -193,7 +193,7 @@ class Other(ReplyModel):
 
 def test_a_digest_tells_every_part_of_a_prompt():
     (one,) = PROMPT.examples
-    changed = {
+    variants = {
         "name": replace(PROMPT, name="test.other"),
         "instructions": replace(PROMPT, instructions="Judge each claim!"),
         "items": replace(PROMPT, items=""),
@@ -204,8 +204,8 @@ def test_a_digest_tells_every_part_of_a_prompt():
         "more examples": replace(PROMPT, examples=(one, one)),
         "no examples": replace(PROMPT, examples=()),
     }
-    digests = {name: prompt.digest for name, prompt in changed.items()}
-    assert len({PROMPT.digest, *digests.values()}) == len(changed) + 1
+    digests = {name: prompt.digest for name, prompt in variants.items()}
+    assert len({PROMPT.digest, *digests.values()}) == len(variants) + 1
     assert replace(PROMPT).digest == PROMPT.digest
     assert re.fullmatch("[0-9a-f]{16}", PROMPT.digest)
 

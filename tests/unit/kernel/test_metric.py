@@ -64,11 +64,11 @@ def test_a_metric_without_score_is_none():
 def test_scores_keep_the_first_reason_that_holds():
     values = np.array([1.0, 2.0, 3.0, np.nan])
     first, second = np.array([False, True, True, False]), np.array([False, False, True, True])
-    found = Scores.of(values, undefined={"first": first, "second": second})
-    assert found.reasons == ("", "first", "first", "second")
-    assert found.status.tolist() == ["ok", "undefined", "undefined", "undefined"]
-    assert found.ok.tolist() == [True, False, False, False]
-    np.testing.assert_array_equal(found.values, [1.0, np.nan, np.nan, np.nan])
+    scores = Scores.of(values, undefined={"first": first, "second": second})
+    assert scores.reasons == ("", "first", "first", "second")
+    assert scores.status.tolist() == ["ok", "undefined", "undefined", "undefined"]
+    assert scores.ok.tolist() == [True, False, False, False]
+    np.testing.assert_array_equal(scores.values, [1.0, np.nan, np.nan, np.nan])
     assert values.tolist()[:3] == [1.0, 2.0, 3.0]  # the caller's array is left alone
 
 
@@ -77,8 +77,8 @@ def test_whole_numbers_become_floats():
 
 
 def test_an_empty_column_of_scores():
-    found = Scores.of(np.zeros(0), undefined={"never": np.zeros(0, dtype=bool)}, details=[])
-    assert (len(found), found.reasons, found.details) == (0, (), ())
+    scores = Scores.of(np.zeros(0), undefined={"never": np.zeros(0, dtype=bool)}, details=[])
+    assert (len(scores), scores.reasons, scores.details) == (0, (), ())
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -32,8 +32,8 @@ NOT_A_METRIC = object()
 def plugins(monkeypatch):
     """Installed plugins: name → where it lives."""
 
-    def install(**found):
-        points = [EntryPoint(name, value, registry.GROUP) for name, value in found.items()]
+    def install(**plugin_classes):
+        points = [EntryPoint(name, value, registry.GROUP) for name, value in plugin_classes.items()]
         monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
         metric_names.cache_clear()
 

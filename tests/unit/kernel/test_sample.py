@@ -134,9 +134,9 @@ def test_answers_about_one_text_share_a_cluster_where_nothing_is_asked():
     assert one.cluster(0) == two.cluster(1) != other.cluster(2)
 
 
-@pytest.mark.parametrize("given", [{}, {"question": " \n"}, {"contexts": ["", " "]}])
-def test_what_shares_nothing_stands_for_itself(given):
-    assert len({Sample(id=str(n), **given).cluster(n) for n in range(100)}) == 100
+@pytest.mark.parametrize("fields", [{}, {"question": " \n"}, {"contexts": ["", " "]}])
+def test_what_shares_nothing_stands_for_itself(fields):
+    assert len({Sample(id=str(n), **fields).cluster(n) for n in range(100)}) == 100
 
 
 @given(samples())

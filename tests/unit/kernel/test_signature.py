@@ -56,7 +56,7 @@ def test_digests_never_change():
 
 
 def test_a_signature_says_what_made_the_numbers():
-    made = run_signature(["a@1", "b@2"], n=3, judge="j")
-    assert made == f"sgi:1|emb:a@1+b@2|judge:j|n:3|v:{version('semantic-grounding-index')}"
+    signature = run_signature(["a@1", "b@2"], n=3, judge="j")
+    assert signature == f"sgi:1|emb:a@1+b@2|judge:j|n:3|v:{version('semantic-grounding-index')}"
     assert run_signature([], n=0).startswith("sgi:1|emb:-|judge:-|n:0|")
     assert package_version() == version("semantic-grounding-index")

@@ -17,9 +17,9 @@ import sgi
 
 
 def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    variables = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, env=kept | environment, capture_output=True, text=True, check=True)
+    return subprocess.run(command, env=variables | environment, capture_output=True, text=True, check=True)
 
 
 @pytest.mark.parametrize("value", [None, "", "0"])

@@ -10,11 +10,11 @@ ROWS = np.eye(5, dtype=np.float32)
 
 def test_texts_are_cut_out_of_the_table():
     table = TokenTable.build("m", ["a", ""], IDS, ROWS, special=(0, 1), windows=[3, 1])
-    found = table.of("a")
-    assert found.ids.tolist() == [0, 5, 1]
-    assert found.rows.tolist() == ROWS[:3].tolist()
-    assert found.special.tolist() == [True, False, True]
-    assert found.windows == 3
+    tokens = table.of("a")
+    assert tokens.ids.tolist() == [0, 5, 1]
+    assert tokens.rows.tolist() == ROWS[:3].tolist()
+    assert tokens.special.tolist() == [True, False, True]
+    assert tokens.windows == 3
     assert table.of("").ids.tolist() == [0, 1]
     with pytest.raises(KeyError):
         table.of("b")
@@ -24,9 +24,9 @@ def test_texts_are_cut_out_of_the_table():
 def test_a_row_without_direction_names_its_text(value):
     rows = ROWS.copy()
     rows[3] = value
-    with pytest.raises(NonFiniteVectorError, match="1 of 2 texts") as told:
+    with pytest.raises(NonFiniteVectorError, match="1 of 2 texts") as caught:
         TokenTable.build("m", ["a", "b" * 99], IDS, rows, special=())
-    assert told.value.texts == ("b" * 99,)
+    assert caught.value.texts == ("b" * 99,)
 
 
 @pytest.mark.parametrize("rows", [ROWS[:4], np.ones(5, dtype=np.float32)])

@@ -36,9 +36,9 @@ def test_every_direction_comes_to_unit_length_or_is_refused(rows):
         with pytest.raises(NonFiniteVectorError):
             unit_rows("m", texts, rows)
         return
-    made = unit_rows("m", texts, rows)
-    np.testing.assert_allclose(np.linalg.norm(made.astype(np.float64), axis=1), 1.0, atol=2e-4)
-    assert made.dtype == np.float32
+    unit = unit_rows("m", texts, rows)
+    np.testing.assert_allclose(np.linalg.norm(unit.astype(np.float64), axis=1), 1.0, atol=2e-4)
+    assert unit.dtype == np.float32
 
 
 def test_unit_rows_come_back_bit_for_bit():
@@ -78,9 +78,9 @@ def test_anything_but_one_row_a_text_is_refused(shape):
 
 @pytest.mark.parametrize("kind", [np.float16, np.float64, np.int64])
 def test_other_numbers_become_float32(kind):
-    made = unit_rows("m", ["a"], np.array([[3, 4]], dtype=kind))
-    np.testing.assert_allclose(made, [[0.6, 0.8]], rtol=1e-6)
-    assert made.dtype == np.float32
+    unit = unit_rows("m", ["a"], np.array([[3, 4]], dtype=kind))
+    np.testing.assert_allclose(unit, [[0.6, 0.8]], rtol=1e-6)
+    assert unit.dtype == np.float32
 
 
 def test_lists_instead_of_an_array_are_refused_in_words_or_taken():
@@ -96,10 +96,10 @@ def entailed(entailment=(0.1, 0.2, 0.3), contradiction=(0.9, np.nan, 0.0), windo
 
 
 def test_probabilities_come_by_pair_in_the_order_asked():
-    found = EntailmentTable.of("m", PAIRS, entailed()).pairs([PAIRS[2], PAIRS[0], PAIRS[2]])
-    assert found.entailment.tolist() == [0.3, 0.1, 0.3]
-    assert found.contradiction.tolist() == [0.0, 0.9, 0.0]
-    assert found.windows.tolist() == [3, 1, 3]
+    scores = EntailmentTable.of("m", PAIRS, entailed()).pairs([PAIRS[2], PAIRS[0], PAIRS[2]])
+    assert scores.entailment.tolist() == [0.3, 0.1, 0.3]
+    assert scores.contradiction.tolist() == [0.0, 0.9, 0.0]
+    assert scores.windows.tolist() == [3, 1, 3]
     with pytest.raises(KeyError):
         EntailmentTable.of("m", PAIRS, entailed()).pairs([("x", "a")])
 

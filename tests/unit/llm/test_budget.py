@@ -26,8 +26,8 @@ BudgetedChat = partial(metered.BudgetedChat, max_tokens=5000)
 
 def ask_all(chat, calls):
     async def work():
-        made = [chat.complete(call(str(number))) for number in range(calls)]
-        return await asyncio.gather(*made, return_exceptions=True)
+        tasks = [chat.complete(call(str(number))) for number in range(calls)]
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
     return clocked(work())
 
@@ -58,10 +58,10 @@ def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
     assert most - 1 <= len(chat.calls) == counter.usage.calls <= most
     errors = [reply for reply in replies if isinstance(reply, BudgetExceededError)]
     assert len(errors) == 50 - counter.usage.calls
-    told = (
+    message = (
         f"The judge has cost ${counter.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
     )
-    assert all(str(error).startswith(told) for error in errors)
+    assert all(str(error).startswith(message) for error in errors)
 
 
 def test_far_from_the_limit_calls_are_made_at_once():

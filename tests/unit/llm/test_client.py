@@ -159,11 +159,11 @@ def test_a_connection_closed_under_a_request_costs_a_try_and_no_reply():
     replies = [answer(), None, answer()]
 
     async def next_of(writer):
-        said = replies.pop(0)
-        if said is None:
+        reply = replies.pop(0)
+        if reply is None:
             writer.close()
         else:
-            writer.write(said)
+            writer.write(reply)
 
     async def work():
         async with served(wire) as port:
@@ -216,34 +216,34 @@ def test_a_packed_reply_is_unpacked():
 
 
 def test_a_packed_error_is_read():
-    told = gzip.compress(b'{"error": {"message": "no such thing", "code": "x"}}')
+    body = gzip.compress(b'{"error": {"message": "no such thing", "code": "x"}}')
     with pytest.raises(Exception, match=r"rejected the request \(400\): no such thing x"):
-        complete(Wire(answer(told, "Content-Encoding: gzip\r\nX-Odd: \xe9\r\n", "400 Bad Request")))
+        complete(Wire(answer(body, "Content-Encoding: gzip\r\nX-Odd: \xe9\r\n", "400 Bad Request")))
 
 
 def test_a_reply_without_end_is_left():
     part = b" " * 2**20
-    written = []
+    chunks = []
 
     async def endlessly(writer):
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         for _ in range(64):
             writer.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             await writer.drain()
-            written.append(len(part))
+            chunks.append(len(part))
 
     with pytest.raises(JudgeMalformedError, match="sent more than 16,777,216 bytes"):
         complete(Wire(then=endlessly))
-    assert len(written) < 40
+    assert len(chunks) < 40
 
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
     body = b'{"error": "' + b"x" * (17 * 2**20)
-    said = gzip.compress(body) if packed else body
+    content = gzip.compress(body) if packed else body
     head = "Content-Encoding: gzip\r\n" if packed else ""
     with pytest.raises(JudgeUnavailableError, match=r"server error \(500\)"):
-        complete(Wire(answer(said, head, "500 Internal Server Error")))
+        complete(Wire(answer(content, head, "500 Internal Server Error")))
 
 
 @pytest.mark.parametrize("closes", [True, False])
@@ -271,7 +271,7 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         b"",
         b"\x00\xff\xfe garbage\r\n\r\n",
@@ -283,9 +283,9 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
         answer(b"this is not gzip", "Content-Encoding: gzip\r\n"),
     ],
 )
-def test_what_is_no_http_is_a_broken_connection(said):
+def test_what_is_no_http_is_a_broken_connection(reply):
     async def and_close(writer):
-        writer.write(said)
+        writer.write(reply)
         writer.close()
 
     with pytest.raises(
@@ -296,10 +296,10 @@ def test_what_is_no_http_is_a_broken_connection(said):
     assert KEY not in str(caught.value)
 
 
-@given(said=st.binary(max_size=60), status=st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", answer(b"{")]))
-def test_any_bytes_end_in_an_error_of_ours(said, status):
+@given(reply=st.binary(max_size=60), status=st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", answer(b"{")]))
+def test_any_bytes_end_in_an_error_of_ours(reply, status):
     async def and_close(writer):
-        writer.write(status + said)
+        writer.write(status + reply)
         writer.close()
 
     with pytest.raises((JudgeUnavailableError, JudgeMalformedError)):

@@ -43,10 +43,10 @@ def test_a_reply_has_one_verdict_for_each_item():
 def test_the_example_of_the_wanted_kind_is_taken():
     example = Example({"text": "It rains."}, Claims(claims=("It rains.",)))
     both = Prompt("test.both", "Split.", (*PROMPT.examples, example))
-    made = asyncio.run(EstimatingJudge().ask(both.about(text="x"), Claims))
+    reply = asyncio.run(EstimatingJudge().ask(both.about(text="x"), Claims))
     # As long as the example, and no other call's: what follows from it is asked for it alone.
-    assert [claim.rpartition(" ")[0] for claim in made.claims] == ["It rains."]
-    assert made != asyncio.run(EstimatingJudge().ask(both.about(text="y"), Claims))
+    assert [claim.rpartition(" ")[0] for claim in reply.claims] == ["It rains."]
+    assert reply != asyncio.run(EstimatingJudge().ask(both.about(text="y"), Claims))
 
 
 def test_each_distinct_inquiry_is_counted_once():
@@ -64,10 +64,10 @@ def test_the_estimate_is_what_a_model_is_sent_and_replies_as_the_example():
     counter = UsageCounter()
 
     def reply(call, _):
-        wanted = call.messages[-1].text.count("The sky")
+        count = call.messages[-1].text.count("The sky")
         from sgi.llm.calls import Completion
 
-        text = verdicts("y" * wanted)
+        text = verdicts("y" * count)
         return Completion(text, input_tokens=call.tokens, output_tokens=estimated_tokens(text))
 
     judge = ChatJudge(BudgetedChat(ScriptedChat(reply), counter, max_tokens=4096), counter=counter)

@@ -52,10 +52,10 @@ def test_a_passage_that_was_not_shown_is_repaired(passage):
         inquiry = VERIFY.about(passages=("p", "q"), claims=("a",))
         return chat, asyncio.run(ChatJudge(chat).ask(inquiry, Verdicts[Support]))
 
-    chat, found = ask_judge(reply(passage), reply(2))
-    assert found.verdicts[0].passage == 2
-    told = f"verdicts[0]: there is no passage {passage}: they are numbered from 1 to 2"
-    assert told in chat.calls[1].messages[-1].text
+    chat, judgement = ask_judge(reply(passage), reply(2))
+    assert judgement.verdicts[0].passage == 2
+    message = f"verdicts[0]: there is no passage {passage}: they are numbered from 1 to 2"
+    assert message in chat.calls[1].messages[-1].text
     with pytest.raises(JudgeMalformedError, match=rf"there is no passage {passage}:"):
         ask_judge(reply(passage), reply(passage))
 
@@ -63,12 +63,12 @@ def test_a_passage_that_was_not_shown_is_repaired(passage):
 def test_the_number_of_verdicts_stands_in_the_schema_and_fields_in_their_order():
     two = first_call(PROMPT.about(claims=("a", "b")), SCHEMA).shape
     three = first_call(PROMPT.about(claims=("a", "b", "c")), SCHEMA).shape
-    wanted = json.loads(two.text)
-    assert (wanted["properties"]["verdicts"]["minItems"], wanted["properties"]["verdicts"]["maxItems"]) == (
+    schema = json.loads(two.text)
+    assert (schema["properties"]["verdicts"]["minItems"], schema["properties"]["verdicts"]["maxItems"]) == (
         2,
         2,
     )
-    assert list(wanted["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
+    assert list(schema["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
     assert two != three
     assert two.name == "Verdicts_Supported"
     assert "minItems" not in json.loads(first_call(PROMPT.about(claims=("a",)), Supported).shape.text)

@@ -41,16 +41,16 @@ def key(monkeypatch):
 
 def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
     with JudgeServer(replies=Says(TWO), key=KEY) as server:
-        found, usage = ask(server)
-    assert found == [True, False]
+        judgement, usage = ask(server)
+    assert judgement == [True, False]
     assert usage == Usage(calls=1, input_tokens=100, output_tokens=10, cost=None)
     (request,) = server.requests
     assert request.path == "/v1/chat/completions"
-    wanted = request.body["response_format"]["json_schema"]
-    assert wanted["strict"] is True
-    listed = wanted["schema"]["properties"]["verdicts"]
-    assert (listed["minItems"], listed["maxItems"]) == (2, 2)
-    assert list(wanted["schema"]["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
+    expected = request.body["response_format"]["json_schema"]
+    assert expected["strict"] is True
+    items = expected["schema"]["properties"]["verdicts"]
+    assert (items["minItems"], items["maxItems"]) == (2, 2)
+    assert list(expected["schema"]["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
     facts = {name: request.body[name] for name in ("model", "temperature", "seed", "max_tokens")}
     assert facts == {"model": "m", "temperature": 0.0, "seed": 0, "max_tokens": 4096}
     assert request.system == PROMPT.system
@@ -82,8 +82,8 @@ def test_a_second_run_makes_no_call():
     cache = MemoryCache()
     with JudgeServer(replies=Says(TWO)) as server:
         first = ask(server, cache=cache)
-        found, usage = ask(server, cache=cache)
-    assert found == first[0]
+        judgement, usage = ask(server, cache=cache)
+    assert judgement == first[0]
     assert usage == Usage(cached=1)
     assert len(server.requests) == 1
 
@@ -140,13 +140,13 @@ UNFIT = {
 def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
     reply, problem = UNFIT[name]
     with JudgeServer([Says(reply)], Says(TWO)) as server:
-        found, usage = ask(server)
-    assert found == [True, False]
+        judgement, usage = ask(server)
+    assert judgement == [True, False]
     assert usage.calls == 2
     last = server.requests[1].body["messages"]
     assert problem in last[-1]["content"]
-    said = [message["content"] for message in last if message["role"] == "assistant"]
-    assert said == ([reply] if reply and reply.strip() else [])
+    replies = [message["content"] for message in last if message["role"] == "assistant"]
+    assert replies == ([reply] if reply and reply.strip() else [])
 
 
 @pytest.mark.parametrize("name", UNFIT)
@@ -206,9 +206,9 @@ def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
             error, _ = ask(server, cache=cache, options={"record": cassette})
         cassette_text = cassette.read_text()
         cassette.unlink()
-        shown = "".join(traceback.format_exception(error))
-        told = [str(error), repr(error), repr(vars(error)), shown, cassette_text, repr(cache._values)]
-        assert KEY not in "\n".join(told)
+        trace = "".join(traceback.format_exception(error))
+        texts = [str(error), repr(error), repr(vars(error)), trace, cassette_text, repr(cache._values)]
+        assert KEY not in "\n".join(texts)
     assert KEY not in caplog.text
     assert KEY not in "".join(capfd.readouterr())
 
@@ -283,10 +283,10 @@ def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
     with JudgeServer([Says("nonsense")], Says(TWO)) as server:
         cache = MemoryCache()
         ask(server, cache=cache)
-        found, _ = ask(server, cache=cache, options={"record": file})  # from the cache, and recorded
+        judgement, _ = ask(server, cache=cache, options={"record": file})  # from the cache, and recorded
         assert len(server.requests) == 2
     replayed, usage = ask(server, options={"replay": file})
-    assert replayed == found == [True, False]
+    assert replayed == judgement == [True, False]
     assert usage == Usage(cached=2)
     error, _ = ask(server, "another", options={"replay": file})
     assert isinstance(error, JudgeError)
@@ -301,20 +301,20 @@ def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, ta
         for _ in range(takes - 1):
             ask(server, cache=cache, options={"again": True})
         server._replies = fails(400, "The request is too odd") if last is None else Says(last)
-        found, _ = ask(server, cache=cache, options={"again": True, "record": file})
+        judgement, _ = ask(server, cache=cache, options={"again": True, "record": file})
     replayed, usage = ask(server, options={"replay": file})
-    assert str(replayed) == str(found)
-    assert type(replayed) is type(found)
+    assert str(replayed) == str(judgement)
+    assert type(replayed) is type(judgement)
     assert usage.calls == 0
 
 
 def test_a_dead_service_is_replayed_as_one(tmp_path):
     file = tmp_path / "cassette.jsonl"
     with JudgeServer(replies=fails(503)) as server:
-        found, _ = ask(server, retries=0, options={"record": file})
+        judgement, _ = ask(server, retries=0, options={"record": file})
     replayed, usage = ask(server, options={"replay": file})
     assert isinstance(replayed, JudgeUnavailableError)
-    assert str(replayed) == str(found)
+    assert str(replayed) == str(judgement)
     assert usage == Usage()
 
 

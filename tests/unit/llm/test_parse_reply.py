@@ -58,9 +58,9 @@ def test_hostile_and_broken_json_is_unfit(text, problem):
 
 
 def test_a_problem_names_place_and_finding_briefly():
-    told = unfit(json.dumps({"reason": ["x" * 1000], "rating": "\x1b[31m"}))
-    assert re.search(r'reason: .*, found \["x{50,60}…; rating: .*found "\\u001b\[31m"', told)
-    assert len(told) < 400
+    message = unfit(json.dumps({"reason": ["x" * 1000], "rating": "\x1b[31m"}))
+    assert re.search(r'reason: .*, found \["x{50,60}…; rating: .*found "\\u001b\[31m"', message)
+    assert len(message) < 400
     many = json.dumps({"verdicts": [{"index": "x"}] * 50})
     assert unfit(many, Verdicts[Supported], {"items": 50}).count("verdicts[") == 3
 
@@ -71,7 +71,7 @@ class Judged(Verdict):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"rating": "yes"}, 'verdicts[2].rating: a whole number is wanted, found "yes"'),
         ({"rating": 2}, "verdicts[2].rating: input should be 0 or 1, found 2"),
@@ -83,17 +83,17 @@ class Judged(Verdict):
         ({"index": "3"}, 'verdicts[2].index: input should be a valid integer, found "3"'),
     ],
 )
-def test_the_field_at_fault_and_what_stands_there_are_named(changes, told):
+def test_the_field_at_fault_and_what_stands_there_are_named(changes, message):
     rows = [{"index": index, "reason": "r", "rating": 0} for index in (1, 2, 3)]
     rows[2] |= changes
-    assert told in unfit(json.dumps({"verdicts": rows}), Verdicts[Judged], {"items": 3})
+    assert message in unfit(json.dumps({"verdicts": rows}), Verdicts[Judged], {"items": 3})
 
 
 def test_a_field_that_is_missing_and_verdicts_that_are_miscounted_show_no_object():
-    told = unfit('{"verdicts": [{"index": 1, "secret": "x"}]}', Verdicts[Judged], {"items": 1})
-    assert told.endswith("schema: verdicts[0].reason: field required; verdicts[0].rating: field required")
-    told = unfit('{"verdicts": []}', Verdicts[Judged], {"items": 1})
-    assert told.endswith(
+    message = unfit('{"verdicts": [{"index": 1, "secret": "x"}]}', Verdicts[Judged], {"items": 1})
+    assert message.endswith("schema: verdicts[0].reason: field required; verdicts[0].rating: field required")
+    message = unfit('{"verdicts": []}', Verdicts[Judged], {"items": 1})
+    assert message.endswith(
         "schema: 1 verdicts were wanted, one for each entry, and 0 came; entries without a verdict: 1"
     )
 
@@ -111,8 +111,8 @@ def test_keys_beside_the_wanted_ones_are_ignored(extra):
 def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
     for one, other in ((extra, "rating"), ("rating", extra)):
         text = json.dumps({"verdicts": [{"index": 1, "reason": "r", one: 1, other: 0}]})
-        told = unfit(text, Verdicts[Judged], {"items": 1})
-        assert told == f"it has the keys {one.strip()!r} and {other.strip()!r} in one object"
+        message = unfit(text, Verdicts[Judged], {"items": 1})
+        assert message == f"it has the keys {one.strip()!r} and {other.strip()!r} in one object"
 
 
 @pytest.mark.parametrize(
@@ -175,11 +175,11 @@ def test_any_text_is_read_or_has_a_reason(text):
 def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
     reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
     try:
-        found = parse_reply(Completion(reply), Verdicts[Supported], {"items": items})
+        reply_model = parse_reply(Completion(reply), Verdicts[Supported], {"items": items})
     except InvalidReplyError:
         assert sorted(indices) != list(range(1, items + 1))
     else:
-        assert [verdict.index for verdict in found.verdicts] == list(range(1, items + 1))
+        assert [verdict.index for verdict in reply_model.verdicts] == list(range(1, items + 1))
 
 
 @given(st.integers(1, len(verdicts("ynyn")) - 1))

@@ -26,8 +26,8 @@ def test_what_was_answered_is_kept_whole():
     cache, counter = MemoryCache(), UsageCounter()
     assert asyncio.run(CachedChat(ScriptedChat(answer), cache, counter).complete(call())) == answer
     assert counter.usage.cached == 0
-    found = asyncio.run(CachedChat(ScriptedChat(), cache, counter).complete(call()))
-    assert found == Completion("é\n\x00", Finish.LENGTH, "no", 3, 4, cached=True)
+    completion = asyncio.run(CachedChat(ScriptedChat(), cache, counter).complete(call()))
+    assert completion == Completion("é\n\x00", Finish.LENGTH, "no", 3, 4, cached=True)
     assert counter.usage.cached == 1
 
 
@@ -99,9 +99,9 @@ def test_when_the_one_who_asks_is_stopped_another_takes_over():
         first, *others = [asyncio.create_task(cached.complete(call())) for _ in range(4)]
         await asyncio.sleep(0.01)
         first.cancel()
-        found = await asyncio.gather(*others)
+        completions = await asyncio.gather(*others)
         assert first.cancelled()
-        return found
+        return completions
 
     chat = ScriptedChat("x", pause=0.05)
     cached = CachedChat(chat, MemoryCache(), UsageCounter())
@@ -199,19 +199,19 @@ def test_a_killed_process_pays_for_no_finished_answer_again(tmp_path):
         command = [sys.executable, "-c", _RUN, server.url, str(place)]
         environment = {**os.environ, "PYTHONPATH": str(support)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-            told = [process.stdout.readline() for _ in range(11)]
+            lines = [process.stdout.readline() for _ in range(11)]
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
-        assert len(told) == 11
+        assert len(lines) == 11
         time.sleep(0.2)
         before = {request.text for request in server.requests}
         with SqliteCache(place) as cache:
-            kept = cache.stats().entries
-        assert 11 <= kept <= len(server.requests) < 40
+            stored_count = cache.stats().entries
+        assert 11 <= stored_count <= len(server.requests) < 40
         server.requests.clear()
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     texts = [request.text for request in server.requests]
-    assert done.stdout.splitlines()[-1] == f"usage {40 - kept} {kept}"
-    assert len(texts) == len(set(texts)) == 40 - kept
+    assert done.stdout.splitlines()[-1] == f"usage {40 - stored_count} {stored_count}"
+    assert len(texts) == len(set(texts)) == 40 - stored_count
     # Asked twice are only those whose answers were on their way when the process was killed.
     assert len(before & set(texts)) <= 4

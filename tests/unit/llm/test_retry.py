@@ -84,8 +84,8 @@ def test_the_deadline_holds_for_all_tries_together():
     # A try takes 4 s and a wait 3 s: of the third try there is 1 s left.
     chat = ScriptedChat(lambda *_: busy(3), pause=4)
     wrapped, _ = retrying(chat, retries=20, timeout=15)
-    told, seconds = clocked(ended())
-    assert "did not answer within 15 s (after 3 tries)" in told
+    message, seconds = clocked(ended())
+    assert "did not answer within 15 s (after 3 tries)" in message
     assert (seconds, len(chat.calls)) == (15, 3)
 
     # No wait is begun that would not leave time for a try.
@@ -95,8 +95,8 @@ def test_the_deadline_holds_for_all_tries_together():
 
     slow = ScriptedChat("x", pause=500)
     wrapped, _ = retrying(slow, timeout=5, retries=0)
-    told, seconds = clocked(ended())
-    assert "did not answer within 5 s." in told
+    message, seconds = clocked(ended())
+    assert "did not answer within 5 s." in message
     assert (seconds, len(slow.calls)) == (5, 1)
 
 
@@ -156,19 +156,19 @@ def test_a_final_no_is_tried_again_after_a_while_by_one():
         return [isinstance(end, Exception) for end in await asyncio.gather(*tasks, return_exceptions=True)]
 
     async def work():
-        ends, sent = [], []
+        ends, calls = [], []
         for wait in (0, 29, 2, 29, 2, 0):
             await asyncio.sleep(wait)
             ends.append(sum(await together()))
-            sent.append(len(chat.calls))
-        return ends, sent
+            calls.append(len(chat.calls))
+        return ends, calls
 
     chat = ScriptedChat(lambda _, before: REJECTED() if before < 2 else "x")
     wrapped, _ = retrying(chat, concurrency=1)
-    ends, sent = clocked(work())
+    ends, calls = clocked(work())
     # Seconds 0, 29, 31, 60, 62, 62: the third try is answered, and then all are sent.
     assert ends == [5, 5, 5, 5, 4, 0]
-    assert sent == [1, 1, 2, 2, 3, 8]
+    assert calls == [1, 1, 2, 2, 3, 8]
 
 
 def test_a_service_that_has_answered_may_turn_down_single_requests():

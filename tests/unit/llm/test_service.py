@@ -165,8 +165,8 @@ def test_a_redirect_does_not_take_the_key_along(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with JudgeServer() as other:
         away = Says(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
-        told = pytest.raises(JudgeRejectedError, match=r"answered with a redirect \(307\)")
-        with JudgeServer(replies=away) as server, told:
+        expectation = pytest.raises(JudgeRejectedError, match=r"answered with a redirect \(307\)")
+        with JudgeServer(replies=away) as server, expectation:
             complete(f"openai:m@{server.url}")
     assert not other.requests
 
@@ -249,12 +249,12 @@ class Plain(ReplyModel):
 
 
 def test_a_schema_that_strict_mode_cannot_take_goes_without_it():
-    reply, sent = asks(Pair, '{"marks": [0.5, 1.0]}')
+    reply, request = asks(Pair, '{"marks": [0.5, 1.0]}')
     assert reply == Pair(marks=(0.5, 1.0))
-    assert not sent.get("strict")
-    assert sent["schema"]["properties"]["marks"]["prefixItems"]
-    _, sent = asks(Plain, '{"marks": [0.5, 1.0]}')
-    assert sent["strict"] is True
+    assert not request.get("strict")
+    assert request["schema"]["properties"]["marks"]["prefixItems"]
+    _, request = asks(Plain, '{"marks": [0.5, 1.0]}')
+    assert request["strict"] is True
 
 
 def test_what_the_model_layer_cannot_send_is_an_error_of_use(monkeypatch):

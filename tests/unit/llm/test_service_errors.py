@@ -37,8 +37,8 @@ pytestmark = pytest.mark.usefixtures("no_remote_settings")
 )
 def test_a_fault_that_passes_costs_a_retry(fault):
     with JudgeServer([fault], Says(TWO)) as server:
-        found, usage = ask(server)
-    assert found == [True, False]
+        judgement, usage = ask(server)
+    assert judgement == [True, False]
     assert (usage.calls, usage.retries, len(server.requests)) == (1, 1, 2)
 
 

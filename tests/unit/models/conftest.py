@@ -24,16 +24,16 @@ def minilm_files():
 @pytest.fixture
 def folder(tmp_path, minilm_files):
     """A model's folder as on a hub: the published graph, which wants three inputs, and a tokenizer.json."""
-    made = tmp_path / "a-model"
-    (made / "onnx").mkdir(parents=True)
-    (made / "1_Pooling").mkdir()
-    (made / "onnx" / "model.onnx").symlink_to(minilm_files.weights)
-    bert_tokenizer(minilm_files.tokenizer).save(str(made / "tokenizer.json"))
-    (made / "sentence_bert_config.json").write_text('{"max_seq_length": 256}')
-    (made / "1_Pooling" / "config.json").write_text(
+    path = tmp_path / "a-model"
+    (path / "onnx").mkdir(parents=True)
+    (path / "1_Pooling").mkdir()
+    (path / "onnx" / "model.onnx").symlink_to(minilm_files.weights)
+    bert_tokenizer(minilm_files.tokenizer).save(str(path / "tokenizer.json"))
+    (path / "sentence_bert_config.json").write_text('{"max_seq_length": 256}')
+    (path / "1_Pooling" / "config.json").write_text(
         '{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true, "pooling_mode_cls_token": false}'
     )
-    return made
+    return path
 
 
 @pytest.fixture

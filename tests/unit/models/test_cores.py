@@ -10,7 +10,7 @@ ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
 
 
 @pytest.mark.parametrize(
-    ("told", "cores"),
+    ("files", "cores"),
     [
         ("100000 100000", 1),
         ("150000 100000", min(2, ALLOWED)),
@@ -21,8 +21,8 @@ ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
         ("100000 0", ALLOWED),
     ],
 )
-def test_quota_of_a_container(tmp_path, told, cores):
-    (tmp_path / "cpu.max").write_text(told)
+def test_quota_of_a_container(tmp_path, files, cores):
+    (tmp_path / "cpu.max").write_text(files)
     assert usable_cores(tmp_path) == cores
 
 

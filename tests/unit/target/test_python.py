@@ -85,19 +85,19 @@ def test_it_is_a_target():
 
 
 def test_a_sync_function_runs_beside_the_loop_and_an_async_one_on_it():
-    seen = []
+    threads = []
 
     def sync(question):
-        seen.append(threading.current_thread() is threading.main_thread())
+        threads.append(threading.current_thread() is threading.main_thread())
         return question
 
     async def later(question):
-        seen.append(threading.current_thread() is threading.main_thread())
+        threads.append(threading.current_thread() is threading.main_thread())
         return question
 
     ask(sync)
     ask(later)
-    assert seen == [False, True]
+    assert threads == [False, True]
 
 
 def test_sync_functions_run_at_the_same_time():

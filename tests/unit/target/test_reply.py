@@ -47,7 +47,7 @@ def test_texts_stay_as_they_are(text):
     assert reply_of("rag:answer", (text, [text])) == Reply(text, (text,))
 
 
-@pytest.mark.parametrize("broken", ["\ud800", "a\udfff", "\ude00\ud83d"])
+@pytest.mark.parametrize("half", ["\ud800", "a\udfff", "\ude00\ud83d"])
 @pytest.mark.parametrize(
     ("result", "what"),
     [
@@ -57,9 +57,9 @@ def test_texts_stay_as_they_are(text):
         (lambda text: SimpleNamespace(response="a", contexts=["p", text]), "context 1"),
     ],
 )
-def test_half_a_character_is_no_answer(result, what, broken):
+def test_half_a_character_is_no_answer(result, what, half):
     with pytest.raises(TargetError, match=f"^rag:answer: {what} has a lone surrogate.*truncated or decoded"):
-        reply_of("rag:answer", result(broken))
+        reply_of("rag:answer", result(half))
 
 
 def test_texts_of_other_types_become_plain():

@@ -19,8 +19,8 @@ def test_variables_are_expanded_wherever_they_stand_and_remembered(monkeypatch):
 
 def test_json_is_expanded_in_its_texts_alone(monkeypatch):
     monkeypatch.setenv("RAG_KEY", "abc")
-    given = {"${RAG_KEY}": ["${RAG_KEY}", 3, None, {"deep": "x ${RAG_KEY}"}]}
-    assert Environment().expand_all(given) == {"${RAG_KEY}": ["abc", 3, None, {"deep": "x abc"}]}
+    settings = {"${RAG_KEY}": ["${RAG_KEY}", 3, None, {"deep": "x ${RAG_KEY}"}]}
+    assert Environment().expand_all(settings) == {"${RAG_KEY}": ["abc", 3, None, {"deep": "x abc"}]}
 
 
 def test_a_value_is_not_expanded_again(monkeypatch):

@@ -80,12 +80,7 @@ class RemoteEmbedder:
         self._dimension = 0
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order of the texts, float32, shape (n, d).
-
-        Raises:
-            EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
-            NonFiniteVectorError: the service refuses some texts; the error names them.
-        """
+        """Unit rows as in `encode`; a NonFiniteVectorError names the texts that the service refuses."""
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:

@@ -57,12 +57,7 @@ class LocalTokenNetwork:
         return SpecialTokens.of(encoding.ids, encoding.special_tokens_mask)
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every whole text.
-
-        Raises:
-            ModelCorruptError: the files differ from the published ones.
-            EmbedderError: a text is not valid Unicode.
-        """
+        """The token ids of every whole text; EmbedderError for invalid Unicode."""
         with self._lock:  # load only once if two threads come first
             tokenizer = self._tokenizer
         return tokenize(tokenizer, texts).ids

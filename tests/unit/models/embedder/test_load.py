@@ -104,7 +104,7 @@ def test_the_openvino_extra_is_missing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("minilmm", r"Unknown model 'minilmm'\. Did you mean 'minilm'"),
         ("e5-base", "Did you mean 'e5-base-v2'"),
@@ -112,8 +112,8 @@ def test_the_openvino_extra_is_missing(monkeypatch):
         ("openia:x", "Name a known model"),
     ],
 )
-def test_an_unknown_name(name, told):
-    with pytest.raises(UnknownNameError, match=told):
+def test_an_unknown_name(name, message):
+    with pytest.raises(UnknownNameError, match=message):
         load_embedder(name)
 
 

@@ -145,8 +145,8 @@ def test_the_fingerprint_names_weights_graph_pooling_limit_and_precision(minilm,
     assert minilm.fingerprint.startswith("minilm@8199be6f-")
     assert minilm.fingerprint.endswith(",mean,256tok,fp32")
     others = [
-        OnnxEmbedder(replace(minilm_files, **changed)).fingerprint
-        for changed in ({"pooling": "cls"}, {"limit": 128}, {"prefix": "query: "}, {"prefix": "query"})
+        OnnxEmbedder(replace(minilm_files, **change)).fingerprint
+        for change in ({"pooling": "cls"}, {"limit": 128}, {"prefix": "query: "}, {"prefix": "query"})
     ]
     assert len({minilm.fingerprint, *others}) == 5
 

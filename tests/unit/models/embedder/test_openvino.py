@@ -66,10 +66,10 @@ def test_float32_is_that_of_onnx_runtime(exact, published):
 
 
 def test_eight_bits_stay_near_float32(small, published):
-    found = cosines(small.embed(TEXTS), published)
-    assert found.mean() >= 0.999
-    assert found.min() >= 0.99
-    assert found.max() < 1 - 1e-6
+    similarities = cosines(small.embed(TEXTS), published)
+    assert similarities.mean() >= 0.999
+    assert similarities.min() >= 0.99
+    assert similarities.max() < 1 - 1e-6
 
 
 def test_bfloat16_stays_near_float32(minilm_files, published, monkeypatch):
@@ -77,8 +77,8 @@ def test_bfloat16_stays_near_float32(minilm_files, published, monkeypatch):
     monkeypatch.setattr(room, "processor", lambda: Processor("any", bf16=True, int8=True))
     embedder = OpenvinoEmbedder(minilm_files)
     assert embedder.fingerprint.endswith(",openvino-bf16")
-    found = cosines(embedder.embed(TEXTS[-12:]), published[-12:])
-    assert 0.9999 <= found.min() < 1 - 1e-7
+    similarities = cosines(embedder.embed(TEXTS[-12:]), published[-12:])
+    assert 0.9999 <= similarities.min() < 1 - 1e-7
 
 
 def test_it_keeps_the_promises_of_an_embedder(small):
@@ -166,14 +166,14 @@ def test_threads_that_read_their_first_array_together_do_not_deadlock(attempt):
 
 def test_several_threads_open_and_use_one_embedder(minilm_files, exact):
     embedder, start = OpenvinoEmbedder(minilm_files, precision="f32"), Barrier(4)
-    wanted = exact.embed(TEXTS[-12:]).tobytes()
+    expected = exact.embed(TEXTS[-12:]).tobytes()
 
     def use(_):
         start.wait()
         return embedder.embed(TEXTS[-12:]).tobytes()
 
     with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(use, range(4))) == {wanted}
+        assert set(pool.map(use, range(4))) == {expected}
 
 
 def test_fingerprints_tell_runtime_and_precision(minilm, minilm_files):
@@ -237,7 +237,7 @@ def float_model(folder, files):
         helper.make_node("Gather", ["table", "input_ids"], ["rows"]),
         helper.make_node("MatMul", ["rows", "square"], ["out"]),
     ]
-    made = helper.make_graph(
+    onnx_graph = helper.make_graph(
         nodes,
         "g",
         [helper.make_tensor_value_info("input_ids", kind.INT64, ["n", "length"])],
@@ -246,7 +246,7 @@ def float_model(folder, files):
     )
     path = folder / "model.onnx"
     opset = [helper.make_opsetid("", 17)]
-    path.write_bytes(helper.make_model(made, opset_imports=opset, ir_version=8).SerializeToString())
+    path.write_bytes(helper.make_model(onnx_graph, opset_imports=opset, ir_version=8).SerializeToString())
     return replace(files, name="floats", graph=path, weights=None, checksums={})
 
 
@@ -280,8 +280,8 @@ def test_a_model_that_fails_while_running_fails_again_and_then_works(folder, exa
     for _ in range(2):
         with pytest.raises(EmbedderError, match="The model a-model failed"):
             embedder.embed(["word " * 1500])
-    found = cosines(embedder.embed(TEXTS[-4:]), exact.embed(TEXTS[-4:]))
-    assert found.min() > 0.99999
+    similarities = cosines(embedder.embed(TEXTS[-4:]), exact.embed(TEXTS[-4:]))
+    assert similarities.min() > 0.99999
 
 
 def test_a_lone_surrogate_and_no_texts(exact):

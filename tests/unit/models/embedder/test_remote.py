@@ -45,8 +45,8 @@ def unit(texts):
 
 def everything_said(error, caplog):
     """All a user, a traceback or a log could show of an error."""
-    shown = "".join(traceback.format_exception(error))
-    return "\n".join([str(error), repr(error), repr(vars(error)), shown, caplog.text])
+    trace = "".join(traceback.format_exception(error))
+    return "\n".join([str(error), repr(error), repr(vars(error)), trace, caplog.text])
 
 
 # What it sends and gives back
@@ -246,10 +246,10 @@ def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
     texts = [f"{place} {TOO_LONG}" if place in refused else f"{place}" for place in range(64)]
     with EmbeddingServer() as server:
         rows, _ = remote(server).encode(texts)
-        sent = len(server.requests)
+        count = len(server.requests)
     requests = len(list(_requests(texts)))
     assert set(np.flatnonzero(~rows.any(axis=1)).tolist()) == refused
-    assert sent <= requests + 2 * len(refused) * 6 + 1
+    assert count <= requests + 2 * len(refused) * 6 + 1
 
 
 def test_what_was_paid_for_is_kept_when_a_text_is_refused():
@@ -425,6 +425,6 @@ def test_embedders_may_be_shared_between_threads():
 
     lists = [[f"{a}{b}" for b in "xyz"] for a in "abcdef"]
     with EmbeddingServer() as server, ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(remote(server).embed, lists))
+        rows = list(pool.map(remote(server).embed, lists))
     expected = unit(itertools.chain.from_iterable(lists))
-    assert np.abs(np.concatenate(found) - expected).max() < 1e-6
+    assert np.abs(np.concatenate(rows) - expected).max() < 1e-6

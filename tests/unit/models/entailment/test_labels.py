@@ -28,8 +28,8 @@ def by_place(*names):
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_three_in_any_order_and_spelling(spelling, order):
-    found = LabelMap.read(by_place(*(spelling[place] for place in order)), "nli")
-    assert found == LabelMap(3, order.index(0), order.index(2))
+    labels = LabelMap.read(by_place(*(spelling[place] for place in order)), "nli")
+    assert labels == LabelMap(3, order.index(0), order.index(2))
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_outputs_each_on_its_own(more):
     ],
 )
 def test_a_score_of_its_own_scale_is_no_probability(more):
-    with pytest.raises(UsageError, match="not a probability") as told:
+    with pytest.raises(UsageError, match="not a probability") as caught:
         LabelMap.read(by_place("LABEL_0") | more, "ranker")
-    assert "ranker(labels=entailment)" in str(told.value)
+    assert "ranker(labels=entailment)" in str(caught.value)
     assert LabelMap.read(by_place("LABEL_0") | more, "ranker", ("entailment",)).sigmoid
     assert not LabelMap.read(by_place(*SPELLINGS[0]) | more, "nli").sigmoid
 
@@ -142,10 +142,10 @@ def test_names_that_contradict_each_other_are_told():
     ],
 )
 def test_what_does_not_tell_is_told_with_the_way_out(configuration, words):
-    with pytest.raises(UsageError, match=words) as told:
+    with pytest.raises(UsageError, match=words) as caught:
         LabelMap.read(configuration, "some/model")
-    assert "labels=(" in told.value.hint
-    assert "some/model(labels=" in told.value.hint
+    assert "labels=(" in caught.value.hint
+    assert "some/model(labels=" in caught.value.hint
 
 
 def test_the_way_out_leads_out():
@@ -203,4 +203,4 @@ def test_probabilities_are_softmax_and_sigmoid():
 def test_the_code_tells_maps_apart():
     maps = [LabelMap(3, 2, 0), LabelMap(3, 0, 2), LabelMap(2, 0), LabelMap(3, 2, 0, sigmoid=True)]
     maps += [LabelMap(1, 0, sigmoid=True), LabelMap(1, 0, sigmoid=True, inverted=True)]
-    assert len({found.code for found in maps}) == len(maps)
+    assert len({label_map.code for label_map in maps}) == len(maps)

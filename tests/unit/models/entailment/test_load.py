@@ -36,9 +36,9 @@ def own_places(monkeypatch, tmp_path):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
 
 
-def settings(folder, **changed):
+def settings(folder, **changes):
     path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     return folder
 
 
@@ -88,10 +88,10 @@ def test_one_that_was_fetched_from_the_hub_before(folder, tmp_path, further):
 def test_one_that_is_nowhere():
     with pytest.raises(
         ModelMissingError, match=r"config\.json of the model owner/model is not on this machine"
-    ) as told:
+    ) as caught:
         load_entailment_model("owner/model")
-    assert "https://huggingface.co/owner/model" in told.value.hint
-    assert "kept/owner/model" in told.value.hint
+    assert "https://huggingface.co/owner/model" in caught.value.hint
+    assert "kept/owner/model" in caught.value.hint
 
 
 def test_a_name_too_long_for_a_folder_is_told():
@@ -160,8 +160,8 @@ def test_labels_by_argument_and_by_name(folder):
     with pytest.raises(UsageError, match="'A', 'B', 'C'"):
         load_entailment_model(folder)
     named = load_entailment_model(f"{folder}(labels=contradiction,entailment,neutral)")
-    given = load_entailment_model(folder, labels=("contradiction", "entailment", "neutral"))
-    assert named.fingerprint == given.fingerprint
+    by_argument = load_entailment_model(folder, labels=("contradiction", "entailment", "neutral"))
+    assert named.fingerprint == by_argument.fingerprint
     with pytest.raises(UsageError, match="Name them once"):
         load_entailment_model(f"{folder}(labels=a,b,c)", labels=("a",))
 
@@ -187,7 +187,7 @@ def test_torch_is_an_extra(folder, monkeypatch, named):
 
 
 @pytest.mark.parametrize(
-    ("changed", "words"),
+    ("changes", "words"),
     [
         (
             {"auto_map": {"AutoModelForSequenceClassification": "modeling.Own"}},
@@ -200,11 +200,11 @@ def test_torch_is_an_extra(folder, monkeypatch, named):
         ({"architectures": ["BertModel"]}, "is a BertModel"),
     ],
 )
-def test_what_torch_cannot_run_from_its_files(folder, changed, words):
-    settings(folder, **changed)
-    with pytest.raises(UsageError, match=words) as told:
+def test_what_torch_cannot_run_from_its_files(folder, changes, words):
+    settings(folder, **changes)
+    with pytest.raises(UsageError, match=words) as caught:
         load_entailment_model(folder, backend="torch")
-    assert "Export it to ONNX" in told.value.hint
+    assert "Export it to ONNX" in caught.value.hint
     assert load_entailment_model(folder).entail(PAIR).entailment[0] > 0.9  # of a graph nothing else is needed
 
 
@@ -215,7 +215,7 @@ def test_a_model_with_a_prompt_of_its_own_is_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("changed", "files", "limit"),
+    ("changes", "files", "limit"),
     [
         ({}, {}, 32),
         ({"max_position_embeddings": None}, {}, 512),
@@ -228,8 +228,8 @@ def test_a_model_with_a_prompt_of_its_own_is_refused(folder):
         ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": "many"}}, 512),
     ],
 )
-def test_the_limit_is_the_least_that_is_told(folder, changed, files, limit):
-    settings(folder, **changed)
+def test_the_limit_is_the_least_that_is_told(folder, changes, files, limit):
+    settings(folder, **changes)
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
     assert EntailmentSettings("a-model", folder).limit == limit

@@ -33,11 +33,11 @@ def in_manner_of(model):
     [("the tower is tall", "paris"), ("", "not"), ("old", ""), ("", ""), ("?", "?? a")],
 )
 def test_a_pair_is_what_the_tokenizer_makes_of_it(model, premise, hypothesis):
-    made = in_manner_of(model).encode(premise, hypothesis)
+    encoding = in_manner_of(model).encode(premise, hypothesis)
     pairs = PairTokenizer(in_manner_of(model), 64)
     (window,) = pairs.windows(*pairs.token_ids([premise, hypothesis]))
-    assert window.ids.tolist() == made.ids
-    assert window.types.tolist() == made.type_ids
+    assert window.ids.tolist() == encoding.ids
+    assert window.types.tolist() == encoding.type_ids
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def pieces(minilm_files):
 @given(texts(), texts())
 def test_any_pair_is_what_berts_tokenizer_makes_of_it(pieces, premise, hypothesis):
     plain, pairs = pieces
-    made = plain.encode(premise, hypothesis)
+    encoding = plain.encode(premise, hypothesis)
     (window,) = pairs.windows(*pairs.token_ids([premise, hypothesis]))
     forged = "[" in premise + hypothesis
-    assert forged or (window.ids.tolist(), window.types.tolist()) == (made.ids, made.type_ids)
+    assert forged or (window.ids.tolist(), window.types.tolist()) == (encoding.ids, encoding.type_ids)
 
 
 def test_no_text_forges_a_mark():
@@ -85,22 +85,22 @@ def test_no_room_for_two_texts():
 def test_windows_hold_the_whole_hypothesis_and_all_of_the_premise(premise, hypothesis, limit):
     pairs = PairTokenizer(word_tokenizer(), limit)
     first, second = np.arange(1000, 1000 + premise), np.arange(2000, 2000 + hypothesis)
-    found = pairs.windows(first, second)
+    windows = pairs.windows(first, second)
     if premise + hypothesis + 3 <= limit:
-        assert len(found) == 1
-    elif found is None:
+        assert len(windows) == 1
+    elif windows is None:
         assert limit - 3 - hypothesis < limit / 4
         assert not pairs.readable(second)
         return
-    seen = set()
-    for ids, types in found:
+    positions = set()
+    for ids, types in windows:
         assert len(ids) == len(types) == min(limit, premise + hypothesis + 3)
         own = ids[(ids >= 1000) & (ids < 2000)]
         assert ids[types == 1].tolist() == [*second, 3]
         assert ids[types == 0].tolist() == [2, *own, 3]
         assert own.tolist() == list(range(own[0], own[0] + len(own))) if len(own) else True
-        seen |= set(own.tolist())
-    assert seen == set(first.tolist())
+        positions |= set(own.tolist())
+    assert positions == set(first.tolist())
 
 
 def test_what_is_shorter_than_half_a_window_stands_in_one_whole():

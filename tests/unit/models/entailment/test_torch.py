@@ -60,12 +60,12 @@ def classifier(folder, *, kind="Bert", limit=32, names=NLI, seed=3, inputs=INPUT
 
 
 def by_transformers(model, tokenizer, pairs):
-    found = []
+    values = []
     for premise, hypothesis in pairs:
         with torch.inference_mode():
             logits = model(**tokenizer([premise], [hypothesis], return_tensors="pt")).logits
-        found.append(torch.softmax(logits.double(), dim=-1)[0].numpy())
-    return np.array(found)
+        values.append(torch.softmax(logits.double(), dim=-1)[0].numpy())
+    return np.array(values)
 
 
 @pytest.mark.parametrize("names", [NLI, ("entailment", "not_entailment")])
@@ -100,9 +100,9 @@ def test_networks_that_know_no_types(tmp_path, kind, inputs):
 def test_types_are_given_where_nothing_is_told_and_the_network_has_them(tmp_path):
     model, tokenizer = classifier(tmp_path / "nli")
     path = tmp_path / "nli" / "tokenizer_config.json"
-    told = json.loads(path.read_text())
-    told.pop("model_input_names", None)
-    path.write_text(json.dumps(told))
+    configuration = json.loads(path.read_text())
+    configuration.pop("model_input_names", None)
+    path.write_text(json.dumps(configuration))
     known = by_transformers(model, tokenizer, PAIRS)[:, 1]
     assert load_entailment_model(tmp_path / "nli").entail(PAIRS).entailment == pytest.approx(known, abs=1e-5)
 
@@ -155,14 +155,14 @@ class Logits(torch.nn.Module):
 def test_onnx_and_torch_agree(tmp_path):
     model, _ = classifier(tmp_path / "nli", attn_implementation="eager")
     names = ["input_ids", "attention_mask", "token_type_ids"]
-    given = torch.ones((2, 7), dtype=torch.int64)
+    ids = torch.ones((2, 7), dtype=torch.int64)
     torch_model = load_entailment_model(tmp_path / "nli", backend="torch")
     (tmp_path / "nli" / "onnx").mkdir()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch, about its own exporter
         torch.onnx.export(
             Logits(model).eval(),
-            (given,) * 3,
+            (ids,) * 3,
             str(tmp_path / "nli" / "onnx" / "model.onnx"),
             input_names=names,
             output_names=["logits"],

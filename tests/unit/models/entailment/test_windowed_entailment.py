@@ -135,7 +135,7 @@ def test_windows_become_pairs(pairs):
     follows, against = _pool_windows(counted, flat[:, 0], flat[:, 1])
     for windows, entailment, contradiction in zip(pairs, follows, against, strict=True):
         best = max(range(len(windows)), key=lambda place: windows[place][0])
-        worst = max(found for _, found in windows)
+        worst = max(value for _, value in windows)
         assert entailment == windows[best][0]
         assert contradiction == (worst if worst >= entailment else windows[best][1])
 
@@ -193,9 +193,9 @@ def test_what_is_no_number_is_told_with_its_pairs(tmp_path, steep):
     model = load_entailment_model(counting_model(tmp_path / "spoilt", steep=steep))
     with pytest.raises(
         NonFiniteVectorError, match=r"for 2 of 2 pairs, the first: premise 'tall', hypothesis 'old'"
-    ) as told:
+    ) as caught:
         model.entail([("tall", "old"), ("rome", "paris")])
-    assert told.value.texts == ("old", "paris")
+    assert caught.value.texts == ("old", "paris")
 
 
 def test_a_hypothesis_too_long_for_the_window(counting):
@@ -204,9 +204,9 @@ def test_a_hypothesis_too_long_for_the_window(counting):
     assert counting.entail([("tall", long)]).windows.tolist() == [1]  # beside a short premise it is read
     with pytest.raises(
         EmbedderError, match=r"reads 29 tokens at once, and a hypothesis of 23 leaves"
-    ) as told:
+    ) as caught:
         counting.entail([("tall", "tall"), ("old " * 10, long)])
-    assert "Split it into sentences" in told.value.hint
+    assert "Split it into sentences" in caught.value.hint
     with pytest.raises(EmbedderError, match="a hypothesis of 40 leaves"):
         counting.entail([("", "tall " * 40)])
 

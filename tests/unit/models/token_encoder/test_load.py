@@ -95,14 +95,14 @@ def test_windows_cover_a_text_and_each_token_has_most_context(length, width):
 
 @pytest.mark.parametrize(("length", "limit"), [(6, 8), (7, 8), (9, 8), (23, 8), (50, 9), (5, 3)])
 def test_every_token_of_a_long_text_has_its_vector(length, limit):
-    found = places(str(length), limit)
-    assert len(found) == length + 2
-    assert found[0] == 0
-    assert found[-1] == min(limit, length + 2) - 1
+    positions = places(str(length), limit)
+    assert len(positions) == length + 2
+    assert positions[0] == 0
+    assert positions[-1] == min(limit, length + 2) - 1
     if length + 2 <= limit:
-        assert found.tolist() == list(range(length + 2))
+        assert positions.tolist() == list(range(length + 2))
     elif limit > 4:
-        assert found[1 : limit // 2].tolist() == list(range(1, limit // 2))
+        assert positions[1 : limit // 2].tolist() == list(range(1, limit // 2))
 
 
 def test_windows_are_counted():
@@ -112,9 +112,9 @@ def test_windows_are_counted():
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf, 1e30])
 def test_vectors_without_direction_are_refused(value):
-    with pytest.raises(NonFiniteVectorError) as told:
+    with pytest.raises(NonFiniteVectorError) as caught:
         WindowedTokenEncoder(Counting(bad=value)).encode_tokens(["3", "4"])
-    assert set(told.value.texts) == {"3", "4"}
+    assert set(caught.value.texts) == {"3", "4"}
 
 
 def test_the_embedded_models_tokens(encoder):
@@ -123,10 +123,10 @@ def test_the_embedded_models_tokens(encoder):
     assert len(table.index) == len(set(TEXTS))
     ids = dict(zip(TEXTS, encoder.token_ids(TEXTS), strict=True))
     for text in TEXTS:
-        found = table.of(text)
-        assert found.ids.tolist() == ids[text].tolist()
-        assert found.rows.shape == (len(found.ids), encoder.dimension)
-        assert np.linalg.norm(found.rows, axis=1) == pytest.approx(1, abs=1e-5)
+        tokens = table.of(text)
+        assert tokens.ids.tolist() == ids[text].tolist()
+        assert tokens.rows.shape == (len(tokens.ids), encoder.dimension)
+        assert np.linalg.norm(tokens.rows, axis=1) == pytest.approx(1, abs=1e-5)
     assert table.of("").special.all()
     assert table.of("[CLS] [SEP] [MASK]").special.tolist() == [True, True, True, False, True]
 
@@ -153,23 +153,23 @@ def test_means_of_tokens_are_the_embedders_vectors(encoder, minilm):
 
 def test_a_long_text_is_read_to_its_end(encoder):
     text = "tax law " * 400 + "ends with a fox"
-    found = encoder.encode_tokens([text]).of(text)
-    assert len(found.ids) == 806
-    assert found.windows == 6
+    tokens = encoder.encode_tokens([text]).of(text)
+    assert len(tokens.ids) == 806
+    assert tokens.windows == 6
     fox = encoder.encode_tokens(["it ends with a fox"]).of("it ends with a fox")
-    assert found.ids[-2] == fox.ids[-2]
-    assert found.rows[-2] @ fox.rows[-2] > 0.4
+    assert tokens.ids[-2] == fox.ids[-2]
+    assert tokens.rows[-2] @ fox.rows[-2] > 0.4
     start = encoder.encode_tokens(["tax law " * 127]).of("tax law " * 127)
-    assert found.rows[:100] == pytest.approx(start.rows[:100], abs=1e-5)
+    assert tokens.rows[:100] == pytest.approx(start.rows[:100], abs=1e-5)
 
 
 @given(st.lists(texts(), max_size=4))
 def test_any_text_has_tokens_between_its_marks(encoder, some):
     table = encoder.encode_tokens(some)
     for text in some:
-        found = table.of(text)
-        assert found.special[[0, -1]].all()
-        assert len(found.ids) == len(found.rows) >= 2
+        tokens = table.of(text)
+        assert tokens.special[[0, -1]].all()
+        assert len(tokens.ids) == len(tokens.rows) >= 2
 
 
 def test_half_a_surrogate_pair_is_told(encoder):
@@ -185,7 +185,7 @@ def test_no_texts(encoder):
 def test_a_folder_is_a_model_too(folder, encoder):
     other = load_token_encoder(TokenModel(str(folder)), backend="onnx")
     assert other.fingerprint.startswith("tokens:a-model[last]@")
-    ours, theirs = (made.encode_tokens(["A cat sat."]).rows for made in (encoder, other))
+    ours, theirs = (encoder_of.encode_tokens(["A cat sat."]).rows for encoder_of in (encoder, other))
     assert np.einsum("ij,ij->i", ours, theirs).min() > 0.99
 
 
