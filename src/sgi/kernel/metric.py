@@ -228,8 +228,8 @@ class AnyMetric(ABC):
     def canonical(self) -> str:
         """The name and changed parameters; `sgi.kernel.registry.metric` parses it."""
         values = {name: json.dumps(value, ensure_ascii=False) for name, value in self.parameters.items()}
-        changed = ", ".join(f"{name}={value}" for name, value in values.items())
-        return f"{self.spec.name}({changed})" if changed else self.spec.name
+        arguments = ", ".join(f"{name}={value}" for name, value in values.items())
+        return f"{self.spec.name}({arguments})" if arguments else self.spec.name
 
     @property
     def parameters(self) -> dict[str, Any]:

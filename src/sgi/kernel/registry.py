@@ -104,13 +104,13 @@ def metric_class(name: str) -> type[AnyMetric]:
 def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]:
     """The classes of all metrics by name, and the errors of plugins that cannot be loaded."""
     classes: dict[str, type[AnyMetric]] = {}
-    broken: dict[str, UsageError] = {}
+    errors: dict[str, UsageError] = {}
     for name in metric_names():
         try:
             classes[name] = metric_class(name)
         except UsageError as error:
-            broken[name] = error
-    return classes, broken
+            errors[name] = error
+    return classes, errors
 
 
 def metric(text: str | AnyMetric) -> AnyMetric:

@@ -132,9 +132,9 @@ class Sample(BaseModel):
     def with_texts(self, change: Callable[[str], str]) -> Sample:
         """Apply a function to every text; metadata stays the same."""
         fields = self.model_fields_set
-        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
-        changed |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
-        return self.model_copy(update=changed)
+        values: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
+        values |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
+        return self.model_copy(update=values)
 
     def with_placeholders(self) -> Sample:
         """Replace every text by its placeholder; see `sgi.kernel.placeholders`."""

@@ -67,9 +67,9 @@ class BudgetedChat:
             with self._budget.in_flight(reserved):
                 completion = await self._chat.complete(call)
                 self._budget.pay(call, completion)
-        sent, written = completion.input_tokens, completion.output_tokens
-        cost = self._price.of(sent, written) if self._price else None
-        self._counter.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
+        sizes = {"input_tokens": completion.input_tokens, "output_tokens": completion.output_tokens}
+        cost = self._price.of(**sizes) if self._price else None
+        self._counter.add(Usage(calls=1, **sizes, cost=cost))
         return completion
 
 
@@ -92,9 +92,9 @@ class _Budget:
         self._reserved = 0.0
         self._answered = 0
         self._estimated = 0
-        self._sent = 0
-        self._written = 0
-        self._max_ratio = 0.0  # of sent tokens to estimated tokens
+        self._input_tokens = 0
+        self._output_tokens = 0
+        self._max_ratio = 0.0  # of input tokens to estimated tokens
         self._any_ended = False
         self._exhausted = False
 
@@ -123,15 +123,15 @@ class _Budget:
     def pay(self, call: Call, completion: Completion) -> None:
         self._answered += 1
         self._estimated += call.tokens
-        self._sent += completion.input_tokens
-        self._written += completion.output_tokens
+        self._input_tokens += completion.input_tokens
+        self._output_tokens += completion.output_tokens
         self._max_ratio = max(self._max_ratio, completion.input_tokens / max(1, call.tokens))
 
     @property
     def _total_cost(self) -> float:
         """US dollars so far, with earlier attempts and, at the mean cost, unanswered requests."""
         earlier = self._counter.earlier
-        cost = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
+        cost = self._price.of(self._input_tokens, self._output_tokens) + _cost(earlier, self._price)
         return cost + self._unanswered_count * cost / max(1, self._answered + earlier.calls)
 
     @property
@@ -150,8 +150,8 @@ class _Budget:
     def _expected_cost(self, call: Call) -> float:
         if not self._answered:
             return self._price.of(call.tokens, self._max_tokens / _EXPECTED_SHARE)
-        sent = call.tokens * self._sent / max(1, self._estimated)
-        return self._price.of(sent, self._written / self._answered)
+        input_tokens = call.tokens * self._input_tokens / max(1, self._estimated)
+        return self._price.of(input_tokens, self._output_tokens / self._answered)
 
     def _check_affordable(self, call: Call) -> None:
         self._exhausted = self._exhausted or self._total_cost + self._expected_cost(call) > self._limit

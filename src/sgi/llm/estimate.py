@@ -88,9 +88,10 @@ class EstimatingJudge:
         if key in self._counted:
             return self._counter.add(Usage(cached=1))
         self._counted.add(key)
-        sent, written = call.tokens, estimated_tokens(reply.model_dump_json())
-        cost = self._price.of(sent, written) if self._price else None
-        return self._counter.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
+        output_tokens = estimated_tokens(reply.model_dump_json())
+        cost = self._price.of(call.tokens, output_tokens) if self._price else None
+        usage = Usage(calls=1, input_tokens=call.tokens, output_tokens=output_tokens, cost=cost)
+        return self._counter.add(usage)
 
 
 def _typical(inquiry: Inquiry, schema: type[T]) -> T:

@@ -112,11 +112,11 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
 
 
 def _require_same_judge(path: Path, spec: JudgeSpec) -> None:
-    recorded = cassette_judge(path)
-    if recorded != spec.identity():
-        changed = sorted(name for name, value in spec.identity().items() if recorded.get(name) != value)
-        hint = f"Use the recorded judge: {recorded.get('model')}."
-        raise UsageError(f"{path} was recorded from another judge: {', '.join(changed)} differs.", hint=hint)
+    judge = cassette_judge(path)
+    if judge != spec.identity():
+        names = sorted(name for name, value in spec.identity().items() if judge.get(name) != value)
+        hint = f"Use the recorded judge: {judge.get('model')}."
+        raise UsageError(f"{path} was recorded from another judge: {', '.join(names)} differs.", hint=hint)
 
 
 def _check_installed(kind: str) -> None:

@@ -23,12 +23,12 @@ class Price:
     0.0035
     """
 
-    sent: float
-    written: float
+    input_price: float
+    output_price: float
 
-    def of(self, sent: float, written: float) -> float:
+    def of(self, input_tokens: float, output_tokens: float) -> float:
         """The cost in US dollars."""
-        return (sent * self.sent + written * self.written) / _MILLION
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / _MILLION
 
 
 def price_of(spec: JudgeSpec) -> Price | None:

@@ -87,7 +87,12 @@ class HttpTarget:
         import httpx2
 
         content = json.dumps(set_path(self._body, self._spec.question_field, question)).encode()
-        broken = (httpx2.NetworkError, httpx2.TimeoutException, httpx2.RemoteProtocolError, httpx2.ProxyError)
+        faults = (
+            httpx2.NetworkError,
+            httpx2.TimeoutException,
+            httpx2.RemoteProtocolError,
+            httpx2.ProxyError,
+        )
         body = bytearray()
         # Messages do not quote the client's errors, which may contain an address or a header.
         try:
@@ -98,7 +103,7 @@ class HttpTarget:
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             message = f"{self._place} cannot be reached."
             raise TransientError(message, hint="Check the URL, the network and whether it runs.") from None
-        except broken as error:
+        except faults as error:
             message = f"{self._place} closed the connection ({type(error).__name__})."
             raise TransientError(message) from None
         except httpx2.HTTPError as error:
