@@ -63,7 +63,7 @@ def test_some_of_azures_variables_are_refused_and_the_missing_ones_named(
     result = sgi(*words)
     assert result.code == 2
     assert all(name in result.err for name in (*present, *missing))
-    assert "--embedder minilm" in result.err
+    assert "or name minilm" in result.err
     assert sgi(*words, "-e", "minilm").code == 0
 
 
