@@ -69,12 +69,8 @@ _FITS: Mapping[MapKind, Callable[..., PlattMap | IsotonicMap]] = {
 class CalibrationData:
     """The rows of a run with a label and a value.
 
-    Attributes:
-        values: higher is better, shape (n,).
-        truth: whether the row is grounded, shape (n,).
-        lengths: characters of the responses, shape (n,).
-        clusters: rows with the same question share a number, shape (n,).
-        left_out: number of labelled rows without a value.
+    Higher values are better; ``truth`` is true for grounded rows; rows with the same question have the same
+    cluster. ``left_out`` is the number of labelled rows without a value.
     """
 
     values: NDArray[np.float64]
@@ -275,7 +271,6 @@ def _bins(
 
 
 def _native_threshold(threshold: float, sign: float) -> float | None:
-    """Convert a threshold to the scale of the metric."""
     return sign * threshold if np.isfinite(threshold) else None
 
 

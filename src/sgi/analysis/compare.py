@@ -175,23 +175,22 @@ def compare(
 ) -> Comparison:
     """Compare two runs row by row.
 
-    Rows are paired by `pair_rows`; rows of one run only are counted and left out. The clusters are those of
-    the base run. The runs may differ in responses, contexts and targets only: see `find_differences`.
+    Rows are paired by `pair_rows`, and clustered as in the base run. The runs may differ in responses,
+    contexts and targets only: see `find_differences`.
 
     Args:
         base: the run before.
         new: the run after.
         changed: number of most changed rows to list for each metric.
         draws: number of sign flips.
-        level: level of the intervals, in (0, 1).
+        level: confidence level, in (0, 1).
         metrics: full or bare names; all if empty. p is corrected for all metrics of both runs.
         only_worse: list only rows that got worse.
         allow_different: accept and list other differences.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
-        UsageError: the runs share no row or no metric, a metric's range or direction differs, or rows with
-            the same id have different questions.
+        UsageError: rows or metrics have no partner, or one with another question, range or direction.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -206,21 +205,15 @@ def compare(
     selected = {new.metric(base.metric(name).metric).metric for name in metrics}
     pairs = pair_rows(base, new)
     names = _common_metrics(base, new)
-    differences = tuple(
-        one for one in find_differences(base, new, pairs) if not selected or one.concerns(selected)
-    )
+    differences = _differences(base, new, pairs, selected)
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
     before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
     results = _paired_differences(before, after, names, level, draws)
     compared = tuple(
-        _compare_metric(
-            before,
-            after,
-            name,
-            difference,
-            p,
-            _changed_rows(before, after, name, changed, only_worse=only_worse),
+        replace(
+            _compare_metric(before, after, name, difference, p),
+            changed=_changed_rows(before, after, name, changed, only_worse=only_worse),
         )
         for name, (difference, p) in results.items()
         if not selected or name in selected
@@ -229,6 +222,12 @@ def compare(
     gaps = {name: difference.no_interval for name, (difference, _) in results.items() if difference.pairs}
     notes = (*comparison.notes, *without_interval(gaps.items()))
     return replace(comparison, differences=differences, notes=notes)
+
+
+def _differences(base: ScoredRun, new: ScoredRun, pairs: Pairs, metrics: set[str]) -> tuple[Difference, ...]:
+    """Differences that concern the metrics; all if there are none."""
+    differences = find_differences(base, new, pairs)
+    return tuple(one for one in differences if not metrics or one.concerns(metrics))
 
 
 def _comparison(
@@ -270,7 +269,6 @@ def _paired_differences(
 
 
 def _with_ranges(run: ScoredRun) -> ScoredRun:
-    """The run with the known ranges and units of its metrics."""
     return replace(run, metrics={name: with_range(column) for name, column in run.metrics.items()})
 
 
@@ -296,7 +294,6 @@ def _compare_metric(
     name: str,
     difference: PairedDifference,
     adjusted: float | None,
-    changed: tuple[ChangedRow, ...],
 ) -> MetricComparison:
     old, new = before.metrics[name], after.metrics[name]
     both = np.flatnonzero(old.ok & new.ok)
@@ -308,7 +305,7 @@ def _compare_metric(
         mcnemar=_mcnemar(old.values[both], new.values[both], before.clusters[both]),
         lacking=_missing_pairs(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
-        changed=changed,
+        changed=(),
         changed_pairs=int((old.values[both] != new.values[both]).sum()),
         is_ratio=new.is_ratio,
     )
@@ -340,7 +337,6 @@ def _missing_pairs(before: MetricColumn, after: MetricColumn) -> tuple[MissingPa
 def _changed_rows(
     before: ScoredRun, after: ScoredRun, name: str, most: int, *, only_worse: bool
 ) -> tuple[ChangedRow, ...]:
-    """The rows that changed most."""
     old, new = before.metrics[name], after.metrics[name]
     gaps = on_mean_scale(new).values - on_mean_scale(old).values
     changed = np.isfinite(gaps) & (gaps != 0)

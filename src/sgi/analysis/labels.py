@@ -66,17 +66,12 @@ def yes_no_labels(
 def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbers: bool = False) -> Labels:
     """Read labels of one kind: yes or no if all are, else numbers if all are, else names of classes.
 
-    A blank text is no label. Names are stripped and in lower case.
-
-    Args:
-        column: the name of the column.
-        values: JSON values, one for each row.
-        ids: the ids of the rows.
-        numbers: whether 0 and 1 are numbers, not yes and no.
+    A blank text is not a label. Names are stripped and in lower case. ``values`` are JSON values. With
+    ``numbers``, 0 and 1 are numbers, not yes and no.
 
     Raises:
-        DataError: a label is neither a number nor a text, the column mixes kinds, or the labels are texts
-            that the run does not store; names the row.
+        DataError: a label is neither a number nor a text, the column mixes kinds, or the run does not store
+            texts; names the row.
 
     >>> read_labels("human", ["yes", "No", None], ["a", "b", "c"])
     Labels(column='human', kind='yes or no', values=(1.0, 0.0, None))

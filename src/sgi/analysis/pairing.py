@@ -64,12 +64,8 @@ class RowKeys:
 class Pairs:
     """Pairs of rows of two runs.
 
-    Attributes:
-        first: rows of the base run, ascending, shape (n,).
-        second: the row of the new run for each, shape (n,).
-        by: the method.
-        base_keys: keys of all rows of the base run; None if the texts need no check or are not available.
-        new_keys: the same for the new run.
+    ``first`` are rows of the base run, ascending; ``second`` their partners. The keys are those of all rows;
+    None if the texts need no check or are not available.
     """
 
     first: Rows
@@ -149,7 +145,6 @@ def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys)
 
 
 def _rows_by_identity(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
-    """Rows of each identity; rows without one are left out."""
     rows = defaultdict(list)
     for row, identity in enumerate(identities):
         if identity[1] != _ABSENT:

@@ -212,7 +212,6 @@ async def _score_all(
     recorder: RunRecorder,
     listener: Listener,
 ) -> Accumulator:
-    """Score and store batch by batch, with the answers of the target if there was one."""
     accumulator = Accumulator.of([task.metric for task in tasks], record.cluster)
     sources = {task.source.canonical for task in tasks}
     for stored in stored_batches(database, record):
@@ -267,7 +266,6 @@ async def _score(
 def _parse(
     record: RunRecord, stored: StoredBatch, task: JudgementSource, bodies: RowJudgements
 ) -> tuple[BaseModel | None, ...]:
-    """Stored judgements in the type of the metric."""
     judgements: list[BaseModel | None] = []
     for row, body in enumerate(bodies):
         try:

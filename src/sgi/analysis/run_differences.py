@@ -155,7 +155,6 @@ def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
 
 
 def _by_name(run: ScoredRun) -> dict[str, list[str]]:
-    """Canonical strings of a run's metrics by bare name."""
     names: dict[str, list[str]] = {}
     for canonical, column in run.metrics.items():
         names.setdefault(column.name, []).append(canonical)
@@ -173,7 +172,6 @@ def _origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[D
 
 
 def _merge(differences: Iterable[Difference]) -> Iterator[Difference]:
-    """Merge equal differences of several metrics."""
     metrics: dict[tuple[str, str, str], list[str]] = {}
     for one in differences:
         metrics.setdefault((one.what, one.base, one.new), []).extend(one.metrics)

@@ -42,11 +42,8 @@ async def find_sources(
     It is the metric itself, else one with its name, else one with the same kind of judgement and the same
     prompts; in any case one that asks the same about the rows of a batch.
 
-    Args:
-        run: name of the run in messages.
-        counts: the metrics of the run, with their numbers of judgements.
-        metrics: names or metrics; None for all with judgements.
-        batch: rows of the run.
+    ``counts`` are the metrics of the run with their numbers of judgements; ``batch`` are rows of the run.
+    ``metrics`` is None for all metrics with judgements.
 
     Raises:
         UsageError: a metric uses no judge, or has no source.

@@ -143,20 +143,17 @@ class _Pairs:
         return cls(values, codes[: len(one)], codes[len(one) :])
 
     def with_every_combination(self) -> _Pairs:
-        """Append one row for each combination of two values."""
         codes = np.arange(len(self.values))
         first, second = np.repeat(codes, len(codes)), np.tile(codes, len(codes))
         return _Pairs(self.values, np.concatenate([self.first, first]), np.concatenate([self.second, second]))
 
     def shares(self, codes: NDArray[np.int64], times: Floats) -> Floats:
-        """Weighted share of the rows with each value."""
         return np.bincount(codes, weights=times, minlength=len(self.values)) / float(times.sum())
 
     def distances(self, values: Floats) -> Floats:
         return np.abs(values[self.first] - values[self.second])
 
     def disagreement(self, times: Floats) -> float:
-        """Weighted share of rows whose values differ."""
         return float(times @ (self.first != self.second) / times.sum())
 
 

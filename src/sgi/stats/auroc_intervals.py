@@ -218,7 +218,6 @@ def _coefficients(truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> tupl
 
 
 def _effective(codes: Codes, strata: Codes) -> tuple[Floats, Floats]:
-    """Number of rows and effective number of clusters of each stratum."""
     span = int(codes.max()) + 1
     cells, counts = np.unique(strata * span + codes, return_counts=True)
     rows = np.bincount(strata).astype(np.float64)

@@ -156,5 +156,4 @@ def _center(column: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _squares(column: NDArray[np.float64]) -> float:
-    """The sum of squared deviations."""
     return float(np.square(_center(column)).sum())

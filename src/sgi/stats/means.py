@@ -194,7 +194,6 @@ def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interv
 
 
 def _hall(x: float, a: float) -> float:
-    """The inverse of Hall's transformation."""
     if abs(a) < 1e-6:  # noqa: PLR2004 - limit of the quotient
         return x
     return 3 / a * (float(np.cbrt(1 + a * (x - a / 6))) - 1)
@@ -242,7 +241,6 @@ def _dirichlet_quantile(sums: Floats, sizes: Floats, z: float) -> float:
 
 
 def _share_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval:
-    """Wilson's interval of binary values."""
     count, rows = len(sums), int(sizes.sum())
     ones = (sums - sizes * scale.low) / (scale.high - scale.low)
     share = float(np.clip(ones.sum() / rows, 0.0, 1.0))

@@ -42,7 +42,7 @@ class PairedDifference:
         pairs: number of rows with a value on both sides.
         clusters: number of clusters of these rows.
         first: mean of the first side over the pairs; None without pairs.
-        second: mean of the second side over the pairs; None without pairs.
+        second: mean of the second side, likewise.
         difference: mean of second − first; None without pairs.
         interval: confidence interval of the difference; None if it cannot be computed.
         p: two-sided p-value of no difference; None with fewer than five clusters.
@@ -126,7 +126,6 @@ def paired_differences(
 
 
 def _scale(width: float | None) -> ValueRange:
-    """Range of differences of a metric whose scale has this width."""
     return ValueRange.of(None, None) if width is None else ValueRange.of(-width, width)
 
 

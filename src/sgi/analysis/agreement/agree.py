@@ -48,8 +48,6 @@ _UNLIKELY = 2.58
 
 @dataclass(frozen=True, eq=False)
 class _LabelledMetric:
-    """A column of scores and its labels."""
-
     column: MetricColumn
     labels: Labels
     clusters: NDArray[np.int64]
@@ -115,10 +113,10 @@ def agree(
 
     Args:
         run: the scores.
-        column: the name of the column of labels.
-        values: the label of each row, or None, shape (n,).
+        column: name of the column of labels.
+        values: label of each row, or None, shape (n,).
         metrics: only these; all if empty.
-        classes: the class of each row, by metric.
+        classes: class of each row, by metric.
         threshold: scores of at least this value are a yes (at most, if lower is better); by default half the
             range of metrics from 0 to 1 or 0 to 100.
         weights: weights of disagreements of numbers or grades in κ.
@@ -321,7 +319,6 @@ def _notes(
 
 
 def _sampling_notes(run: ScoredRun, known: Rows, compared: Sequence[MetricAgreement]) -> Iterator[str]:
-    """Signs that the labelled rows are not a random sample."""
     count = int(known.sum())
     if min(count, len(known) - count) >= MIN_CLUSTERS and known[:count].all():
         yield f"The labelled rows are the first {count:,} of the run, not a random sample."

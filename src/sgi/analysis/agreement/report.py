@@ -165,7 +165,6 @@ def class_verdicts(result: MetricAgreement) -> Iterator[str]:
 
 
 def _corpus_verdicts(result: MetricAgreement) -> Iterator[str]:
-    """Compare the mean score with the corrected mean."""
     corpus = result.corpus
     if corpus is None or corpus.corrected.interval is None or corpus.labels.rows == corpus.naive.rows:
         return

@@ -76,12 +76,7 @@ _MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
 class LabelledScores:
     """Scores with labels and clusters, and the settings of the bootstrap.
 
-    Attributes:
-        scores: higher = grounded, finite, shape (n,).
-        grounded: the labels, shape (n,).
-        clusters: rows with the same number are dependent, shape (n,).
-        draws: number of bootstrap draws.
-        seed: random seed.
+    Scores are finite, and higher for grounded rows. Rows with the same cluster are dependent.
     """
 
     scores: Floats
@@ -172,10 +167,7 @@ def _false_positive_rate(scores: Floats, labels: NDArray[np.bool_], weights: Flo
 class Baselines:
     """Trivial scores of the rows of a card: they do not depend on meaning.
 
-    Attributes:
-        lengths: characters of each response; None if unknown.
-        overlaps: share of each response's words found in its contexts; None if unknown.
-        others: values and direction by name.
+    ``lengths`` and ``overlaps`` are None if unknown; ``others`` are values and direction by name.
     """
 
     lengths: Floats | None
@@ -203,9 +195,7 @@ class Baselines:
 class Competitor:
     """A trivial score that the score of the card is compared with.
 
-    Attributes:
-        baseline: its AUROC over the rows of the card.
-        values: higher = grounded, NaN if unknown, shape (n,).
+    Its values are higher for grounded rows, NaN if unknown, shape (n,).
     """
 
     baseline: Baseline
@@ -240,17 +230,10 @@ def match_by(
     competitors: Sequence[Competitor],
     shuffled: Floats | str,
 ) -> MatchedControl | None:
-    """AUROC over rows matched by a nuisance variable.
+    """AUROC over rows matched by a nuisance, without rows where it is NaN; None if no two rows match.
 
-    Args:
-        data: the scores.
-        values: the nuisance; rows where it is NaN are left out.
-        widths: widths of bins, ascending.
-        competitors: other scores of the rows.
-        shuffled: scores with contexts of other questions, NaN if unknown; or why there are none.
-
-    Returns:
-        None without values, or if no two rows match.
+    ``widths`` of bins ascend. ``shuffled`` are scores with contexts of other questions, or the reason why
+    there are none.
     """
     if values is None:
         return None

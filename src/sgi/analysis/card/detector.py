@@ -151,7 +151,6 @@ def _card(
 def _length_within(
     data: LabelledScores, lengths: Floats | None, competitors: Sequence[Competitor]
 ) -> Ranking | None:
-    """AUROC of length alone within deciles of length."""
     values = next((other.values for other in competitors if other.baseline.name == LENGTH), None)
     result = None if lengths is None or values is None else data.auroc_within_deciles(lengths, values)
     return None if result is None else result.ranking
@@ -232,7 +231,6 @@ class _Table:
         )
 
     def columns(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Columns of any values."""
         lists = {name: _as_list(name, values) for name, values in columns.items()}
         for name, values in lists.items():
             _require_rows(name, len(values), len(self.scores))

@@ -70,7 +70,6 @@ def _pairs(sample: Sample, others: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _greatest_cosines(rows: Sequence[Sequence[tuple[str, str]]], table: VectorTable) -> Floats:
-    """The greatest cosine of the pairs of each row."""
     flat = [pair for pairs in rows for pair in pairs]
     greatest = np.full(len(rows), -math.inf)
     if flat:

@@ -87,13 +87,6 @@ async def card_of_run(
 ) -> DetectorCard:
     """Make the card of a metric of a run, with all baselines and controls that the data allows.
 
-    Args:
-        database: the database of the run.
-        record: the run.
-        metric: its canonical string, or its name.
-        options: columns, baselines and settings.
-        listener: receives the progress.
-
     Raises:
         UnknownNameError: the run has no such metric, or its data no such column.
         DataError: a label cannot be read.
@@ -152,15 +145,7 @@ def _rows_without_score(record: RunRecord) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows of a run with a label and a score.
-
-    Attributes:
-        samples: with the answers of the target if there was one.
-        scores: of the metric, shape (n,).
-        labels: 1 = grounded, else 0, shape (n,).
-        dropped: number of other rows by reason.
-        others: values and direction of other metrics by name, NaN without a value.
-    """
+    """The rows of a run with a label (1 = grounded) and a score, and the number of other rows by reason."""
 
     samples: tuple[Sample, ...]
     scores: Floats
@@ -237,7 +222,6 @@ class _Rows:
 
 
 def _most(counts: Counter[str]) -> dict[str, int]:
-    """The most frequent reasons, and the others together."""
     most = dict(counts.most_common(_REASONS))
     rest = counts.total() - sum(most.values())
     return most | ({"other reasons": rest} if rest else {})

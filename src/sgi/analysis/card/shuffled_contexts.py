@@ -21,13 +21,8 @@ def shuffled_contexts(
     Samples that share a question or passages, directly or through others, form a group. Each group takes the
     passages of the next in a random circle, in order; a smaller next group is repeated.
 
-    Args:
-        samples: with passages; a blank question is not shared.
-        seed: random seed of the circle.
-        questions: whether rows that share only their question form a group.
-
-    Returns:
-        Passages for each sample; None with fewer than two groups.
+    A blank question is not shared. ``questions`` says whether rows that share only their question form a
+    group. The result is None with fewer than two groups.
 
     >>> from sgi.kernel.sample import Sample
     >>> rows = [Sample(id=n, question=n[0], contexts=(f"about {n[0]}",)) for n in ("a1", "a2", "b1")]

@@ -211,7 +211,6 @@ def _within_length(alone: Ranking | None) -> Iterator[str]:
 
 
 def _shuffling_notes(ranking: Ranking, shuffled: ShuffledControl, subject: str) -> Iterator[str]:
-    """Say whether the score uses its contexts."""
     if shuffled.ranking is None:
         return
     numbers = f"AUROC {shuffled.ranking.auroc:.2f}, against {ranking.auroc:.2f} with the right contexts"

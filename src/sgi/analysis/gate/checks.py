@@ -181,7 +181,6 @@ def _questions_needed(
 
 
 def _size_note(count: int, needed: int | None, run: ScoredRun) -> str:
-    """State how many questions the run has, and how many are needed."""
     unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
         return f"The run has {count:,} {unit}; no number of {unit} is enough"

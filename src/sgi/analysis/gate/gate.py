@@ -198,7 +198,6 @@ def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
 def _add_drops(
     rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float | None
 ) -> tuple[Rule, ...]:
-    """Add a rule with ``max_drop`` for each metric that has no drop rule."""
     if max_drop is not None:
         if against is None:
             raise UsageError(_NO_BASELINE, hint=_BOTH)
@@ -215,7 +214,6 @@ def _add_drops(
 
 
 def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
-    """Reject rules outside the ranges of the run's metrics."""
     for rule in rules:
         look = look_of(run, rule)
         if look is not None:
@@ -228,7 +226,6 @@ def _fail(check: Check, *reasons: str) -> Check:
 
 
 def _require_finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
-    """Fail a check that is based on an unfinished run."""
     base = against if rule.condition is Condition.MAX_DROP else None
     reasons = dict.fromkeys(
         f"{len(part.ids)} of {part.rows} rows are scored; resume it with"

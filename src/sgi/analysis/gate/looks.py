@@ -31,12 +31,7 @@ def gate_stored_run(
 ) -> tuple[GateReport, list[str]]:
     """Gate a stored run, record the gate in the database, and return notes on the number of gates.
 
-    Args:
-        database: the database of both runs.
-        record: the run to decide on.
-        rules: as for `gate`.
-        against: the baseline run, for rules on drops.
-        **options: as for `gate`.
+    Arguments are those of `gate`; the database holds both runs.
     """
     base = None if against is None else scored_run(database, against)
     run = scored_run(database, record)
@@ -55,7 +50,6 @@ def gate_stored_run(
 
 
 def _look_notes(report: GateReport) -> list[str]:
-    """Say how often these questions were used for a gate."""
     look = max((check.look or 1 for check in report.checks), default=1)
     if report.looks is not None:
         level = f"{100 * report.checks[0].level:.6g} %"

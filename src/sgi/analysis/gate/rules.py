@@ -176,14 +176,7 @@ def _least(condition: Condition) -> float:
 
 
 def checked_threshold(name: str, value: object, *, least: float = -math.inf) -> float:
-    """Return a finite number that is at least ``least``.
-
-    Raises:
-        UsageError: it is something else; the message begins with ``name``.
-
-    >>> checked_threshold("max_drop", 1)
-    1.0
-    """
+    """Return a finite number that is at least ``least``, or raise a UsageError that begins with ``name``."""
     expected = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{name}: expected {expected}, found {value!r}.")
@@ -197,14 +190,7 @@ def checked_threshold(name: str, value: object, *, least: float = -math.inf) -> 
 
 
 def checked_share(name: str, value: object) -> float:
-    """Return a number from 0 to 1.
-
-    Raises:
-        UsageError: it is something else; the message begins with ``name``.
-
-    >>> checked_share("coverage", 0.95)
-    0.95
-    """
+    """Return a number from 0 to 1, or raise a UsageError that begins with ``name``."""
     number = checked_threshold(name, value, least=0.0)
     if number > 1:
         raise UsageError(f"{name}: expected a share from 0 to 1, found {number}.", hint="95 % is 0.95.")
