@@ -65,7 +65,7 @@ def test_the_list_is_searched_as_one_types(page):
     page.wait_for_function("() => document.querySelectorAll('#runs tbody tr').length === 1")
     assert page.locator("#runs tbody th").inner_text() == "before"
     assert "search=befor" in page.url
-    page.wait_for_function("() => document.querySelector('#said').textContent === '1 runs'")
+    page.wait_for_function("() => document.querySelector('#announcement').textContent === '1 run'")
     page.get_by_role("link", name="before").click()
     assert page.get_by_role("heading", level=1).inner_text() == "before"
 

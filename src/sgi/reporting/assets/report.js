@@ -228,14 +228,14 @@
   function openRow(at) {
     const position = rows.positions[at];
     byId("panel-title").textContent = rows.ids[at];
-    const details = rows.detailed.has(position) ? byId(`row-${position}`)?.querySelector(".story") : null;
+    const details = rows.detailed.has(position) ? byId(`row-${position}`)?.querySelector(".row-details") : null;
     byId("panel-body").replaceChildren(details ? details.cloneNode(true) : summaryOf(at));
     byId("panel").showModal();
     byId("panel-body").scrollTop = 0;
   }
 
   function summaryOf(at) {
-    const summary = make("div", "", { class: "story" });
+    const summary = make("div", "", { class: "row-details" });
     const facts = make("dl", "", { class: "facts" });
     const add = (name, text) => {
       const entry = make("div");

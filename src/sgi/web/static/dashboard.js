@@ -4,7 +4,7 @@
   const BRUSH = ["rc_low", "rc_high", "rq_low", "rq_high"];
 
   function announce(text) {
-    const place = document.getElementById("said");
+    const place = document.getElementById("announcement");
     if (place && text) place.textContent = text;
   }
 
