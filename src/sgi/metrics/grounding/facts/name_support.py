@@ -181,14 +181,11 @@ def _initials(_name: Name, core: tuple[str, ...], passage: str, words: str) -> s
     for other in names_of(passage):
         place = other.words.index(core[-1]) if core[-1] in other.words else 0
         firsts = other.words[:place]
-        lettered = any(len(first) == 1 for first in firsts)
-        short = [word for word in core[:last] if len(word) <= _INITIALS or lettered]
-        if (
-            firsts
-            and short
-            and all(
-                any(_begins(word, first) for first in firsts) or _spells(word, firsts) for word in core[:last]
-            )
+        letters = "".join(first[0] for first in firsts)
+        has_initial = any(len(first) == 1 for first in firsts)
+        is_short = any(len(word) <= _INITIALS or has_initial for word in core[:last])
+        if is_short and all(
+            word == letters or any(_begins(word, first) for first in firsts) for word in core[:last]
         ):
             return "initials"
     return ""
@@ -200,10 +197,6 @@ def _begins(word: str, first: str) -> bool:
         or (len(word) == 1 and first.startswith(word))
         or (len(first) == 1 and word.startswith(first))
     )
-
-
-def _spells(word: str, firsts: tuple[str, ...]) -> bool:
-    return word == "".join(first[0] for first in firsts)
 
 
 def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
