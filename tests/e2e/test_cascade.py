@@ -98,7 +98,7 @@ def test_the_judge_gets_no_request_for_a_row_that_is_cleared(folder):
     rows = [json.loads(line)["scores"] for line in (folder / "scores.jsonl").read_text().splitlines()]
     assert rows[0]["faithfulness"]["status"] == "undefined"
     assert re.fullmatch(
-        r"not asked: grounding above \S+ clears it \(cascade, alpha 0\.05\)",
+        r"not judged: grounding is above \S+ \(cascade, alpha 0\.05\)",
         rows[0]["faithfulness"]["reason"],
     )
     assert rows[0]["grounding"]["value"] > facts["threshold"] >= rows[6]["grounding"]["value"]
@@ -157,18 +157,18 @@ def test_few_labels_send_everything_to_the_judge_and_say_so(folder):
         ships, bridges, _ = asked_about(server)
     assert result.code == 0, result.err
     assert (len(ships), len(bridges)) == (6, 4)
-    assert "takes 19 labelled unsupported rows, one a question, and there were 18" in result.out
+    assert "needs at least 19 labelled unsupported rows from different questions; there are 18" in result.out
 
 
 @pytest.mark.parametrize(
     ("cascade", "words", "said"),
     [
-        ("alpha=1", (), "between 0 and 1"),
-        ("0.05", (), "Write --cascade alpha=0.05"),
+        ("alpha=1", (), "above 0 and below 1"),
+        ("0.05", (), "Write alpha=0.05"),
         (f"{ALPHA},labelled=gone.jsonl", (), "gone.jsonl"),
         (f"{ALPHA},labelled=broken.jsonl", (), "broken.jsonl:2"),
         (f"{ALPHA},labelled=bare.jsonl", (), "No row of bare.jsonl has a label"),
-        (ALPHA, ("--ray", "local", "-o", "out"), "one process"),
+        (ALPHA, ("--ray", "local", "-o", "out"), "single process"),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):

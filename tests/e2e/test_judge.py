@@ -154,7 +154,7 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
         assert "2 rows failed because a cached reply of the judge was invalid" in second.err
         assert "--retry-failed" in second.err
         stopped = sgi(tmp_path, *words)
-        assert "For 2 of them the judge was not asked: its cached replies are unusable." in stopped.err
+        assert "2 of them failed from unusable cached replies of the judge." in stopped.err
         assert "--retry-failed" in stopped.err
         assert len(server.requests) == calls
         replies["now"] = saying(GOOD)
