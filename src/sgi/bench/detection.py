@@ -52,12 +52,7 @@ class Threshold(NamedTuple):
 
 
 def is_paraphrase(change: Perturbation) -> bool:
-    """Whether a perturbation only rewords the answer.
-
-    >>> from sgi.bench.catalogue import PERTURBATIONS
-    >>> is_paraphrase(PERTURBATIONS["synonyms"]), is_paraphrase(PERTURBATIONS["passages_shuffled"])
-    (True, False)
-    """
+    """Whether a perturbation only rewords the answer."""
     return change.kind is Kind.HARMLESS and change.changes == RESPONSE
 
 

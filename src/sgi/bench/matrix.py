@@ -330,11 +330,7 @@ def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]
 
 
 def too_few_note(bench_rows: int) -> str:
-    """Note for too few rows for any verdict; empty otherwise.
-
-    >>> too_few_note(200), too_few_note(3)
-    ('', 'A verdict takes 10 pairs of values, and there are 3 rows: give more.')
-    """
+    """Note for too few rows for any verdict; empty otherwise."""
     if bench_rows >= FEWEST_PAIRS:
         return ""
     return f"A verdict takes {FEWEST_PAIRS} pairs of values, and there are {bench_rows} rows: give more."

@@ -180,11 +180,7 @@ def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
 
 
 def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float = 0.95) -> Interval | None:
-    """Interval of a mean of values in [0, 1]; None for fewer than ``FEWEST_PAIRS``.
-
-    >>> share_interval(np.ones(3), np.arange(3)) is None
-    True
-    """
+    """Interval of a mean of values in [0, 1]; None for fewer than ``FEWEST_PAIRS``."""
     if len(values) < FEWEST_PAIRS:
         return None
     return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, level=level))

@@ -58,9 +58,5 @@ def _positions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def like(name: str, other: str) -> bool:
-    """Whether two names have the same number of words, and both or neither are all capitals.
-
-    >>> like("Gustave Eiffel", "Marie Curie"), like("NASA", "Paris")
-    (True, False)
-    """
+    """Whether two names have the same number of words, and both or neither are all capitals."""
     return len(name.split(" ")) == len(other.split(" ")) and name.isupper() == other.isupper()

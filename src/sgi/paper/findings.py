@@ -138,20 +138,12 @@ def _finding_text(value: Any) -> str:
 
 
 def difference(ours: float | None, papers: float | None) -> float | None:
-    """Our value minus the paper's, or None.
-
-    >>> difference(0.75, 0.5), difference(None, 0.5)
-    (0.25, None)
-    """
+    """Our value minus the paper's, or None."""
     return None if ours is None or papers is None else ours - papers
 
 
 def format_ranking(ranking: Ranking | None, key: str = "auroc") -> dict[str, Any]:
-    """An AUROC and its interval as entries of a row.
-
-    >>> format_ranking(None)
-    {'auroc': None, 'auroc_interval': None}
-    """
+    """An AUROC and its interval as entries of a row."""
     interval = ranking and ranking.interval
     return {
         key: ranking and ranking.auroc,

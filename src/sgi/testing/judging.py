@@ -29,11 +29,7 @@ def require(condition: bool, promise: str) -> None:
 
 
 def typical_judge() -> ScriptedJudge:
-    """A judge that always gives the reply of the prompt's first example, with one verdict per item.
-
-    >>> typical_judge().fingerprint
-    'scripted'
-    """
+    """A judge that always gives the reply of the prompt's first example, with one verdict per item."""
     return ScriptedJudge(_typical)
 
 
