@@ -35,14 +35,7 @@ _FITS: dict[str, Callable[[ArrayLike, ArrayLike], ProbabilityMap]] = {
 
 @dataclass(frozen=True)
 class Reliability:
-    """Predicted and observed frequency per bin; empty bins are omitted.
-
-    Attributes:
-        confidence: mean predicted probability of each bin.
-        frequency: share of true rows in each bin.
-        rows: number of rows in each bin.
-        binning: the binning method.
-    """
+    """Mean predicted probability, share of true rows and number of rows of each bin that is not empty."""
 
     confidence: tuple[float, ...]
     frequency: tuple[float, ...]

@@ -29,9 +29,7 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
     with them (same kind of data, system and encoder). Rows of one question are dependent: pass one row per
     question (see `one_row_per_cluster`). There is no guarantee for ungrounded rows or for subgroups.
 
-    Args:
-        grounded: finite scores of grounded rows, higher = better, one per question, shape (n,).
-        rate: maximum share of grounded rows to flag, in (0, 1).
+    ``grounded`` are finite scores of grounded rows, higher = better, shape (n,); ``rate`` is in (0, 1).
 
     Source: Vovk, Gammerman and Shafer (2005); Lei et al. (2018), J. Am. Stat. Assoc. 113.
 
@@ -77,12 +75,9 @@ def one_row_per_cluster(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int
 
 @dataclass(frozen=True)
 class LengthThresholds:
-    """One threshold per length stratum.
+    """Threshold (−∞ flags nothing) and number of grounded calibration rows of each length stratum.
 
-    Attributes:
-        edges: boundaries between strata, ascending; a length equal to an edge belongs to the upper stratum.
-        thresholds: one per stratum, one more than edges; −∞ flags nothing.
-        rows: number of grounded calibration rows per stratum.
+    ``edges`` between strata ascend; a length equal to an edge belongs to the upper stratum.
     """
 
     edges: tuple[float, ...]

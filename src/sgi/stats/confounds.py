@@ -39,12 +39,9 @@ class Baseline:
 
 @dataclass(frozen=True)
 class StratifiedAuroc:
-    """AUROC over pairs of rows of the same stratum.
+    """AUROC over pairs of rows of the same stratum, and the number of strata with both classes.
 
-    Attributes:
-        ranking: AUROC, interval and row counts over the strata with both classes.
-        strata: number of strata with both classes.
-        dropped: number of rows in strata with one class only.
+    ``dropped`` is the number of rows in strata with one class only.
     """
 
     ranking: Ranking

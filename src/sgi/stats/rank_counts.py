@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TieGroups:
-    """Rows sorted by score from low to high, in groups of equal scores.
-
-    Attributes:
-        order: row numbers, lowest score first, shape (n,).
-        starts: position in this order where each group begins, shape (k,).
-    """
+    """Row numbers sorted by score, lowest first, and where each of the k groups of equal scores begins."""
 
     order: NDArray[np.int64]
     starts: NDArray[np.int64]
