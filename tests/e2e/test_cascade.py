@@ -187,4 +187,4 @@ def test_a_dry_run_asks_nothing_and_says_that_it_counts_the_most(folder):
         assert not server.requests
     assert result.code == 0, result.err
     assert result.json["metrics"] == ["faithfulness", "grounding"]
-    assert "at most" in result.json["cascade"]
+    assert "upper limits" in result.json["cascade"]
