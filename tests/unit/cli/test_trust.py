@@ -134,7 +134,7 @@ def test_a_settings_file_runs_only_functions_of_the_working_folder(sgi, unfinish
         file = elsewhere / "run.toml"
         file.write_text(f'data = "{data}"\nmetrics = ["rouge_l"]\n[target]\nwhere = "{where}"\n')
         refused = sgi("run", str(file), "-q")
-        assert (refused.code, f"--target {where}" in refused.err) == (2, True)
+        assert (refused.code, f"name the target yourself: {where}" in refused.err) == (2, True)
         refused = sgi("run", str(file), "-q", "--target-set", "retries=0")
         assert refused.code == 2
     assert not (tmp_path / "imported").exists()
