@@ -75,7 +75,7 @@ def _judge_facts(spec: RunSpec, usage: Usage | None) -> dict[str, Any]:
     tokens = {"judge_input_tokens": usage.input_tokens, "judge_output_tokens": usage.output_tokens}
     calls = {"judge_calls": usage.calls, "judge_replies_known_or_shared": usage.cached}
     facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": usage.cost}
-    note = "rows that the cascade clears need no judge: the judge gets at most these requests"
+    note = "rows that the cascade clears need no judge, so these numbers are upper limits"
     return facts if spec.cascade is None else facts | {"cascade": note}
 
 
