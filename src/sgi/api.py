@@ -316,8 +316,9 @@ def _open_runs(
     if len(databases) > 1:
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
     ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
-    with open_runs(next(iter(databases)), *ids, cluster=cluster) as opened:
-        yield opened
+    rules = [cluster or (name.record.cluster if isinstance(name, StoredRun) else None) for name in names]
+    with open_runs(next(iter(databases)), *ids) as (database, records):
+        yield database, [record.with_clusters(rule) for record, rule in zip(records, rules, strict=True)]
 
 
 def _scored_run(run: Run, cluster: str | None, db: Db) -> ScoredRun:

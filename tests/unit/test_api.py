@@ -64,6 +64,14 @@ def test_another_cluster_rule_changes_the_summary(db):
     assert own.metrics[1].mean == by_topic.metrics[1].mean
 
 
+def test_an_open_run_keeps_its_cluster_rule(db):
+    by_topic = sgi.open_run("monday", db=db, cluster="topic")
+    rules = ["content_f1>=0.1"]
+    assert sgi.gate(by_topic, rules) == sgi.gate("monday", rules, cluster="topic", db=db)
+    assert sgi.gate(by_topic, rules, cluster="question") == sgi.gate("monday", rules, db=db)
+    assert sgi.gate(by_topic, rules) != sgi.gate("monday", rules, db=db)
+
+
 def test_compare_takes_names_stored_runs_and_results(db):
     by_name = sgi.compare("monday", "friday", db=db)
     stored = [sgi.open_run(name, db=db) for name in ("monday", "friday")]
