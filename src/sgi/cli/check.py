@@ -9,7 +9,6 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import print_json, print_lines
 from sgi.cli.option_values import select_embedders, with_entailment
-from sgi.kernel.sample import Sample
 from sgi.reporting.formatting import calibration_hint
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ def check(
       sgi check --c "The tower is 330 m tall." --r "It is 330 m tall." --json
     """
     from sgi.engine.evaluate import evaluate
+    from sgi.kernel.sample import Sample
     from sgi.reporting.views.evidence_map import evidence_map_view
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)

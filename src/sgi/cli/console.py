@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.reporting.formatting import STEERING
@@ -52,6 +50,9 @@ def plain(text: str) -> str:
 
 def talk(message: str, *, style: str = "") -> None:
     """Print a line on stderr."""
+    from rich.console import Console
+    from rich.text import Text
+
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(plain(message), style=style))
 
 
@@ -125,6 +126,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
 
 @contextmanager
 def _bar() -> Iterator[Listener]:
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -206,20 +208,19 @@ class _Lines:
         talk(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
-class _Output(Console):
-    """Standard output that leaves a broken pipe to the caller."""
-
-    def on_broken_pipe(self) -> None:
-        raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
-
-
 @ignore_broken_pipe()
 def print_tables(tables: Iterable[Table]) -> None:
     """Print the tables that have rows on stdout; numbers are never cut, even in a narrow window."""
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
+
     rich_tables = [table.terminal() for table in tables if table.rows]
     wide = Console(width=10_000)
     width = max((wide.measure(table).maximum for table in rich_tables), default=0)
-    output = _Output(highlight=False, width=max(Console().width, width))
+    output = Output(highlight=False, width=max(Console().width, width))
     for table in rich_tables:
         output.print(table)
         output.print()

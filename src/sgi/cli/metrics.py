@@ -12,7 +12,6 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import complain, plain, print_json, print_tables
 from sgi.kernel.registry import metric_class, metric_classes
-from sgi.kernel.sample import Field
 from sgi.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -66,6 +65,7 @@ def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
 def _group(kind: type[AnyMetric]) -> tuple[int, str]:
     """Position and title of the group of a metric: by the fields that it needs."""
     from sgi.kernel.judged_metric import JudgedMetric
+    from sgi.kernel.sample import Field
 
     if kind.__module__ == _GRAPHRAG_NAMES:
         return 4, "GraphRAG names (percent and counts)"

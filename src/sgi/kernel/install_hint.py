@@ -8,7 +8,6 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 DISTRIBUTION = "semantic-grounding-index"
 
@@ -26,6 +25,8 @@ def install_target(*extras: str) -> str:
     source = _direct_url()
     url = str(source.get("url", ""))
     if "dir_info" in source:
+        from urllib.request import url2pathname
+
         folder = Path(url2pathname(urlsplit(url).path))
         if (folder / "pyproject.toml").is_file():
             editable = "-e " if source["dir_info"].get("editable") else ""
