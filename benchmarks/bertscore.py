@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness import Figure, benchmark_main, seconds_of, time_alternately
 from material import pairs, rows
-from measured import Figure, by_turns, piece, seconds_of
-from peer_processes import NotInstalled, PeerFailed, peer
+from peer_processes import NotInstalledError, PeerError, peer
 from peer_weights import same_weights
 from sgi.engine.resources import Resources
 from sgi.kernel.errors import SgiError
@@ -88,10 +88,10 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             folder = stack.enter_context(same_weights("encoders"))
             setting = {"folder": str(folder), "layers": LAYERS, "pairs": found}
             other = stack.enter_context(peer("encoders", "bert_score_pairs", setting))
-            turns["peer"] = other.go
-        except (NotInstalled, PeerFailed) as error:
+            turns["peer"] = other.run
+        except (NotInstalledError, PeerError) as error:
             other, note = None, str(error)
-        times = by_turns(turns, repeats=1 if quick else TURNS)
+        times = time_alternately(turns, repeats=1 if quick else TURNS)
         if other is not None:
             theirs = np.asarray(other.result())
             note = f"bert-score {other.about['version']}, {other.about['threads']} threads, same weights"
@@ -115,4 +115,4 @@ def told_apart(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

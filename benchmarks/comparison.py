@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from measured import Figure, by_turns, peak_megabytes, piece, seconds_of
+from harness import Figure, benchmark_main, peak_megabytes, seconds_of, time_alternately
 from sgi.analysis.compare import compare
 from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
@@ -44,7 +44,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         scored(name, rows, 1, gain, seed) for name, gain, seed in (("base", 0.0, 1), ("new", 0.01, 2))
     )
     before = peak_megabytes()
-    times = by_turns({"compare": lambda: compare(base, new, draws=DRAWS)}, 1 if quick else 5, warm=0)
+    times = time_alternately({"compare": lambda: compare(base, new, draws=DRAWS)}, 1 if quick else 5, warm=0)
     work = f"compare {rows:,} pairs, {METRICS} metrics, {DRAWS:,} draws"
     line = Figure(work, "s", wanted=TARGET_SECONDS, higher_is_better=False, repeats=seconds_of(times))
     yield replace(line, ours=times["compare"].median)
@@ -53,4 +53,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import Figure, benchmark_main
 from material import rows as halueval
-from measured import Figure, piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,4 +116,4 @@ def prime(folder: Path, case: Case) -> None:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from measured import Figure, piece
+from harness import Figure, benchmark_main
 from serving import MEGABYTE, processor, resident, serving
 from stored_run import NAMES, TEN_NAMES, fill
 
@@ -199,4 +199,4 @@ def postgresql() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness import REPEATS, Figure, Timing, benchmark_main, seconds_of, time_alternately
 from material import texts as halueval_texts
 from matrix_rate import MOMENT, best_of, products
-from measured import REPEATS, Figure, Timing, by_turns, piece, seconds_of
-from peer_processes import NotInstalled, Peer, PeerFailed, peer
+from peer_processes import NotInstalledError, Peer, PeerError, peer
 from peer_weights import same_weights
 from sgi.kernel.errors import SgiError
 from sgi.models.embedder.load import load_embedder
@@ -95,8 +95,8 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             name: partial(embedder.embed, texts) for name, embedder in embedders.items()
         }
         if other is not None:
-            work["peer"] = other.go
-        times = by_turns(work, 1 if quick else REPEATS)
+            work["peer"] = other.run
+        times = time_alternately(work, 1 if quick else REPEATS)
         vectors = {name: embedder.embed(texts) for name, embedder in embedders.items()}
         true = vectors["onnx f32"] if other is None else np.asarray(other.result(), dtype=np.float32)
     ours = [
@@ -112,7 +112,7 @@ def start(stack: ExitStack, texts: list[str]) -> tuple[Peer | None, str]:
     try:
         folder = stack.enter_context(same_weights("encoders"))
         return stack.enter_context(peer("encoders", "encode", {"texts": texts, "folder": str(folder)})), ""
-    except (NotInstalled, PeerFailed) as error:
+    except (NotInstalledError, PeerError) as error:
         return None, str(error)
 
 
@@ -162,7 +162,7 @@ def shares(embedders: dict[str, Embedder], texts: list[str], *, quick: bool) -> 
     for name, embedder in embedders.items():
         format_ = FORMATS[name.rpartition(" ")[2]]
         bounds = products(format_, 0.1 if quick else MOMENT)
-        times = by_turns({"ours": partial(embedder.embed, texts), **bounds}, 1 if quick else REPEATS)
+        times = time_alternately({"ours": partial(embedder.embed, texts), **bounds}, 1 if quick else REPEATS)
         spent = times.pop("ours")
         bound, runtime, rates = best_of(times)
         yield Figure(
@@ -178,4 +178,4 @@ def shares(embedders: dict[str, Embedder], texts: list[str], *, quick: bool) -> 
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

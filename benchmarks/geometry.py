@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from measured import Figure, by_turns, piece, seconds_of
+from harness import Figure, benchmark_main, seconds_of, time_alternately
 from sgi.geometry import angles_to, grounding_index
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         theta_rq, theta_rc = angles_to(response, question, context)
         return grounding_index(theta_rq, theta_rc)
 
-    times = by_turns({"ours": grounding, "bound": one_pass}, 1 if quick else REPEATS)
+    times = time_alternately({"ours": grounding, "bound": one_pass}, 1 if quick else REPEATS)
     yield Figure(
         f"SGI of {n:,} triples of {DIMENSION} float32",
         "s",
@@ -57,4 +57,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

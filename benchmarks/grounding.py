@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import Figure, Timing, benchmark_main, time_alternately
 from material import triples, write_jsonl
-from measured import Figure, Timing, by_turns, piece
-from peer_processes import NotInstalled, PeerFailed, peer
+from peer_processes import NotInstalledError, PeerError, peer
 from peer_weights import same_weights
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             folder = stack.enter_context(same_weights("factlens"))
             setting = {"rows": triples(peer_rows), "folder": str(folder)}
             other = stack.enter_context(peer("factlens", "evaluate_rows", setting))
-            work["peer"] = other.go
+            work["peer"] = other.run
             note = f"factlens {other.about['version']}, {peer_rows} rows a turn"
-        except (NotInstalled, PeerFailed) as error:
+        except (NotInstalledError, PeerError) as error:
             note = str(error)
-        times = by_turns(work, repeats, warm=0)
+        times = time_alternately(work, repeats, warm=0)
     yield from figures(times, rows, peer_rows, note)
 
 
@@ -108,4 +108,4 @@ def rates(times: dict[str, Timing], rows: int) -> dict[str, tuple[float, ...]]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

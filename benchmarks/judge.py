@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measured import Figure, piece
+from harness import Figure, benchmark_main
 from sgi.engine.plan import BATCH_SIZE
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Completion
@@ -174,4 +174,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

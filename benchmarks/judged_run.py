@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from harness import Figure, benchmark_main, peak_megabytes
 from material import write_rows
-from measured import Figure, peak_megabytes, piece
 from sgi.engine.open_resources import open_models
 from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
@@ -110,4 +110,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -14,8 +14,8 @@ import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
+from harness import REPEATS, Figure, benchmark_main, seconds_of, time_alternately
 from material import data_file
-from measured import REPEATS, Figure, by_turns, piece, seconds_of
 from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -91,7 +91,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             "ours": partial(ours, name, batches),
             "peer": partial(peer, found),
         }
-        times = by_turns(work, 1 if quick else REPEATS)
+        times = time_alternately(work, 1 if quick else REPEATS)
         yield Figure(
             f"{name}, {len(found):,} {what}",
             "pairs/s",
@@ -105,4 +105,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

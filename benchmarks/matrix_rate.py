@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from measured import REPEATS, Figure, by_turns, piece
+from harness import REPEATS, Figure, benchmark_main, time_alternately
 from sgi.models.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from measured import Timing
+    from harness import Timing
 
 SHAPES = {(384, 384): 4, (384, 1536): 1, (1536, 384): 1}
 """Products of a layer, and how often: three in and one out of attention, two of the feed-forward part."""
@@ -167,11 +167,11 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         work = f"matrix products, {format_}, {usable_cores()} cores"
         found = products(format_, 0.1 if quick else MOMENT)
         if found:
-            rate, best, rates = best_of(by_turns(found, 1 if quick else REPEATS))
+            rate, best, rates = best_of(time_alternately(found, 1 if quick else REPEATS))
             yield Figure(work, "GFLOP/s", rate, note=f"by {best}", repeats=rates)
         else:
             yield Figure(work, "GFLOP/s", note="this processor has no such products")
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

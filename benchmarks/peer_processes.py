@@ -1,7 +1,7 @@
-"""Peers in environments of their own, asked to do the same work by turns with ours.
+"""Run peers in their own environments, so that a benchmark can time them alternately with SGI.
 
-``make bench-peers`` builds the environments. A worker (``benchmarks/peers``) loads once, and then does its
-work whenever it is told to, so that turns can be taken with what runs here, and loading is not counted.
+``make bench-peers`` builds the environments. A worker (``benchmarks/peers``) loads its model once, and then
+runs its work on request, so the time to load is not measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORKERS = Path(__file__).parent / "peers"
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_VERBOSITY": "error",
-    # what would send something out
+    # no telemetry
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
     "RAGAS_DO_NOT_TRACK": "true",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -31,79 +31,83 @@ ENVIRONMENT = {
 }
 
 
-class NotInstalled(Exception):  # noqa: N818 - what it says
-    """The environment of a peer was not built."""
+class NotInstalledError(Exception):
+    """The environment of a peer does not exist."""
 
 
-class PeerFailed(Exception):  # noqa: N818 - what it says
-    """A worker ended with an error."""
+class PeerError(Exception):
+    """A worker failed."""
 
 
 def python_of(environment: str) -> Path:
-    """The interpreter of an environment.
+    """Return the interpreter of an environment.
 
     Raises:
-        NotInstalled: there is none.
+        NotInstalledError: it does not exist.
     """
     folder = Path(os.environ.get("SGI_BENCH_PEERS", ROOT / ".venv-peers"))
     python = folder / environment / "bin" / "python"
     if not python.exists():
-        raise NotInstalled(f"{environment}: not installed (make bench-peers)")
+        raise NotInstalledError(f"{environment}: not installed (make bench-peers)")
     return python
 
 
 class Peer:
-    """A worker that is ready."""
+    """A worker process that has loaded its model.
+
+    Attributes:
+        about: facts about the peer, such as its version and its number of threads.
+    """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self.about: dict[str, Any] = self._answer()
+        self.about: dict[str, Any] = self._read()
 
-    def go(self) -> float:
-        """Do the work once; the seconds it took by the worker's own clock."""
-        return float(self._ask("go")["seconds"])
+    def run(self) -> float:
+        """Do the work once; return the seconds that the worker measured."""
+        return float(self._request("run")["seconds"])
 
     def result(self) -> Any:
-        """What the work last came to."""
-        return self._ask("result")["result"]
+        """Return the result of the last run."""
+        return self._request("result")["result"]
 
-    def _ask(self, word: str) -> dict[str, Any]:
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+    def _request(self, command: str) -> dict[str, Any]:
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         try:
-            self._process.stdin.write(word + "\n")
+            self._process.stdin.write(command + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # the answer will be missing, and says why
-        return self._answer()
+            pass  # reading the reply raises the error
+        return self._read()
 
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         line = self._process.stdout.readline()
         if not line:
-            raise PeerFailed
-        told: dict[str, Any] = json.loads(line)
-        return told
+            raise PeerError
+        reply: dict[str, Any] = json.loads(line)
+        return reply
 
 
 @contextmanager
 def peer(environment: str, worker: str, setting: Mapping[str, Any]) -> Iterator[Peer]:
-    """Start a worker, and end it.
+    """Start a worker, and stop it at the end of the context.
 
     Args:
-        environment: the folder of its environment.
-        worker: the script, among ``benchmarks/peers``.
-        setting: texts and what else it needs, as JSON.
+        environment: name of its environment.
+        worker: name of its script in ``benchmarks/peers``.
+        setting: its input as JSON, for example texts.
 
     Raises:
-        NotInstalled: there is no such environment.
-        PeerFailed: the worker ended; the last line it wrote says why.
+        NotInstalledError: the environment does not exist.
+        PeerError: the worker failed; the message has the last line of its output.
     """
     python = python_of(environment)
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "errors").open("w+") as errors:
-        place = Path(folder) / "setting.json"
-        place.write_text(json.dumps(setting), encoding="utf-8")
+        path = Path(folder) / "setting.json"
+        path.write_text(json.dumps(setting), encoding="utf-8")
         with subprocess.Popen(
-            [python, WORKERS / f"{worker}.py", place],
+            [python, WORKERS / f"{worker}.py", path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -113,11 +117,11 @@ def peer(environment: str, worker: str, setting: Mapping[str, Any]) -> Iterator[
         ) as process:
             try:
                 yield Peer(process)
-            except PeerFailed:
+            except PeerError:
                 process.wait(timeout=10)
                 errors.seek(0)
-                lines = errors.read().strip().splitlines() or ["no word"]
-                raise PeerFailed(f"{worker} failed: {lines[-1][:300]}") from None
+                lines = errors.read().strip().splitlines() or ["no output"]
+                raise PeerError(f"{worker} failed: {lines[-1][:300]}") from None
             finally:
                 if process.stdin is not None:
                     process.stdin.close()

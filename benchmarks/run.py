@@ -1,10 +1,10 @@
-"""All pieces of work, each in a process of its own, and one table of their figures.
+"""Run all benchmarks, each in its own process, and print one table.
 
     python benchmarks/run.py [--only NAME …] [--quick] [--peers FOLDER]
 
-Writes ``benchmarks/results/<date>-<processor>.json``, and the same table as Markdown, unless only some pieces
-are run, or quickly. A piece that fails is told and the others go on; the exit code is then 1. Peers are
-measured where ``make bench-peers`` has built their environments.
+A run of all benchmarks without ``--quick`` writes ``benchmarks/results/<date>-<processor>.json``, and the
+same table as Markdown. If a benchmark fails, the others still run and the exit code is 1. Peers are measured
+if ``make bench-peers`` has built their environments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measured import Figure
+from harness import Figure
 from results import write
 from table import show
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 HERE = Path(__file__).parent
-PIECES = (
+BENCHMARKS = (
     "matrix_rate",
     "embedding",
     "grounding",
@@ -44,88 +44,95 @@ PIECES = (
     "judged_run",
     "serving",
 )
-LONGEST = 1800
-"""Seconds after which a piece is given up."""
-_TOLD = 400
-"""Characters of an error that a note quotes."""
+MAX_SECONDS = 1800
+"""Time limit of a benchmark."""
+_MAX_ERROR = 400
+"""Characters of an error in a note."""
 
 
-def run_piece(script: Path, *, quick: bool, seconds: float = LONGEST) -> tuple[list[Figure], str]:
-    """The figures of one script, and why it failed, or nothing.
+def run_benchmark(script: Path, *, quick: bool, seconds: float = MAX_SECONDS) -> tuple[list[Figure], str]:
+    """Return the figures of one script and its error; the error is empty on success.
 
-    Figures that it told before it failed are kept.
+    The figures that it printed before an error are included.
     """
     command = [sys.executable, str(script), "--json", *(["--quick"] if quick else [])]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-        told, fault = ended.stdout, ended.stderr.strip() if ended.returncode else ""
-        if ended.returncode and not fault:
-            fault = f"exit code {ended.returncode}"
-    except subprocess.TimeoutExpired as late:
-        told = (late.stdout or b"").decode()  # bytes, whatever was asked for
-        fault = f"not done after {seconds:g} s"
-    figures = [Figure.from_json(line) for line in told.splitlines() if line.startswith("{")]
-    if not figures and not fault:
-        fault = "told no figures"
-    return figures, fault
+        process = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        output, error = process.stdout, process.stderr.strip() if process.returncode else ""
+        if process.returncode and not error:
+            error = f"exit code {process.returncode}"
+    except subprocess.TimeoutExpired as timeout:
+        output = (timeout.stdout or b"").decode()  # bytes, also with text=True
+        error = f"timeout after {seconds:g} s"
+    figures = [Figure.from_json(line) for line in output.splitlines() if line.startswith("{")]
+    if not figures and not error:
+        error = "printed no figures"
+    return figures, error
 
 
 def run_all(
     scripts: Iterable[Path],
     *,
     quick: bool,
-    seconds: float = LONGEST,
-    keep: Callable[[Sequence[Figure]], object] = len,
+    seconds: float = MAX_SECONDS,
+    save: Callable[[Sequence[Figure]], object] = len,
 ) -> tuple[list[Figure], dict[str, str]]:
-    """All figures, a line for each piece that failed among them, and the faults by piece.
+    """Return all figures, including one for each failed benchmark, and the errors by benchmark.
 
-    After each piece, all figures so far are given to ``keep``: a run of half an hour may be cut short.
+    ``save`` receives all figures so far after each benchmark, so an interrupted run keeps its figures.
     """
     figures: list[Figure] = []
-    faults: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for script in scripts:
-        began = time.perf_counter()
-        found, fault = run_piece(script, quick=quick, seconds=seconds)
-        figures += found
-        if fault:
-            faults[script.stem] = fault
-            figures.append(Figure(script.stem, "", note=f"FAILED: {fault.splitlines()[-1][-_TOLD:]}"))
+        start = time.perf_counter()
+        script_figures, error = run_benchmark(script, quick=quick, seconds=seconds)
+        figures += script_figures
+        if error:
+            errors[script.stem] = error
+            figures.append(Figure(script.stem, "", note=f"FAILED: {error.splitlines()[-1][-_MAX_ERROR:]}"))
         print(
-            f"{script.stem:<14}{time.perf_counter() - began:6.1f} s  {'FAILED' if fault else ''}",
+            f"{script.stem:<14}{time.perf_counter() - start:6.1f} s  {'FAILED' if error else ''}",
             file=sys.stderr,
         )
-        keep(figures)
-    return figures, faults
+        save(figures)
+    return figures, errors
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run, show, write; 1 where a piece failed."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmarks, print and write the table; return 1 if one failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--only", nargs="+", choices=PIECES, metavar="NAME", default=PIECES, help=", ".join(PIECES)
+        "--only",
+        nargs="+",
+        choices=BENCHMARKS,
+        metavar="NAME",
+        default=BENCHMARKS,
+        help=", ".join(BENCHMARKS),
     )
-    parser.add_argument("--quick", action="store_true", help="shows that all of it runs, not how fast")
-    parser.add_argument("--write", action="store_true", help="keep the figures, also of some pieces alone")
-    parser.add_argument("--peers", type=Path, help="folder of the peers' environments; else .venv-peers")
-    options = parser.parse_args(words)
+    parser.add_argument(
+        "--quick", action="store_true", help="use little data: tests that they run, not how fast"
+    )
+    parser.add_argument("--write", action="store_true", help="write the results also with --only or --quick")
+    parser.add_argument("--peers", type=Path, help="folder with the peers' environments; default .venv-peers")
+    options = parser.parse_args(arguments)
     if options.peers:
         os.environ["SGI_BENCH_PEERS"] = str(options.peers.absolute())
-    whole = tuple(options.only) == PIECES and not options.quick
-    written: dict[Path, None] = {}
+    whole = tuple(options.only) == BENCHMARKS and not options.quick
+    paths: dict[Path, None] = {}
     scripts = (HERE / f"{name}.py" for name in options.only)
-    figures, faults = run_all(
+    figures, errors = run_all(
         scripts,
         quick=options.quick,
-        keep=(lambda found: written.setdefault(write(found))) if whole or options.write else len,
+        save=(lambda some: paths.setdefault(write(some))) if whole or options.write else len,
     )
     show(figures)
-    for name, fault in faults.items():
-        print(f"\n{name} failed:\n{fault}", file=sys.stderr)
-    for path in written:
-        print(f"written: {path}", file=sys.stderr)
-    return 1 if faults else 0
+    for name, error in errors.items():
+        print(f"\n{name} failed:\n{error}", file=sys.stderr)
+    for path in paths:
+        print(f"Wrote {path}", file=sys.stderr)
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Write the cost of a billion rows into `docs/scale.md`, computed from the results of the benchmarks.
+"""Compute the cost of a billion rows from the benchmark results, and write it into `docs/scale.md`.
 
     python benchmarks/scale.py [results.json]
 
-Without a file, the newest of `benchmarks/results`. Only the part between the two marks is replaced. Times are
-those of one core, and are not divided by a number of cores: scaling was measured for two workers only.
+The default is the newest file in `benchmarks/results`. Only the part between the two markers is replaced.
+Times are for one core and are not divided by a number of cores: scaling was measured for two workers only.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ BILLION = 1e9
 HOUR = 3600.0
 
 
-def figures(record: Mapping[str, Any], beginning: str) -> dict[str, dict[str, Any]]:
-    """The figures whose name begins so and that were measured, by the rest of the name."""
+def figures(record: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]]:
+    """Return the measured figures whose name starts with the prefix, by the rest of the name."""
     return {
-        row["work"].removeprefix(beginning).removeprefix(": "): row
+        row["work"].removeprefix(prefix).removeprefix(": "): row
         for row in record["figures"]
-        if row["work"].startswith(beginning) and row["ours"]
+        if row["work"].startswith(prefix) and row["ours"]
     }
 
 
-def computed(record: Mapping[str, Any]) -> str:
-    """The tables: core hours by metric, bytes by file format, and the measured speed of two workers."""
+def cost_tables(record: Mapping[str, Any]) -> str:
+    """Return the tables: core hours by metric, bytes by file format, and the speed of two workers."""
     about = record["machine"]
-    where = f"{about['processor']}, {about['cores']} cores, Python {about['python']}"
-    lines = [f"Measured {record['date'][:10]}, revision {record['revision']}, on {where}.\n"]
+    machine = f"{about['processor']}, {about['cores']} cores, Python {about['python']}"
+    lines = [f"Measured {record['date'][:10]}, revision {record['revision']}, on {machine}.\n"]
     lines += _costs(record)
     lines += _disk(record)
     lines += _actors(record)
@@ -48,7 +48,7 @@ def computed(record: Mapping[str, Any]) -> str:
 
 
 def _costs(record: Mapping[str, Any]) -> Iterator[str]:
-    yield "| metric | a row, ms of one core | rows/s on one core | 10⁹ rows, hours of one core |"
+    yield "| metric | ms of one core per row | rows/s on one core | 10⁹ rows, hours of one core |"
     yield "|---|---|---|---|"
     for name, row in figures(record, TIME).items():
         hours = row["ours"] / 1000 * BILLION / HOUR
@@ -57,7 +57,7 @@ def _costs(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _disk(record: Mapping[str, Any]) -> Iterator[str]:
-    yield "| kept of a row, two metrics | bytes a row | 10⁹ rows |"
+    yield "| stored row with two metrics | bytes per row | 10⁹ rows |"
     yield "|---|---|---|"
     for name, row in figures(record, DISK).items():
         yield f"| {name} | {number(row['ours'])} | {number(row['ours'])} GB |"
@@ -65,27 +65,27 @@ def _disk(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _actors(record: Mapping[str, Any]) -> Iterator[str]:
-    found = [row for row in record["figures"] if row["work"].startswith("Ray") and row["ratio"]]
-    for row in found:
+    rows = [row for row in record["figures"] if row["work"].startswith("Ray") and row["ratio"]]
+    for row in rows:
         yield f"{row['work']}: {number(row['ratio'])} × {row['beside']}.\n"
-    if found:
+    if rows:
         yield (
             f"Measured on {record['machine']['cores']} cores of one machine; more workers, and several "
             "machines, were not measured. Do not divide the hours of one core by your number of cores.\n"
         )
 
 
-def placed(page: str, text: str) -> str:
-    """The page with the part between the marks replaced."""
+def replace_tables(page: str, text: str) -> str:
+    """Replace the part of the page between the markers."""
     head, _, rest = page.partition(BEGIN)
     return f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}"
 
 
 def main() -> None:
-    """Compute and write."""
-    chosen = Path(sys.argv[1]) if len(sys.argv) > 1 else max(RESULTS.glob("*.json"))
-    record = json.loads(chosen.read_text(encoding="utf-8"))
-    PAGE.write_text(placed(PAGE.read_text(encoding="utf-8"), computed(record)), encoding="utf-8")
+    """Write the tables into the page."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else max(RESULTS.glob("*.json"))
+    record = json.loads(path.read_text(encoding="utf-8"))
+    PAGE.write_text(replace_tables(PAGE.read_text(encoding="utf-8"), cost_tables(record)), encoding="utf-8")
     print(PAGE)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from measured import Figure, piece
+from harness import Figure, benchmark_main
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 
 if TYPE_CHECKING:
@@ -96,4 +96,4 @@ def told(took: dict[str, list[float]]) -> str:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness import Figure, benchmark_main
 from material import triples
-from measured import Figure, piece
 from stored_run import fill
 
 if TYPE_CHECKING:
@@ -265,4 +265,4 @@ async def _sending(
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

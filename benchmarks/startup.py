@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measured import Figure, Timing, by_turns, piece
-from peer_processes import ENVIRONMENT, WORKERS, NotInstalled, python_of
+from harness import Figure, Timing, benchmark_main, time_alternately
+from peer_processes import ENVIRONMENT, WORKERS, NotInstalledError, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ def factlens_command() -> list[str]:
     """The peer's own command for one triple, with the same model.
 
     Raises:
-        NotInstalled: its environment was not built.
+        NotInstalledError: its environment was not built.
     """
     python = python_of("factlens")
     told = subprocess.run([python, WORKERS / "weights.py"], check=True, capture_output=True, text=True)
@@ -57,9 +57,9 @@ def measure(*, quick: bool) -> Iterator[Figure]:
     note = ""
     try:
         work["factlens"] = partial(start, factlens_command())
-    except (NotInstalled, subprocess.CalledProcessError) as error:
+    except (NotInstalledError, subprocess.CalledProcessError) as error:
         note = str(error)
-    times = by_turns(work, 1 if quick else 7)
+    times = time_alternately(work, 1 if quick else 7)
     for name in WORK:
         yield Figure(
             name,
@@ -90,4 +90,4 @@ def milliseconds(timing: Timing) -> tuple[float, ...]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -19,8 +19,8 @@ from unittest.mock import patch
 import anyio
 import numpy as np
 
+from harness import Figure, Timing, benchmark_main, seconds_of, time_alternately
 from material import write_rows
-from measured import Figure, Timing, by_turns, piece, seconds_of
 from sgi.analysis.groups import group_by
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
@@ -103,14 +103,14 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         rates = tuple(kept / write(folder / f"bench{turn}.db", rows) for turn in range(repeats))
         line = Figure("score rows written into SQLite, with their samples", "rows/s", wanted=50_000)
         yield replace(line, ours=statistics.median(rates), repeats={"ours": rates})
-        times = by_turns({"ours": lambda: summarise(folder / "bench0.db")}, repeats)
+        times = time_alternately({"ours": lambda: summarise(folder / "bench0.db")}, repeats)
         yield own(f"means and intervals of {kept:,} stored scores", times, 2)
         data = folder / "rows.jsonl"
         write_rows(data, rows)
         yield share("three quick lexical metrics", data, folder, LEXICAL)
         yield own(
             f"resuming a finished run of {rows:,} rows",
-            by_turns({"ours": lambda: resume(folder)}, repeats),
+            time_alternately({"ours": lambda: resume(folder)}, repeats),
             5,
         )
         for state in ("cold", "warm"):
@@ -143,4 +143,4 @@ def resume(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from measured import Figure, peak_megabytes, piece
+from harness import Figure, benchmark_main, peak_megabytes
 from sgi.io.write import open_writer
 
 if TYPE_CHECKING:
@@ -102,4 +102,4 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

@@ -1,4 +1,4 @@
-"""The table of figures, as people read it."""
+"""Format figures as a table for the terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -11,30 +11,27 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from measured import Figure
+    from harness import Figure
 
-_MANY = 100
-"""From here on a number needs no decimals."""
+_NO_DECIMALS_FROM = 100
 _WIDTH = 150
-"""Columns where there is no terminal to ask."""
+"""Columns of the output if it is not a terminal."""
 
 
 def number(value: float) -> str:
-    """Three digits that count, thousands marked.
+    """Format a number with three significant digits and thousands separators.
 
     >>> number(12345.6), number(1.2345), number(0.0123), number(48.6), number(0)
     ('12,346', '1.23', '0.0123', '48.6', '0')
     """
-    return f"{value:,.0f}" if abs(value) >= _MANY else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= _NO_DECIMALS_FROM else f"{value:.3g}"
 
 
-def compared(figure: Figure) -> str:
-    """The ratio, or nothing."""
+def ratio(figure: Figure) -> str:
     return "" if figure.ratio is None else f"{number(figure.ratio)} ×"
 
 
-def wished(figure: Figure) -> str:
-    """What was wanted, of the ratio or of ours."""
+def target(figure: Figure) -> str:
     if figure.wanted is None:
         return ""
     sign = "≥" if figure.at_least else "≤"
@@ -42,19 +39,17 @@ def wished(figure: Figure) -> str:
 
 
 def verdict(figure: Figure) -> str:
-    """Yes or no; a word where something is missing, nothing where nothing was wanted."""
+    """Say whether the target is reached; empty without a target."""
     if figure.met is not None:
         return "yes" if figure.met else "no"
     return "" if figure.wanted is None else "not measured"
 
 
-def own(figure: Figure) -> str:
-    """Our own number with its unit."""
+def ours(figure: Figure) -> str:
     return "–" if figure.ours is None else f"{number(figure.ours)} {figure.unit}"
 
 
-def other(figure: Figure) -> str:
-    """The number of the peer or of the bound, with its name."""
+def comparison(figure: Figure) -> str:
     if not figure.beside:
         return ""
     return f"{figure.beside}: {'–' if figure.peer is None else number(figure.peer)}"
@@ -62,22 +57,22 @@ def other(figure: Figure) -> str:
 
 COLUMNS = {
     "work": lambda figure: figure.work,
-    "ours": own,
-    "peer or bound": other,
-    "ratio": compared,
-    "wanted": wished,
+    "ours": ours,
+    "peer or bound": comparison,
+    "ratio": ratio,
+    "target": target,
     "met": verdict,
 }
 
 
 def show(figures: Sequence[Figure], console: Console | None = None) -> None:
-    """Print one table, and under it the notes."""
+    """Print the table, then the notes."""
     if console is None:
         console = Console()
         console = console if console.is_terminal else Console(width=_WIDTH)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in COLUMNS:
-        table.add_column(name, justify="right" if name in {"ours", "ratio", "wanted"} else "left")
+        table.add_column(name, justify="right" if name in {"ours", "ratio", "target"} else "left")
     notes: list[str] = []
     for figure in figures:
         cells = [Text(write(figure)) for write in COLUMNS.values()]
@@ -92,7 +87,7 @@ def show(figures: Sequence[Figure], console: Console | None = None) -> None:
 
 
 def markdown(figures: Sequence[Figure]) -> str:
-    """The same table for a page."""
+    """Return the table and the notes as Markdown."""
     lines = [" | ".join(COLUMNS), " | ".join("---" for _ in COLUMNS)]
     lines += [" | ".join(write(figure) for write in COLUMNS.values()) for figure in figures]
     table = "\n".join(f"| {line} |" for line in lines)

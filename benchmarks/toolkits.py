@@ -15,9 +15,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from harness import Figure, benchmark_main, time_alternately
 from material import pairs as answer_pairs
-from measured import Figure, by_turns, piece
-from peer_processes import ENVIRONMENT, NotInstalled, PeerFailed, peer, python_of
+from peer_processes import ENVIRONMENT, NotInstalledError, PeerError, peer, python_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,9 +64,9 @@ def rouge(toolkit: str, pairs: Sequence[tuple[str, str]], repeats: int) -> Figur
     work = f"ROUGE-L by sgi.evaluate, {len(pairs):,} answer pairs"
     try:
         with peer(toolkit, "rouge", {"toolkit": toolkit, "pairs": pairs}) as other:
-            times = by_turns({"ours": partial(ours, pairs), "peer": other.go}, repeats)
+            times = time_alternately({"ours": partial(ours, pairs), "peer": other.run}, repeats)
             note = f"{toolkit} {other.about['version']}, called directly; it stems words"
-    except (NotInstalled, PeerFailed) as error:
+    except (NotInstalledError, PeerError) as error:
         return Figure(work, "pairs/s", beside=toolkit, note=str(error))
     rates = {name: tuple(len(pairs) / took for took in timing.seconds) for name, timing in times.items()}
     medians = {name: len(pairs) / timing.median for name, timing in times.items()}
@@ -78,8 +78,8 @@ def importing(toolkit: str, repeats: int) -> Figure:
     work = "import, in a new process"
     try:
         theirs = partial(imported, python_of(toolkit), toolkit)
-        times = by_turns({"ours": partial(imported, sys.executable, "sgi"), "peer": theirs}, repeats)
-    except (NotInstalled, subprocess.CalledProcessError) as error:
+        times = time_alternately({"ours": partial(imported, sys.executable, "sgi"), "peer": theirs}, repeats)
+    except (NotInstalledError, subprocess.CalledProcessError) as error:
         return Figure(work, "s", beside=toolkit, higher_is_better=False, note=str(error))
     repeated = {name: timing.seconds for name, timing in times.items()}
     ours_, theirs_ = times["ours"].median, times["peer"].median
@@ -87,4 +87,4 @@ def importing(toolkit: str, repeats: int) -> Figure:
 
 
 if __name__ == "__main__":
-    piece(measure)
+    benchmark_main(measure)

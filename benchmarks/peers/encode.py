@@ -1,17 +1,17 @@
-"""sentence-transformers encodes texts with the weights in a folder, every setting left alone."""
+"""Encode texts with sentence-transformers, the weights in a folder and default settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from answering import answer
+from worker import serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
-    """The model, and how many threads it takes."""
+    """Return the encoder, its version and its number of threads."""
     import sentence_transformers
     import torch
 
@@ -21,4 +21,4 @@ def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    answer(load)
+    serve(load)

@@ -1,17 +1,17 @@
-"""factlens evaluates rows with its `evaluate_batch`, on the weights in a folder."""
+"""Evaluate rows with `evaluate_batch` of factlens and the weights in a folder."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from answering import answer
+from worker import serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
-    """Everything loaded: one row was evaluated."""
+    """Evaluate one row to load everything; return the evaluation and the version."""
     from importlib.metadata import version
 
     from factlens import evaluate_batch
@@ -24,4 +24,4 @@ def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    answer(load)
+    serve(load)

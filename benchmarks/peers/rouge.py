@@ -1,7 +1,7 @@
-"""ROUGE-L over pairs by a toolkit that scores it without a language model, the way it offers it.
+"""Score ROUGE-L over pairs with another toolkit.
 
-The setting names the toolkit: ``ragas`` (its metric `RougeScore`), ``deepeval`` (its `Scorer`) or
-``rouge_score`` (its `RougeScorer`, made once), which the other two call.
+The setting names the toolkit: ``ragas`` (metric `RougeScore`), ``deepeval`` (`Scorer`) or ``rouge_score``
+(`RougeScorer`, created once), which the other two call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from answering import answer
+from worker import serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ Pairs = list[tuple[str, str]]
 
 
 def ragas(pairs: Pairs) -> Callable[[], Any]:
-    """Its metric, a row at a time, as it offers it."""
+    """Score one row at a time with the metric of ragas."""
     from ragas.dataset_schema import SingleTurnSample
     from ragas.metrics import RougeScore
 
@@ -33,14 +33,14 @@ def ragas(pairs: Pairs) -> Callable[[], Any]:
 
 
 def deepeval(pairs: Pairs) -> Callable[[], Any]:
-    """Its scorer, a pair at a time, as it offers it."""
+    """Score one pair at a time with the scorer of deepeval."""
     from deepeval.scorer import Scorer
 
     return lambda: [Scorer.rouge_score(reference, response, "rougeL") for response, reference in pairs]
 
 
 def rouge_score(pairs: Pairs) -> Callable[[], Any]:
-    """The reference implementation, its scorer made once."""
+    """Score with the reference implementation; the scorer is created once."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
@@ -55,10 +55,10 @@ TOOLKITS = {"ragas": ragas, "deepeval": deepeval, "rouge_score": rouge_score}
 
 
 def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
-    """The toolkit, imported."""
+    """Import the toolkit; return its work and version."""
     name = setting["toolkit"]
     return TOOLKITS[name](setting["pairs"]), {"version": version(name.replace("_", "-"))}
 
 
 if __name__ == "__main__":
-    answer(load)
+    serve(load)

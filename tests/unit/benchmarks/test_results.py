@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 import results
-from measured import Figure
+from harness import Figure
 from results import machine, versions, write
 
 NOW = datetime(2026, 11, 22, 14, 30, tzinfo=UTC)
@@ -18,7 +18,7 @@ FIGURES = [
 ]
 
 
-def test_the_record_has_every_figure_with_repeats_and_what_it_was_measured_on(tmp_path):
+def test_the_record_has_every_figure_with_repeats_and_the_machine(tmp_path):
     path = write(FIGURES, tmp_path / "results", NOW)
     record = json.loads(path.read_text(encoding="utf-8"))
     assert path.name.startswith("2026-11-22-")
@@ -35,24 +35,24 @@ def test_the_record_has_every_figure_with_repeats_and_what_it_was_measured_on(tm
     assert "FAILED" in page
 
 
-def test_names_of_files_need_no_quoting(tmp_path):
+def test_file_names_need_no_quoting(tmp_path):
     name = write(FIGURES, tmp_path, NOW).name
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.")
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
-def test_figures_that_are_kept_do_not_change_the_revision_they_were_measured_at(tmp_path, monkeypatch):
-    kept = tmp_path / "benchmarks" / "results"
-    kept.mkdir(parents=True)
-    for file in (tmp_path / "code.py", kept / "figures.json"):
+def test_changed_result_files_do_not_make_the_revision_dirty(tmp_path, monkeypatch):
+    folder = tmp_path / "benchmarks" / "results"
+    folder.mkdir(parents=True)
+    for file in (tmp_path / "code.py", folder / "figures.json"):
         file.write_text("1", encoding="utf-8")
-    who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
-    for words in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "-m", "first"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    monkeypatch.setattr(results, "RESULTS", kept)
+    identity = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for arguments in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "first"]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    monkeypatch.setattr(results, "RESULTS", folder)
     clean = results.revision()
     assert len(clean) == 12
-    (kept / "figures.json").write_text("2", encoding="utf-8")
+    (folder / "figures.json").write_text("2", encoding="utf-8")
     assert results.revision() == clean
     (tmp_path / "code.py").write_text("2", encoding="utf-8")
     assert results.revision() == f"{clean}-dirty"

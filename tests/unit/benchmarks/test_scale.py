@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import scale
 from cost import DISK, TIME
-from measured import Figure
+from harness import Figure
 from results import document
 
 FIGURES = [
@@ -16,8 +16,8 @@ FIGURES = [
 ]
 
 
-def test_a_billion_rows_are_computed_from_what_was_measured_and_nothing_else():
-    text = scale.computed(document(FIGURES, datetime(2026, 11, 22, tzinfo=UTC)))
+def test_the_cost_of_a_billion_rows_uses_only_measured_figures():
+    text = scale.cost_tables(document(FIGURES, datetime(2026, 11, 22, tzinfo=UTC)))
     assert "| sgi | 36 | 27.8 | 10,000 |\n" in text
     assert "| quick | 0.36 | 2,778 | 100 |\n" in text
     assert "| SQLite | 800 | 800 GB |" in text
@@ -27,13 +27,13 @@ def test_a_billion_rows_are_computed_from_what_was_measured_and_nothing_else():
     assert "more workers, and several machines, were not measured" in text
 
 
-def test_without_a_measurement_of_workers_none_is_mentioned():
-    assert "workers" not in scale.computed(document(FIGURES[:4], datetime(2026, 11, 22, tzinfo=UTC)))
+def test_workers_are_mentioned_only_if_they_were_measured():
+    assert "workers" not in scale.cost_tables(document(FIGURES[:4], datetime(2026, 11, 22, tzinfo=UTC)))
 
 
-def test_only_the_part_between_the_marks_is_replaced():
+def test_only_the_part_between_the_markers_is_replaced():
     page = scale.PAGE.read_text(encoding="utf-8")
-    once = scale.placed(page, "new")
-    assert scale.placed(once, "new") == once
+    once = scale.replace_tables(page, "new")
+    assert scale.replace_tables(once, "new") == once
     assert once.split(scale.BEGIN)[0] == page.split(scale.BEGIN)[0]
     assert once.split(scale.END)[1] == page.split(scale.END)[1]

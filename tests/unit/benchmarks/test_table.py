@@ -6,37 +6,37 @@ import io
 from rich.console import Console
 
 import table
-from measured import Figure
+from harness import Figure
 
 
-def shown(*figures):
+def render(*figures):
     console = Console(width=160, file=io.StringIO())
     table.show(figures, console)
     return console.file.getvalue()
 
 
-def test_the_examples_of_the_table_hold():
+def test_doctests():
     assert doctest.testmod(table).attempted > 0
     assert doctest.testmod(table).failed == 0
 
 
-def test_a_line_says_all_of_a_figure():
-    text = shown(Figure("embed", "texts/s", 1234.5, 321.0, "peer", wanted=2.5, note="cosine 0.9999"))
+def test_a_row_has_all_values_of_a_figure():
+    text = render(Figure("embed", "texts/s", 1234.5, 321.0, "peer", wanted=2.5, note="cosine 0.9999"))
     assert "embed [1]  1,234 texts/s  peer: 321" in text
     assert "3.85 ×  ≥ 2.5 ×  yes" in text
     assert "[1] cosine 0.9999" in text
 
 
-def test_a_ceiling_a_miss_and_what_is_missing():
-    assert "≤ 2 ×  no" in shown(
+def test_maximum_targets_and_missing_values():
+    assert "≤ 2 ×  no" in render(
         Figure("pass", "s", 3.0, 1.0, "read", is_bound=True, wanted=2, higher_is_better=False)
     )
-    assert "≤ 1,000 MB  yes" in shown(Figure("memory", "MB", 999.0, wanted=1000, higher_is_better=False))
-    text = shown(Figure("rows", "rows/s", 5.0, None, "factlens", wanted=25, note="not installed"))
+    assert "≤ 1,000 MB  yes" in render(Figure("memory", "MB", 999.0, wanted=1000, higher_is_better=False))
+    text = render(Figure("rows", "rows/s", 5.0, None, "factlens", wanted=25, note="not installed"))
     assert "factlens: –" in text
     assert "not measured" in text
     assert "[1] not installed" in text
 
 
-def test_markup_in_a_note_is_text():
-    assert "[red]x[/red] [1]" in shown(Figure("[red]x[/red]", "s", 1.0, note="[bold]y"))
+def test_markup_is_not_interpreted():
+    assert "[red]x[/red] [1]" in render(Figure("[red]x[/red]", "s", 1.0, note="[bold]y"))

@@ -1,4 +1,4 @@
-"""What a run does is counted where benchmarks would only show it as time."""
+"""Count the tokenized and embedded texts of a run; benchmarks only measure its time."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Counts:
 
 @pytest.fixture
 def counts(monkeypatch):
-    """Counts what the tokenizer and the model are given; both do their work."""
-    made = Counts()
+    """Count the inputs of the tokenizer and of the model."""
+    counts = Counts()
     tokenize, hidden = local.tokenize, onnx.OnnxNetwork.token_vectors
 
     def counted_tokenize(tokenizer, texts):
-        made.tokenized += texts
-        found = tokenize(tokenizer, texts)
-        made.tokens += sum(len(ids) for ids in found.ids)
-        return found
+        counts.tokenized += texts
+        tokens = tokenize(tokenizer, texts)
+        counts.tokens += sum(len(ids) for ids in tokens.ids)
+        return tokens
 
     def counted_hidden(self, ids, /):
-        made.computed += ids.size
+        counts.computed += ids.size
         return hidden(self, ids)
 
     monkeypatch.setattr(local, "tokenize", counted_tokenize)
     monkeypatch.setattr(onnx.OnnxNetwork, "token_vectors", counted_hidden)
-    return made
+    return counts
 
 
 def score(folder, name, **more):
@@ -64,6 +64,6 @@ def test_each_distinct_text_is_tokenized_once_and_nothing_is_padded(tmp_path, co
 
 def test_a_second_run_tokenizes_and_computes_nothing_and_writes_the_same(tmp_path, counts):
     first = score(tmp_path, "first")
-    done = (len(counts.tokenized), counts.computed)
+    before = (len(counts.tokenized), counts.computed)
     assert score(tmp_path, "second") == first
-    assert (len(counts.tokenized), counts.computed) == done
+    assert (len(counts.tokenized), counts.computed) == before

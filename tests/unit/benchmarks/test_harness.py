@@ -8,36 +8,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measured import Figure, by_turns, peak_megabytes, piece, seconds_of
+from harness import Figure, benchmark_main, peak_megabytes, seconds_of, time_alternately
 
 numbers = st.floats(1e-6, 1e9)
 
 
 @given(numbers, numbers, numbers)
-def test_beside_a_peer_the_ratio_says_how_many_times_better_ours_is(ours, peer, wanted):
-    rate = Figure("work", "rows/s", ours, peer, "peer", wanted=wanted)
+def test_the_ratio_to_a_peer_says_how_many_times_better_we_are(ours, peer, target):
+    rate = Figure("work", "rows/s", ours, peer, "peer", wanted=target)
     time = replace(rate, unit="s", higher_is_better=False)
     assert rate.ratio == ours / peer
     assert time.ratio == peer / ours
     assert rate.at_least
     assert time.at_least
-    assert rate.met == (ours / peer >= wanted)
-    assert time.met == (peer / ours >= wanted)
+    assert rate.met == (ours / peer >= target)
+    assert time.met == (peer / ours >= target)
 
 
 @given(numbers, numbers, numbers)
-def test_beside_a_bound_the_ratio_is_ours_over_it(ours, bound, wanted):
-    share = Figure("work", "GFLOP/s", ours, bound, "the machine", is_bound=True, wanted=wanted)
+def test_the_ratio_to_a_bound_is_our_share_of_it(ours, bound, target):
+    share = Figure("work", "GFLOP/s", ours, bound, "the machine", is_bound=True, wanted=target)
     time = replace(share, unit="s", higher_is_better=False)
     assert share.ratio == time.ratio == ours / bound
-    assert share.met == (ours / bound >= wanted)
-    assert time.met == (ours / bound <= wanted)
+    assert share.met == (ours / bound >= target)
+    assert time.met == (ours / bound <= target)
 
 
 @given(numbers, numbers)
-def test_with_nothing_beside_ours_is_held_against_what_was_wanted(ours, wanted):
-    assert Figure("work", "rows/s", ours, wanted=wanted).met == (ours >= wanted)
-    assert Figure("work", "MB", ours, wanted=wanted, higher_is_better=False).met == (ours <= wanted)
+def test_without_a_comparison_our_result_is_compared_with_the_target(ours, target):
+    assert Figure("work", "rows/s", ours, wanted=target).met == (ours >= target)
+    assert Figure("work", "MB", ours, wanted=target, higher_is_better=False).met == (ours <= target)
     assert Figure("work", "MB", ours).ratio is None
 
 
@@ -50,55 +50,57 @@ def test_with_nothing_beside_ours_is_held_against_what_was_wanted(ours, wanted):
         Figure("work", "s", 1.0, 1.0, "peer"),
     ],
 )
-def test_what_was_not_measured_or_not_wanted_is_neither_met_nor_missed(figure):
+def test_without_a_measurement_or_a_target_the_target_is_neither_met_nor_missed(figure):
     assert figure.met is None
 
 
-def test_a_number_beside_ours_has_a_name():
-    with pytest.raises(ValueError, match="embed: a number stands beside ours"):
+def test_a_peer_needs_a_name():
+    with pytest.raises(ValueError, match="embed: `peer` has a value, so `beside` must name it"):
         Figure("embed", "s", 1.0, 2.0)
 
 
 @given(st.text(), st.none() | numbers, st.lists(numbers, max_size=3))
-def test_a_figure_comes_back_from_its_line(text, ours, repeats):
+def test_a_figure_survives_a_round_trip_through_json(text, ours, repeats):
     figure = Figure(text, text, ours, 1.0, "peer", note=text, repeats={"ours": repeats})
     line = figure.to_json()
     assert len(line.splitlines()) == 1
     assert Figure.from_json(line) == figure
 
 
-def test_turns_are_taken_and_the_warm_ones_are_not_counted():
-    done = []
-    times = by_turns({"a": lambda: done.append("a"), "b": lambda: done.append("b")}, repeats=3, warm=2)
-    assert "".join(done) == "ab" * 5
+def test_functions_take_turns_and_warm_up_rounds_are_not_counted():
+    calls = []
+    times = time_alternately(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3, warm=2
+    )
+    assert "".join(calls) == "ab" * 5
     assert {name: len(timing.seconds) for name, timing in times.items()} == {"a": 3, "b": 3}
     assert all(second >= 0 for timing in times.values() for second in timing.seconds)
 
 
-def test_work_may_bring_the_seconds_of_its_own_clock():
-    told = iter([9.0, 3.0, 1.0, 2.0])
-    times = by_turns({"peer": lambda: next(told)}, repeats=3, warm=1)
+def test_work_may_return_its_own_time_in_seconds():
+    durations = iter([9.0, 3.0, 1.0, 2.0])
+    times = time_alternately({"peer": lambda: next(durations)}, repeats=3, warm=1)
     assert times["peer"].seconds == (3.0, 1.0, 2.0)
     assert (times["peer"].median, times["peer"].least) == (2.0, 1.0)
     assert seconds_of(times) == {"peer": (3.0, 1.0, 2.0)}
 
 
-def test_memory_is_told_in_megabytes():
+def test_peak_memory_is_in_megabytes():
     before = peak_megabytes()
-    held = bytearray(80_000_000)
-    held[::4096] = b"x" * len(held[::4096])
+    block = bytearray(80_000_000)
+    block[::4096] = b"x" * len(block[::4096])
     assert 60 <= peak_megabytes() - before <= 120 or peak_megabytes() > 200
-    del held
+    del block
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_a_piece_alone_tells_its_figures(monkeypatch, capsys, as_json):
-    monkeypatch.setattr(sys, "argv", ["piece", "--quick", *(["--json"] if as_json else [])])
+def test_a_benchmark_script_prints_its_figures(monkeypatch, capsys, as_json):
+    monkeypatch.setattr(sys, "argv", ["benchmark", "--quick", *(["--json"] if as_json else [])])
 
     def measure(*, quick):
         yield Figure("sort", "rows/s", 2.0 if quick else 1.0)
 
-    piece(measure)
+    benchmark_main(measure)
     out = capsys.readouterr().out
     if as_json:
         assert json.loads(out)["ours"] == 2.0
