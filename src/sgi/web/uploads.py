@@ -12,7 +12,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
 from sgi.kernel.errors import SgiError, StoreError, UsageError
-from sgi.kernel.metric import Metric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric, metric_classes
 from sgi.store.manage_runs import data_files
 
@@ -40,7 +40,7 @@ def offline_metrics() -> dict[str, str]:
     classes, _ = metric_classes()
     usable = {}
     for name, kind in classes.items():
-        if not issubclass(kind, Metric):
+        if issubclass(kind, JudgedMetric):
             continue
         with suppress(SgiError, TypeError):
             metric(name)

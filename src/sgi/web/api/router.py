@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from sgi.kernel.metric import AnyMetric, Metric, Scores
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.run_header import run_header
@@ -232,6 +233,6 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
         "higher_is_better": spec.higher_is_better,
         "unit": spec.unit,
         "version": spec.version,
-        "judged": not issubclass(kind, Metric),
+        "judged": issubclass(kind, JudgedMetric),
         "citation": spec.citation,
     }
