@@ -29,7 +29,7 @@ def baseline(name: str, auroc: float, low: float, high: float, direction: str = 
     return Baseline(name, direction, ranked(auroc, low, high))
 
 
-NOT_SHUFFLED = ShuffledControl(None, reason="it was not asked for")
+NOT_SHUFFLED = ShuffledControl(None, reason="it was not requested")
 
 
 def card(**changes: Any) -> DetectorCard:

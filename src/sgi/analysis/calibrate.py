@@ -52,8 +52,8 @@ MIN_ROWS = 200
 MIN_QUESTIONS = 100
 """Least number of questions of these rows.
 
-With 100 grounded questions, the true false positive rate of a threshold for 5 % has the distribution
-Beta(5, 96) over calibrations: 2 to 10 % in 19 of 20. With fewer questions it varies too much.
+With 100 questions with grounded answers, the true false positive rate of a threshold for 5 % follows
+Beta(5, 96): it is 2 to 10 % in 19 of 20 calibrations. With fewer questions it varies too much.
 """
 
 MapKind = Literal["platt", "isotonic"]
@@ -105,18 +105,18 @@ def calibrate(
     """Fit thresholds and a probability map of a metric on the labelled rows of a run.
 
     The guarantee is for grounded answers to questions like those of the run, one answer for each question: on
-    average over such runs, at most the target share of these answers is flagged, overall and within each
-    stratum of length. If a question has several grounded answers, a fixed seed selects one; the map is
-    fitted on all rows.
+    average over such runs, at most the target share of these answers is flagged (scores below the threshold),
+    overall and within each group of similar length. If a question has several grounded answers, a fixed seed
+    selects one; the map is fitted on all rows.
 
     Args:
         database: the database of the run.
         record: the run, finished.
         metric: one of its metrics.
         target: the guaranteed error rate.
-        label: the column of labels: yes or 1 for grounded.
-        bins: largest number of strata of length.
-        kind: the kind of map.
+        label: the column of labels, in which yes or 1 means grounded.
+        bins: largest number of groups of similar length (strata), each with its own threshold.
+        kind: the kind of map from scores to probabilities.
 
     Raises:
         UsageError: the run is not finished, lacks the metric, or does not record its origin; there are too
@@ -126,7 +126,7 @@ def calibrate(
     if bins < 1:
         raise UsageError(f"`bins` must be 1 or more, not {bins}.")
     if kind not in get_args(MapKind):
-        raise UsageError(f"`kind` is {' or '.join(get_args(MapKind))}, not {kind!r}.")
+        raise UsageError(f"`kind` must be {' or '.join(get_args(MapKind))}, not {kind!r}.")
     if not record.finished:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Resume it first: sgi run --resume {record.id}.")
@@ -221,7 +221,7 @@ def _fit(
 def _discrimination(
     record: RunRecord, column: MetricColumn, rows: CalibrationData, label: str
 ) -> Discrimination:
-    """Measure how well the metric ranks; a reversed metric would flag the wrong answers."""
+    """Measure how well the metric ranks; raise UsageError if it ranks in reverse."""
     area = auroc(rows.values, rows.truth)
     interval = interval_or_none(auroc_interval(rows.values, rows.truth, rows.clusters))
     assert area is not None  # noqa: S101 - rows of both labels are there

@@ -76,8 +76,8 @@ class MetricComparison:
         higher_is_better: the direction.
         difference: new − base, with interval, p and minimum detectable difference.
         adjusted_p: p corrected for the number of metrics (Holm); None without p.
-        mcnemar: None unless both sides are only 0 and 1, and no question repeats.
-        lacking: pairs without a value on a side, by their statuses.
+        mcnemar: McNemar's test; None unless all values are 0 or 1 and no question repeats.
+        lacking: pairs without a value in one or both runs, by the statuses of their scores.
         verdict: the direction if the adjusted p is below 0.05.
         changed: the rows that changed most; ties by id.
         changed_pairs: number of pairs with different values.
@@ -109,11 +109,11 @@ class Comparison(NotebookRepr):
         pairs: number of rows in both runs.
         only_base: number of rows only in the base run.
         only_new: number of rows only in the new run.
-        metrics: those in both runs, in the order of the base run.
+        metrics: the metrics of both runs, in the order of the base run.
         only_base_metrics: metrics only in the base run.
         only_new_metrics: metrics only in the new run.
         paired_by: ``id``, or ``content`` if the ids of a run are only row numbers.
-        differences: accepted differences other than the responses.
+        differences: accepted differences between the runs besides their responses.
         notes: assumptions.
     """
 
@@ -134,7 +134,7 @@ class Comparison(NotebookRepr):
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
+        """Return the comparison as JSON values."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -176,7 +176,7 @@ def compare(
     """Compare two runs row by row.
 
     Rows are paired by `pair_rows`, and clustered as in the base run. The runs may differ in responses,
-    contexts and targets only: see `find_differences`.
+    contexts and targets (the RAG systems that wrote the responses) only: see `find_differences`.
 
     Args:
         base: the run before.
@@ -184,13 +184,14 @@ def compare(
         changed: number of most changed rows to list for each metric.
         draws: number of sign flips.
         level: confidence level, in (0, 1).
-        metrics: full or bare names; all if empty. p is corrected for all metrics of both runs.
+        metrics: names, with or without parameters; all if empty. p is corrected for all metrics of both runs.
         only_worse: list only rows that got worse.
         allow_different: accept and list other differences.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
-        UsageError: rows or metrics have no partner, or one with another question, range or direction.
+        UsageError: the runs have no row or no metric in common, or a row has another question, or a metric
+            another range or direction, in the other run.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -225,7 +226,7 @@ def compare(
 
 
 def _differences(base: ScoredRun, new: ScoredRun, pairs: Pairs, metrics: set[str]) -> tuple[Difference, ...]:
-    """Differences that concern the metrics; all if there are none."""
+    """Return the differences that concern ``metrics``; all differences if ``metrics`` is empty."""
     differences = find_differences(base, new, pairs)
     return tuple(one for one in differences if not metrics or one.concerns(metrics))
 
@@ -257,7 +258,7 @@ def _comparison(
 def _paired_differences(
     before: ScoredRun, after: ScoredRun, names: Sequence[str], level: float, draws: int
 ) -> dict[str, tuple[PairedDifference, float | None]]:
-    """Difference and adjusted p of each metric, on the scale of its mean."""
+    """Return the difference and the adjusted p of each metric, on the scale of its mean."""
     first, second = (
         np.column_stack([on_mean_scale(run.metrics[name]).values for name in names])
         for run in (before, after)
@@ -273,7 +274,7 @@ def _with_ranges(run: ScoredRun) -> ScoredRun:
 
 
 def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
-    """Metrics of both runs, in the order of the base run; their ranges and directions must be the same."""
+    """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         hint = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
@@ -320,7 +321,7 @@ def _verdict(difference: PairedDifference, adjusted: float | None, *, higher_is_
 def _mcnemar(
     before: NDArray[np.float64], after: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> McNemar | None:
-    """McNemar's test if it is valid: only 0 and 1, and independent rows."""
+    """Return McNemar's test if it is valid: only 0 and 1, and independent rows."""
     independent = len(before) > 0 and len(np.unique(clusters)) == len(clusters)
     return mcnemar(before, after) if independent and np.isin([before, after], (0.0, 1.0)).all() else None
 

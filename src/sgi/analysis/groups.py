@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 NO_GROUP = "(none)"
-"""Name of the group of rows without one."""
+"""Name of the group of the rows whose group is None."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Group:
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The group as JSON values."""
+        """Return the group as JSON values."""
         return asdict(self) | {"metrics": [summary.to_dict() for summary in self.metrics]}
 
 
@@ -44,7 +44,7 @@ class ClassTable:
 
     Attributes:
         metric: its canonical string.
-        classes: those that occur in any group, in the order of the metric.
+        classes: the classes that occur in any group, in the order of the metric.
         groups: the summary of each group, by name.
     """
 
@@ -54,7 +54,7 @@ class ClassTable:
 
 
 def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
-    """A table for each metric with classes, in the order of the run."""
+    """Return a table for each metric with classes, in the order of the run."""
     by_metric: dict[str, dict[str, MetricSummary]] = {}
     for group in groups:
         for summary in group.metrics:
@@ -95,7 +95,7 @@ def group_by(
     for name, labels in {"groups": groups, **classes}.items():
         if len(labels) != len(run.ids):
             message = f"{run.name} has {len(run.ids)} rows, but `{name}` has {len(labels)}."
-            raise UsageError(message, hint="Give one for each row, or None.")
+            raise UsageError(message, hint="Give one value for each row, or None.")
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(NO_GROUP if group is None else group, []).append(row)

@@ -48,7 +48,7 @@ def import_runs(database: Database, path: str | Path) -> ImportResult:
 
 
 def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] | None:
-    """Compute the summary of a run from its rows; None if it has none yet.
+    """Compute the summary of a run from its rows; None if the run has no summary yet.
 
     Raises:
         StoreError: rows are missing.
@@ -90,7 +90,7 @@ def _read(database: Database, record: RunRecord) -> Accumulator:
 
 
 def _router(record: RunRecord) -> Router | None:
-    """Router of a run with a cascade, if its metrics show which rows were cleared."""
+    """Return the router of a run with a cascade, if its metrics show which rows skipped the judge."""
     config = record.spec.get("cascade")
     if config is None or "rescored_from" in record.spec:
         return None
@@ -104,7 +104,7 @@ def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
 
 
 def _cascade(values: Mapping[str, Any], accumulator: Accumulator) -> CascadeSummary:
-    """Summary of the cascade from the rows; the number of calls is only in the old summary."""
+    """Compute the summary of the cascade from the rows; the old summary gives the number of calls."""
     old: CascadeSummary = validate(CascadeSummary, values)
     summary = cascade_summary(accumulator)
     if summary is None:

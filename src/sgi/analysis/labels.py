@@ -28,12 +28,12 @@ LabelKind = Literal["yes or no", "numbers", "classes"]
 
 _WORDS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_HINT = "Labels are true and false, yes and no, 0 and 1, numbers, or names of classes; one kind in a column."
+_HINT = "Use one kind of labels: true and false, yes and no, 0 and 1, numbers, or names of classes."
 
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of human labels: 1 and 0, numbers, or names in lower case; None without a label."""
+    """A column of human labels: 1 and 0, numbers, or names in lower case; None for a row without a label."""
 
     column: str
     kind: LabelKind
@@ -48,7 +48,7 @@ class Labels:
 def yes_no_labels(
     database: Database, record: RunRecord, label: str
 ) -> tuple[ScoredRun, tuple[float | str | None, ...]]:
-    """Read a run and its labels of yes and no: 1, 0, or None without a label.
+    """Read a run and its yes/no labels: 1 for yes, 0 for no, None for a row without a label.
 
     Raises:
         UnknownNameError: there is no such column.
@@ -64,7 +64,7 @@ def yes_no_labels(
 
 
 def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbers: bool = False) -> Labels:
-    """Read labels of one kind: yes or no if all are, else numbers if all are, else names of classes.
+    """Read labels of one kind: yes/no labels, numbers, or names of classes, whichever fits all values first.
 
     A blank text is not a label. Names are stripped and in lower case. ``values`` are JSON values. With
     ``numbers``, 0 and 1 are numbers, not yes and no.
@@ -96,7 +96,7 @@ def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbe
 
 
 def _text(value: Any) -> str | None:
-    """A label as text, empty without a label; None if it cannot be a label."""
+    """Return a label as text, empty for a row without a label; None if the value cannot be a label."""
     if value is None:
         return ""
     if isinstance(value, str):

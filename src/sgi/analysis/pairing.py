@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 _LONGEST = 60
 _ABSENT = 0
-"""Key of a text that is absent or blank."""
+"""Hash of a text that is absent or blank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class RowKeys:
 
     @classmethod
     def of(cls, run: ScoredRun) -> RowKeys | None:
-        """Keys of the rows of a run; None if its texts are not available."""
+        """Return the keys of the rows of a run; None if its texts are not available."""
         if run.samples is None:
             return None
         keys = (
@@ -52,7 +52,7 @@ class RowKeys:
 
     @property
     def identity(self) -> list[tuple[str, int]]:
-        """Kind and key of the text that identifies each row: its question, else contexts, else reference."""
+        """Kind and key of the first text that a row has: question, contexts or reference."""
         columns = {"q": self.question, "c": self.contexts, "r": self.reference}
         present = [column != _ABSENT for column in columns.values()]
         names = np.select(present, [*columns], "")
@@ -64,8 +64,8 @@ class RowKeys:
 class Pairs:
     """Pairs of rows of two runs.
 
-    ``first`` are rows of the base run, ascending; ``second`` their partners. The keys are those of all rows;
-    None if the texts need no check or are not available.
+    ``first`` are row numbers of the base run, ascending; ``second`` those of their partners. The keys are
+    those of all rows; None if the texts need no check or are not available.
     """
 
     first: Rows
@@ -81,7 +81,7 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
     Runs over the same data, and runs without available texts, are paired by id. Other runs are paired by id
     if both have ids of their own, and each pair must have the same question. If the ids of a run are only row
     numbers, rows are paired by content: by question; a question that repeats, by question and contexts in the
-    order of occurrence. Rows without a question are paired by their contexts, else by their reference.
+    order of occurrence. Rows without a question are paired by contexts; without these, by reference.
 
     Raises:
         UsageError: no row has a partner, or rows with the same id have different questions.
@@ -99,7 +99,7 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
 
 
 def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str]:
-    """Notes on rows that were paired by content, or whose questions could not be compared."""
+    """Return notes on rows that were paired by content, or whose questions could not be compared."""
     if pairs.by == "content":
         numbered = " and ".join(run.name for run in (base, new) if run.numbered)
         yield f"The rows of {numbered} have no ids: rows were paired by their questions and contexts."
@@ -107,11 +107,11 @@ def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str
         before, after = pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second]
         unknown = int(((before == _ABSENT) | (after == _ABSENT)).sum())
         if unknown:
-            yield f"{unknown:,} pairs lack a question in a run: they are paired by their ids unchecked."
+            yield f"{unknown:,} pairs lack a question in a run: they are paired by ids, without a check."
 
 
 def _key(*texts: str) -> int:
-    """Hash of texts without regard to the amount of white space; the same for their placeholders."""
+    """Return a hash function of texts that ignores the amount of white space, also for their placeholders."""
     if not any(text.strip() for text in texts):
         return _ABSENT
     parts = (placeholder(text).strip().encode() for text in texts)
@@ -188,7 +188,7 @@ def _require_same_questions(
 
 
 def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
-    """Samples of these rows; none if the run's texts are not available."""
+    """Return the samples of these rows; an empty list if the run's texts are not available."""
     return [] if run.samples is None else list(run.samples(rows.tolist()))
 
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch
 
 NOT_KEPT = "no evidence of this row was kept"
-"""Reason of a row that had a value and has none after rescoring."""
+"""Reason for a row that had a value and has none after rescoring."""
 
 _ONE_RUN_KEYS = {"name", "out", "inputs", "rejects", "metrics"}
 """Keys of a run's spec that a new run does not inherit."""
@@ -64,7 +64,7 @@ class RescoreResult:
     Attributes:
         report: the report of the new run.
         sources: the metric of the old run whose judgements each metric uses, by canonical strings.
-        notes: differences to the time when the judge was asked.
+        notes: what has changed since the judge was asked.
     """
 
     report: RunReport
@@ -86,15 +86,15 @@ async def rescore(
 
     A metric uses its own judgements, or those of a metric with the same questions and the same kind of
     judgement. Rows without a judgement keep their status and reason. The new run stores the judgements too,
-    so you can rescore it again. After an error there is no new run. A killed process leaves it unfinished:
-    rescore under another name.
+    so you can rescore it again. An error deletes the new run. If the process is killed, the new run stays
+    unfinished: rescore under another name.
 
     Args:
         database: the database of the run, and of the new one.
         record: the run.
-        metrics: names, with parameters in brackets; None for every metric of the run with judgements.
+        metrics: names, with parameters in brackets; None: every metric of the run with judgements.
         name: the name of the new run.
-        embedders: names, the primary one first; None for those of the run, if they are on this machine.
+        embedders: names, the primary one first; None: the embedders of the run, if they are on this machine.
         cache: where vectors are cached: a file, your user cache (True), or nowhere (False).
         listener: receives the progress.
 
@@ -131,7 +131,7 @@ async def rescore(
 
 def _require_final(record: RunRecord) -> None:
     if "service" in record.spec:
-        message = f"An application scores the run {record.label} row by row, so it cannot be rescored."
+        message = f"An application scores the run {record.label} row by row, so you cannot rescore it."
         raise UsageError(message, hint="Its rows can still change; evaluate its data with `sgi run`.")
     if record.scored < record.rows:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
@@ -139,7 +139,7 @@ def _require_final(record: RunRecord) -> None:
 
 
 def _judge_identity(origin: RunProvenance) -> str:
-    """The judge and the prompts of a run, as in its signature."""
+    """Return the judge and the prompts of a run, as in its signature."""
     judged = {name: record for name, record in origin.metrics.items() if record is not None and record.judge}
     if not judged:
         return "-"
@@ -153,7 +153,7 @@ def _judge_identity(origin: RunProvenance) -> str:
 def _provenance(
     origin: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
 ) -> dict[str, MetricProvenance]:
-    """The models of the new run with the judge and the prompts of the old one, if these are recorded."""
+    """Return the models of the new run, with the judge and prompts of the old one if they are recorded."""
     return {
         task.metric.canonical: replace(
             resources.provenance(task.metric),
@@ -193,7 +193,7 @@ def _start(
 
 @contextmanager
 def _discard_on_error(recorder: RunRecorder) -> Iterator[RunRecorder]:
-    """Delete a run that fails: it cost nothing."""
+    """Context manager that deletes the new run after an error, since no judge was paid for it."""
     try:
         yield recorder
     except BaseException as error:
@@ -243,7 +243,7 @@ async def _score(
     bodies: Mapping[str, RowJudgements],
     resources: Resources,
 ) -> BatchScores:
-    """Scores of a batch; rows without a judgement keep their status."""
+    """Return the scores of a batch; rows without a judgement keep their status."""
     judgements, missing = {}, {}
     for task in tasks:
         await require_same_questions(record.label, task, stored.batch)
@@ -281,7 +281,7 @@ def _parse(
 
 
 def _keep_status(scores: Scores, before: Scores, missing: Mapping[int, str]) -> Scores:
-    """Give rows without a judgement their old status and reason; a value cannot be kept."""
+    """Give rows without a judgement their old status and reason, but no value."""
     if not missing:
         return scores
     status, reasons = scores.status.copy(), list(scores.reasons)
@@ -294,7 +294,7 @@ def _keep_status(scores: Scores, before: Scores, missing: Mapping[int, str]) -> 
 
 
 def _cascade(record: RunRecord, metrics: Sequence[AnyMetric]) -> CascadeSummary | None:
-    """Summary of the run's cascade: the new numbers too cover only the rows that it left for the judge."""
+    """Return the summary of the run's cascade; the new numbers also cover only rows sent to the judge."""
     cascade = (record.summary or {}).get("cascade")
     names = [metric.canonical for metric in metrics]
     return None if cascade is None else CascadeSummary.from_dict({**cascade, "judged": names})

@@ -1,4 +1,4 @@
-"""Finds differences of two runs other than the responses: models, judge, prompts, metrics, data."""
+"""Finds what differs between two runs besides their responses: models, judge, prompts, metrics, data."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from sgi.kernel.scored_run import MetricColumn, ScoredRun
 
 MAX_UNPAIRED = 0.05
-"""Largest share of the smaller run's rows without a partner at which the data counts as the same."""
+"""Up to this share of the smaller run's rows without a partner, the data counts as the same."""
 MAX_MISSING = 0.02
 """Largest accepted difference of the shares of rows without a value."""
 _SIGNIFICANT = 0.05
 _LONGEST = 200
 _WAY_OUT = (
-    "Score both runs alike, select the metrics that are alike, or accept the differences with"
+    "Score both runs with the same settings, select other metrics, or accept the differences with"
     " `allow_different`."
 )
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two runs other than the responses.
+    """A difference between two runs besides their responses.
 
     Attributes:
         what: a name such as ``embedder``.
         base: value in the base run.
         new: value in the new run.
-        metrics: the metrics it can change; all if empty.
+        metrics: the metrics that the difference can change; all if empty.
     """
 
     what: str
@@ -53,7 +53,7 @@ class Difference:
         return f"{self.what}{of}: {self.base} → {self.new}"
 
     def concerns(self, metrics: Iterable[str]) -> bool:
-        """Whether it can change one of these metrics."""
+        """Return whether the difference can change one of these metrics."""
         return not self.metrics or not set(self.metrics).isdisjoint(metrics)
 
 
@@ -67,7 +67,7 @@ class RunsDifferError(UsageError):
 
 
 def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Difference, ...]:
-    """Differences of two runs other than their responses, contexts and targets.
+    """Find differences between two runs besides their responses, contexts and targets (the systems scored).
 
     These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
     references of pairs; metrics that the runs have with different parameters only; and for each metric of
@@ -85,7 +85,7 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
 
 
 def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
-    """Notes on metrics whose version, or models and judge, are not recorded in both runs."""
+    """Return notes on metrics whose version, or models and judge, are not recorded in both runs."""
     both = [name for name in base.metrics if name in new.metrics]
     unknown = [name for name in both if not (base.metrics[name].version and new.metrics[name].version)]
     if unknown:
@@ -106,7 +106,7 @@ def unknown_origin(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
 
 
 def _uses_models(name: str) -> bool:
-    """Whether a metric can depend on a model or a judge; True if it is not installed."""
+    """Return whether a metric can depend on a model or a judge; True if it is not installed."""
     try:
         metric = named_metric(name)
     except UsageError:
@@ -121,7 +121,7 @@ def _clustering_difference(base: ScoredRun, new: ScoredRun) -> Iterator[Differen
 
 
 def _unpaired_rows(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:
-    """Rows without a partner, unless the data is the same and a run is unfinished."""
+    """Return the rows without a partner, unless the data is the same and a run is unfinished."""
     rows, others, paired = len(base.ids), len(new.ids), len(pairs.first)
     smaller = min(rows, others)
     if pairs.base_keys is not None and smaller - paired > MAX_UNPAIRED * smaller:
@@ -146,7 +146,7 @@ def _references(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Diffe
 
 
 def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
-    """Metrics with the same name and only different parameters."""
+    """Return the metrics of the two runs that have the same name but different parameters."""
     before, after = _by_name(base), _by_name(new)
     for name in before:
         if name in after and set(before[name]).isdisjoint(after[name]):
@@ -162,7 +162,7 @@ def _by_name(run: ScoredRun) -> dict[str, list[str]]:
 
 
 def _origin_differences(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
-    """Differences in what computed a metric, if both runs record it."""
+    """Return the differences between the models and judges of a metric, if both runs record them."""
     base, new = before.provenance, after.provenance
     if base is None or new is None:
         base = new = MetricProvenance()
@@ -179,7 +179,7 @@ def _merge(differences: Iterable[Difference]) -> Iterator[Difference]:
 
 
 def _missing_values(before: MetricColumn, after: MetricColumn, pairs: Pairs) -> Iterator[Difference]:
-    """Different shares of rows without a value, which make the remaining pairs a selection.
+    """Return shares of rows without a value that differ, since the remaining pairs are then a selection.
 
     They differ by more than 2 percentage points, or by McNemar's test.
     """

@@ -1,4 +1,4 @@
-"""Provenance of the scores that a calibration is fitted on; a run must record all of it."""
+"""Provenance of the scores that a calibration is fitted on, which a run must record completely."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HINT = "Score the data again: sgi run."
 
 
 def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
-    """Provenance of a run's scores of a metric, which must be complete.
+    """Return the provenance of a run's scores of a metric, which must be complete.
 
     Raises:
         UsageError: the run was scored with another version of the metric than the installed one, or with an
@@ -40,7 +40,7 @@ def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
         or (uses_models and not origin.models)
         or (judged and not origin.judge)
     ):
-        message = f"The run {record.label} does not record what made its scores of {column.metric}"
+        message = f"The run {record.label} does not record what computed its scores of {column.metric}"
         raise UsageError(f"{message} ({record.signature or 'no signature'}).", hint=_HINT)
     prompts = prompts_digest([metric])
     if origin.prompts != prompts and "rescored_from" not in record.spec:

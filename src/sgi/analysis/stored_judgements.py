@@ -1,4 +1,4 @@
-"""Finds stored judgements that a metric can be computed from: its questions to the judge must be the same."""
+"""Finds stored judgements that a metric can be computed from: its requests to the judge must be the same."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ async def find_sources(
 ) -> list[JudgementSource]:
     """Find the source of the judgements of each metric.
 
-    It is the metric itself, else one with its name, else one with the same kind of judgement and the same
-    prompts; in any case one that asks the same about the rows of a batch.
+    The source must send the same requests to the judge about the rows of a batch. Preferred is the metric
+    itself, then a metric with its name, then one with the same kind of judgement and the same prompts.
 
     ``counts`` are the metrics of the run with their numbers of judgements; ``batch`` are rows of the run.
-    ``metrics`` is None for all metrics with judgements.
+    If ``metrics`` is None, all metrics with judgements are used.
 
     Raises:
         UsageError: a metric uses no judge, or has no source.
@@ -59,13 +59,13 @@ async def find_sources(
 
 
 async def require_same_questions(run: str, sourced: JudgementSource, batch: Batch) -> None:
-    """Raise a UsageError if the metric asks other questions about these rows than its source."""
+    """Raise a UsageError if a metric sends other requests about these rows than its source."""
     if not await _asks_same(sourced.metric, sourced.source, batch):
         raise _other_questions_error(run, sourced.metric, [sourced.source])
 
 
 def judged_metric(name: str) -> JudgedMetric[Any] | None:
-    """The judged metric with this canonical string; None if it uses no judge or is not installed."""
+    """Return the judged metric with this canonical string; None if it uses no judge or is not installed."""
     try:
         metric = named_metric(name)
     except UsageError:
@@ -96,7 +96,7 @@ async def _source(
 
 
 def _similarity(metric: _JudgedMetric, source: _JudgedMetric) -> int:
-    """3 for the same metric, 2 for the same name, 1 for the same judgements and prompts, else 0."""
+    """Return 3 for the same metric, 2 for the same name, 1 for equal judgements and prompts, otherwise 0."""
     if metric.canonical == source.canonical:
         return 3
     if metric.spec.name == source.spec.name:
@@ -112,7 +112,7 @@ def _other_questions_error(run: str, metric: _JudgedMetric, sources: Sequence[_J
 
 
 async def _asks_same(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) -> bool:
-    """Whether two metrics ask the same about every row that has the fields of both.
+    """Return whether two metrics send the same requests about every row that has the fields of both.
 
     Only the requests before the first reply are compared, since later ones depend on it.
     """

@@ -57,11 +57,11 @@ class StoredRun(ScoreTable):
         return str(self._summary)
 
     def summary(self) -> Summary:
-        """Means with intervals and coverage."""
+        """Compute the summary: means with intervals and coverage."""
         return self._summary
 
     def scored(self) -> ScoredRun:
-        """The scores as columns, as `compare` and `gate` read them."""
+        """Return the scores as columns, as `compare` and `gate` read them."""
         return self._scored
 
 
@@ -70,8 +70,8 @@ def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | 
 
     Args:
         run: its id or the beginning of its id, its name, ``last``, or ``last~1`` for the one before last.
-        db: a SQLite file or ``postgresql://…``; None for ``SGI_DATABASE_URL``, otherwise ``sgi.db``.
-        cluster: which rows belong together in intervals and tests; None for the rule of the run.
+        db: a SQLite file or ``postgresql://…``; None: ``SGI_DATABASE_URL`` if set, otherwise ``sgi.db``.
+        cluster: rule that says which rows are dependent in intervals and tests; None: the rule of the run.
 
     Raises:
         UnknownNameError: there is no such run.

@@ -318,9 +318,9 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ({"run_facts": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
         ({"metric_facts": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 2"),
         ({"metric_facts": {"version": 0}}, "an unknown version"),
-        ({"signed": "sgi:1"}, "does not record what made its scores of sgi"),
-        ({"signed": signature(encoders="-")}, "does not record what made its scores"),
-        ({"signed": signature(encoders="own")}, "does not record what made its scores"),
+        ({"signed": "sgi:1"}, "does not record what computed its scores of sgi"),
+        ({"signed": signature(encoders="-")}, "does not record what computed its scores"),
+        ({"signed": signature(encoders="own")}, "does not record what computed its scores"),
         ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
         (
             {"changes": {k: {"label": k not in {0, 1}} for k in range(240)}},

@@ -83,7 +83,9 @@ def test_the_origin_is_what_the_resources_say_recorded_or_derived_from_the_signa
 def test_a_record_without_its_models_or_its_judge_is_refused(lacking):
     inner = metric("ragas_answer_relevance")
     made = Resources(MODELS, judge=ScriptedJudge({})).provenance(inner)
-    with pytest.raises(UsageError, match="r1 does not record what made its scores of ragas_answer_relevance"):
+    with pytest.raises(
+        UsageError, match="r1 does not record what computed its scores of ragas_answer_relevance"
+    ):
         origin_of(record("sgi:1"), replace(column(inner.canonical), provenance=replace(made, **lacking)))
 
 
@@ -136,7 +138,7 @@ def test_names_that_run_into_one_another_are_refused_or_read_as_they_are(found):
 )
 def test_a_signature_that_leaves_it_open_is_refused(signature):
     with pytest.raises(
-        UsageError, match=r"r1 does not record what made its scores of sgi \(.+\)\. Score the data"
+        UsageError, match=r"r1 does not record what computed its scores of sgi \(.+\)\. Score the data"
     ):
         origin_of(record(signature), column())
     assert origin_of(record(run_signature(["hash@1"], n=4)), column()).models == ("hash@1",)
@@ -144,7 +146,7 @@ def test_a_signature_that_leaves_it_open_is_refused(signature):
 
 def test_a_judge_that_is_not_told_is_refused():
     for judge in ("-", "", "@", "@0000"):
-        with pytest.raises(UsageError, match="does not record what made its scores of faithfulness"):
+        with pytest.raises(UsageError, match="does not record what computed its scores of faithfulness"):
             origin_of(record(run_signature([], n=4, judge=judge)), column("faithfulness"))
 
 
@@ -189,7 +191,7 @@ def test_an_entailment_model_is_of_the_origin(named):
         assert told.models == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
         assert essence(origin_of(kept, column(made.canonical))) == essence(told)
     plain = record(resources.signature([metric("grounding")], n=4), ["grounding"])
-    with pytest.raises(UsageError, match="does not record what made its scores"):
+    with pytest.raises(UsageError, match="does not record what computed its scores"):
         origin_of(plain, column(inner[0].canonical))
 
 
@@ -201,5 +203,5 @@ def test_of_models_that_end_alike_it_stays_open_which_is_meant():
     )
     kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
     assert essence(origin_of(kept, column(inner[0].canonical))) == essence(resources.provenance(inner[0]))
-    with pytest.raises(UsageError, match="does not record what made its scores"):
+    with pytest.raises(UsageError, match="does not record what computed its scores"):
         origin_of(kept, column(inner[1].canonical))

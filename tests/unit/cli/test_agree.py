@@ -153,7 +153,9 @@ def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, 
         registry.metric_names.cache_clear()
     assert "grades (quadratic, ordinal)" in result.out
     assert "Same class as the label in 83.3 % of the rows" in result.out
-    assert "squad_em: not compared: labels are names, but the metric has no classes." in result.out
+    assert (
+        "squad_em: not compared: the labels are names of classes, but the metric gives numbers." in result.out
+    )
     assert (graded["rows"], 0.9 < graded["kappa"]["value"] < 1, exact["kappa"]) == (30, True, None)
 
 

@@ -170,14 +170,14 @@ def test_rows_without_a_value_have_a_reason(sgi, made_run):
 def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_path, monkeypatch):
     made_run()
     output = sgi("card", "stones", "-m", "support", "--no-shuffled", *FAST).out
-    assert "Contexts were not shuffled: it was not asked for." in output
+    assert "Contexts were not shuffled: it was not requested." in output
     data = [row | {"reference": row["response"][:9]} for row in rows(10)]
     made_run(data, "rouge_l", "lexical")
-    assert "not shuffled: it reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
+    assert "not shuffled: the metric reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
     offer_judged(monkeypatch)
     with open_database(tmp_path / "sgi.db") as database:
         judged_run(database, write(tmp_path / "a.jsonl", data), name="judged")
-    assert "not shuffled: it asks a judge" in sgi("card", "judged", "-m", "politeness", *FAST).out
+    assert "not shuffled: the metric asks a judge" in sgi("card", "judged", "-m", "politeness", *FAST).out
 
 
 def test_sgi_by_the_run_s_own_model(sgi, made_run):

@@ -119,7 +119,7 @@ def test_what_is_not_there_has_no_table():
 def test_remarks_say_why_something_is_not_there():
     told = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
     assert "Labels were not permuted: all are alike." in told
-    assert "Contexts were not shuffled: it was not asked for." in told
+    assert "Contexts were not shuffled: it was not requested." in told
     assert "No calibration was fitted: too few clusters." in told
     assert "ECE" not in told
     told = " ".join(remarks(full(draws=2000, seed=3)))

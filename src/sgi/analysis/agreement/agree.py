@@ -54,18 +54,18 @@ class _LabelledMetric:
 
     @property
     def both(self) -> Rows:
-        """Rows with a label and a value."""
+        """Mask of the rows with a label and a value, shape (n,)."""
         return self.labels.known_rows & self.column.ok
 
     @property
     def truth(self) -> Floats:
-        """The labels as numbers, NaN without a label."""
+        """The labels as numbers, NaN for rows without a label, shape (n,)."""
         return np.array([math.nan if value is None else value for value in self.labels.values], dtype=float)
 
     def agreement(
         self, first: Floats, second: Floats, weights: Weights, scale: MeasurementScale
     ) -> dict[str, Any]:
-        """κ and α over the rows with both; for numbers and grades also the correlations."""
+        """Return κ and α over the rows with a label and a value; for numbers and grades also correlations."""
         clusters = self.clusters[self.both]
         kinds: tuple[Literal["pearson", "spearman"], ...] = ("pearson", "spearman")
         return {
@@ -82,7 +82,7 @@ class _LabelledMetric:
         return Estimate(float(values[rows].mean()), interval_or_none(interval), int(rows.sum()))
 
     def corpus(self, scores: Floats, truth: Floats, bounds: tuple[float, float]) -> CorpusScore | None:
-        """The mean over all rows with a value; None with fewer than two labelled rows."""
+        """Return the mean over all rows with a value, or None if fewer than two of them have a label."""
         ok, both = self.column.ok, self.both
         mean = prediction_powered_mean(truth[ok], scores[ok], self.clusters[ok], bounds=bounds)
         if mean is None:
@@ -108,17 +108,17 @@ def agree(
 ) -> AgreementReport:
     """Compare a run's metrics with human labels.
 
-    Labels of yes (the answer is good) and no are compared with the metric's verdict, numbers with its values,
-    and names with its classes. Rows without a label or a value are left out and counted.
+    Labels yes (the answer is good) and no are compared with the metric's verdict, numbers with its values,
+    and names of classes with its classes. Rows without a label or a value are left out and counted.
 
     Args:
         run: the scores.
         column: name of the column of labels.
         values: label of each row, or None, shape (n,).
-        metrics: only these; all if empty.
-        classes: class of each row, by metric.
-        threshold: scores of at least this value are a yes (at most, if lower is better); by default half the
-            range of metrics from 0 to 1 or 0 to 100.
+        metrics: names of the metrics to compare; all if empty.
+        classes: class that the metric gives each row, by metric.
+        threshold: the verdict is yes for scores of at least this value (at most, if lower is better). None:
+            the middle of the range, for metrics from 0 to 1 or from 0 to 100.
         weights: weights of disagreements of numbers or grades in κ.
         scale: lowest and highest label; the range of the metric if None.
 
@@ -159,7 +159,7 @@ def _check(
     run: ScoredRun, values: Sequence[Any], threshold: float | None, scale: tuple[float, float] | None
 ) -> None:
     if len(values) != len(run.ids):
-        hint = "Give one label for each row, or None."
+        hint = "Give one label for each row; None for a row without a label."
         raise UsageError(f"{run.name} has {len(run.ids)} rows, but {len(values)} labels.", hint=hint)
     if threshold is not None and not math.isfinite(threshold):
         raise UsageError(f"`threshold` is {threshold}.", hint="Give a finite number.")
@@ -272,10 +272,10 @@ def _classes(
     data: _LabelledMetric, result: MetricAgreement, classes: Sequence[str | None] | None, weights: Weights
 ) -> MetricAgreement:
     if not classes:
-        return replace(result, reason="labels are names, but the metric has no classes")
+        return replace(result, reason="the labels are names of classes, but the metric gives numbers")
     rows = np.flatnonzero(data.both).tolist()
     if any(classes[row] is None for row in rows):
-        return replace(result, reason="the run has no class for some rows with a value")
+        return replace(result, reason="some rows have a value, but the run has no class for them")
     pairs = [(str(data.labels.values[row]), str(classes[row]).strip().casefold()) for row in rows]
     counts = Counter(pairs)
     labels, names = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
@@ -300,7 +300,7 @@ def _classes(
 def _notes(
     run: ScoredRun, labels: Labels, compared: Sequence[MetricAgreement], scale: tuple[float, float] | None
 ) -> Iterator[str]:
-    """Assumptions of the numbers, and signs that they are violated."""
+    """Return the assumptions of the numbers, and signs that they are violated."""
     if labels.kind == "numbers" and scale is None:
         yield "Labels are taken to be on the scale of each metric; give `scale` if they are not."
     if any(metric.corpus is not None for metric in compared) and not labels.known_rows.all():

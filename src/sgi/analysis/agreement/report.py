@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over a number of rows, with its 95 % interval; None with too few rows."""
+    """A mean, its 95 % interval (None with too few rows), and the number of rows."""
 
     value: float
     interval: Interval | None
@@ -52,9 +52,9 @@ class MetricAgreement:
     Attributes:
         metric: its canonical string.
         rows: number of rows with a label and a value.
-        lacking: number of labelled rows without a value, by status.
-        compared: what is compared with the labels; empty if nothing.
-        threshold: the threshold of a yes.
+        lacking: number of labelled rows without a value, by the status of their scores.
+        compared: what is compared with the labels; empty if nothing could be compared.
+        threshold: score from which on the metric's verdict is yes.
         kappa: Cohen's κ.
         weights: weights of disagreements in κ.
         alpha: Krippendorff's α.
@@ -64,10 +64,10 @@ class MetricAgreement:
         sensitivity: share of the rows labelled yes that the metric calls yes.
         specificity: share of the rows labelled no that the metric calls no.
         confusion: number of rows by label and by the metric's class or verdict.
-        corpus: the corrected mean, unless labels are names.
+        corpus: means over all rows; None if the labels are names of classes.
         is_share: whether the mean can be printed as percent.
         verdicts: sentences about the numbers.
-        reason: why nothing could be compared; else empty.
+        reason: why nothing could be compared; empty if something was.
     """
 
     metric: str
@@ -115,7 +115,7 @@ class AgreementReport:
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         return asdict(self)
 
 

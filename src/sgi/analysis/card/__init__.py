@@ -1,1 +1,1 @@
-"""The detector card: how well a score tells grounded answers from others, beside all that could fake it."""
+"""The detector card: how well a score separates grounded answers from others, with controls."""

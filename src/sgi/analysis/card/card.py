@@ -22,7 +22,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class ShuffledControl:
-    """AUROC of the same detector after each answer gets the contexts of another question.
+    """AUROC of the same detector if each answer has the contexts of another question.
 
     Attributes:
         ranking: None if it was not measured.
@@ -37,10 +37,10 @@ class ShuffledControl:
 
 @dataclass(frozen=True)
 class MatchedControl:
-    """AUROC over rows matched by a nuisance variable, which then has the same values in both classes.
+    """AUROC over rows matched by a variable such as length, which then has the same values in both classes.
 
     Attributes:
-        width: width of the bins that are matched; 0 for equal values.
+        width: width of the bins within which rows are matched; 0 if only equal values match.
         pairs: number of rows of each class.
         ranking: AUROC of the score over these rows.
         baselines: AUROC of the trivial scores over these rows, in their direction on all rows.
@@ -74,15 +74,15 @@ class Subgroup:
 class Calibration:
     """Quality of out-of-fold probabilities that an answer is grounded.
 
-    Probabilities of a map are rounded to two digits: the parts of a Brier score over as many probabilities as
-    rows are not informative.
+    Probabilities are rounded to two digits, because the parts of a Brier score are not informative if every
+    row has its own probability.
 
     Attributes:
         method: ``platt``, ``isotonic``, or ``base rate``, which ignores the score.
         error_of_width: expected calibration error over ten bins of equal width.
         error_of_mass: the same over ten bins of equally many rows.
         brier: the Brier score and its parts.
-        gain: Brier score of the base rate minus that of the map; None for the base rate.
+        gain: Brier score of the base rate minus that of this method; None for the base rate.
         reliability: predicted and observed frequency in bins of equally many rows.
     """
 
@@ -104,9 +104,9 @@ class WithinGroups:
         column: the name of the column.
         values: number of distinct values.
         alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1].
-        left_out: the same without each row's own label in that share; pairs of one group count half.
-        p: of the permutation test that the column is independent of the labels, corrected for the number of
-            columns (Holm).
+        left_out: the same with shares that leave out the row's own label; pairs of one group count half.
+        p: p-value of the permutation test that the column is independent of the labels, corrected for the
+            number of columns (Holm).
         within: AUROC of the score over pairs of rows of the same group.
         baselines: the same for the trivial scores, each in its direction on all rows.
     """
@@ -121,7 +121,7 @@ class WithinGroups:
 
     @property
     def ranks_labels(self) -> bool:
-        """Whether the column alone is shown to rank the labels."""
+        """Whether the permutation test shows that the column alone predicts the labels."""
         return self.p < SIGNIFICANT
 
 
@@ -137,22 +137,22 @@ class DetectorCard:
         clusters: number of independent groups of rows, such as questions.
         dropped: number of rows that were left out, by reason.
         ranking: AUROC over all rows.
-        average_precision: of finding ungrounded answers; chance is their share.
+        average_precision: average precision of finding ungrounded answers; chance is their share.
         false_positive_rate: share of grounded answers that are flagged if 95 % of the ungrounded ones are.
-        length_matched: over rows matched by length; None without lengths, or without any pair.
+        length_matched: AUROC over rows matched by length; None without lengths, or if no rows match.
         length_stratified: AUROC within deciles of length; None without lengths.
         length_within: AUROC of length alone within those deciles, in its direction on all rows.
-        overlap_matched: over rows matched by overlap with their contexts; None without overlaps.
+        overlap_matched: AUROC over rows matched by overlap with their contexts; None without overlaps.
         baselines: AUROC of trivial scores over the same rows.
         differences: AUROC of the score minus that of each baseline, by name, over rows that have both; the
             intervals hold together at 95 % (Bonferroni).
         permuted: AUROC with permuted labels; None if they cannot be permuted.
         shuffled: AUROC with shuffled contexts.
         subgroups: AUROC by value of a column.
-        calibration: maps to probabilities, the base rate last; empty if none could be fitted.
+        calibration: quality of each map to probabilities, the base rate last; empty if none was fitted.
         within: AUROC within the groups of each categorical column, and of the column alone.
-        uncalibrated: why there is no map; else empty.
-        unpermuted: why labels were not permuted; else empty.
+        uncalibrated: why there is no map; empty if there is one.
+        unpermuted: why labels were not permuted; empty if they were.
         notes: verdicts as sentences, decided by intervals.
         warnings: signs of leakage or of a confounder.
         signature: provenance of the scores, for printing.
@@ -195,6 +195,6 @@ class DetectorCard:
         return self.ungrounded / self.rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as JSON values."""
+        """Return the card as JSON values."""
         within = [asdict(groups) | {"ranks_labels": groups.ranks_labels} for groups in self.within]
         return asdict(self) | {"ungrounded_share": self.ungrounded_share, "within": within}

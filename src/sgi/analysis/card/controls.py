@@ -91,13 +91,13 @@ class LabelledScores:
         return replace(self, scores=scores, grounded=grounded, clusters=clusters)
 
     def ranking(self, scores: Floats | None = None) -> Ranking | None:
-        """AUROC of the scores, or of other scores of the same rows, without rows where these are NaN."""
+        """Return the AUROC of the scores, or of ``scores`` over the rows where these are not NaN."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
         return ranking(column[known], self.grounded[known], self.clusters[known])
 
     def difference(self, others: Floats, *, comparisons: int = 1) -> AurocDifference | None:
-        """AUROC of the scores minus that of others, over rows that have both.
+        """Return the AUROC of the scores minus that of ``others``, over rows that have both.
 
         The interval is at 1 − 0.05/m for m comparisons (Bonferroni).
         """
@@ -105,7 +105,7 @@ class LabelledScores:
         return auroc_difference(self.scores, others, self.grounded, self.clusters, level=level)
 
     def shuffled_control(self, scores: Floats | str) -> ShuffledControl:
-        """AUROC of scores with contexts of other questions, or the reason why there are none."""
+        """Return the AUROC of scores with contexts of other questions, or the reason why there is none."""
         if isinstance(scores, str):
             return ShuffledControl(None, reason=scores)
         result = self.ranking(scores)
@@ -114,13 +114,13 @@ class LabelledScores:
         return ShuffledControl(result, self.difference(scores))
 
     def average_precision(self) -> Estimate:
-        """Average precision of finding the ungrounded answers, which have the lowest scores."""
+        """Return the average precision of finding the ungrounded answers, which have the lowest scores."""
         scores, ungrounded = -self.scores, ~self.grounded
         interval = average_precision_interval(scores, ungrounded, self.clusters, seed=self.seed)
         return Estimate(float(average_precision(scores, ungrounded) or np.nan), interval, len(scores))
 
     def false_positive_rate(self) -> Estimate:
-        """Share of grounded answers that are flagged if 95 % of the ungrounded ones are."""
+        """Return the share of grounded answers that are flagged if 95 % of the ungrounded ones are."""
         scores, ungrounded = -self.scores, ~self.grounded
         interval = bootstrap_interval(
             _false_positive_rate, scores, ungrounded, self.clusters, draws=self.draws, seed=self.seed
@@ -129,14 +129,14 @@ class LabelledScores:
         return Estimate(np.nan if rate is None else rate, interval, len(scores))
 
     def permutation_control(self) -> PermutationControl | str:
-        """AUROC with permuted labels, or the reason why they cannot be permuted."""
+        """Return the AUROC with permuted labels, or the reason why they cannot be permuted."""
         if not self._can_permute():
             return "no two groups of rows have one size and different labels"
         control = permutation_control(self.scores, self.grounded, self.clusters, seed=self.seed)
         return "a class has no rows" if control is None else control
 
     def _can_permute(self) -> bool:
-        """Whether a label can move: within its cluster, or to a cluster of the same size."""
+        """Return whether labels can move within a cluster, or to another cluster of the same size."""
         codes = np.unique(self.clusters, return_inverse=True)[1]
         sizes = np.bincount(codes)
         grounded = np.bincount(codes, weights=self.grounded)
@@ -145,7 +145,7 @@ class LabelledScores:
         return bool(mixed.any()) or kinds > len(np.unique(sizes))
 
     def auroc_within_deciles(self, values: Floats, scores: Floats | None = None) -> StratifiedAuroc | None:
-        """AUROC of the scores, or of others, within deciles of a nuisance, without rows where it is NaN."""
+        """Return the AUROC as `auroc_within` does, within deciles of ``values``, for rows with a value."""
         rows = np.flatnonzero(~np.isnan(values))
         if not len(rows):
             return None
@@ -153,7 +153,7 @@ class LabelledScores:
         return self.take(rows).auroc_within(strata, None if scores is None else scores[rows])
 
     def auroc_within(self, groups: Rows, scores: Floats | None = None) -> StratifiedAuroc | None:
-        """AUROC of the scores, or of others, within groups; rows where these are NaN are left out."""
+        """Return the AUROC within groups, of the scores or of ``scores``; NaN rows are omitted."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
         return stratified_auroc(column[known], self.grounded[known], groups[known], self.clusters[known])
@@ -165,7 +165,7 @@ def _false_positive_rate(scores: Floats, labels: NDArray[np.bool_], weights: Flo
 
 @dataclass(frozen=True, eq=False)
 class Baselines:
-    """Trivial scores of the rows of a card: they do not depend on meaning.
+    """Trivial scores of the rows of a card, which do not depend on the meaning of the texts.
 
     ``lengths`` and ``overlaps`` are None if unknown; ``others`` are values and direction by name.
     """
@@ -175,7 +175,7 @@ class Baselines:
     others: Mapping[str, tuple[Floats, Direction]]
 
     def competitors(self, data: LabelledScores) -> tuple[Competitor, ...]:
-        """The baselines that have an AUROC, length first."""
+        """Return the baselines that have an AUROC, length first."""
         labels, clusters = data.grounded, data.clusters
         own = {LENGTH: self.lengths, OVERLAP: self.overlaps}
         result = [
@@ -203,18 +203,18 @@ class Competitor:
 
     @classmethod
     def of(cls, baseline: Baseline, values: Floats) -> Competitor:
-        """Create from values in their own direction."""
+        """Create a competitor from a baseline, with the sign of its values changed if lower is grounded."""
         return cls(baseline, -values if baseline.direction in _LOWER else values)
 
     def over(self, data: LabelledScores, rows: Rows) -> Competitor | None:
-        """The same over a subset of the rows, in the same direction; None if it has no AUROC there."""
+        """Return the competitor over a subset of the rows; None if it has no AUROC there."""
         values = self.values[rows]
         result = data.take(rows).ranking(values)
         return None if result is None else Competitor(replace(self.baseline, ranking=result), values)
 
 
 def differences_from(data: LabelledScores, competitors: Sequence[Competitor]) -> dict[str, AurocDifference]:
-    """AUROC of the score minus that of each competitor, by name; the intervals hold together at 95 %."""
+    """Return the AUROC of the score minus that of each competitor; the intervals hold together at 95 %."""
     count = len(competitors)
     differences = {
         competitor.baseline.name: data.difference(competitor.values, comparisons=count)
@@ -230,7 +230,7 @@ def match_by(
     competitors: Sequence[Competitor],
     shuffled: Floats | str,
 ) -> MatchedControl | None:
-    """AUROC over rows matched by a nuisance, without rows where it is NaN; None if no two rows match.
+    """Return the AUROC over rows matched by ``values``, without NaN rows; None if no two rows match.
 
     ``widths`` of bins ascend. ``shuffled`` are scores with contexts of other questions, or the reason why
     there are none.
@@ -249,10 +249,10 @@ def match_by(
 
 
 def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float]) -> tuple[float, Rows]:
-    """Width of the bins, and the rows matched within them.
+    """Return the width of the bins, and the rows matched within them.
 
-    The narrowest balanced bins with enough pairs; else the balanced bins with the most pairs, if they have
-    `MIN_PAIRS`; else the bins that are closest to balanced.
+    It takes the narrowest balanced bins with enough pairs. If there are none, it takes the balanced bins with
+    most pairs, if these are at least `MIN_PAIRS`, otherwise the bins that are closest to balanced.
     """
     known = np.flatnonzero(~np.isnan(values))
     column, grounded = values[known], data.grounded[known]
@@ -278,7 +278,7 @@ def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float])
 def subgroups_of(
     data: LabelledScores, columns: Mapping[str, Sequence[Any]], lengths: Floats | None
 ) -> tuple[Subgroup, ...]:
-    """Subgroups by each value of the columns with 2 to 12 distinct values, and by terciles of length.
+    """Return subgroups by each value of the columns with 2 to 12 distinct values, and by terciles of length.
 
     Columns of lists or mappings have no subgroups.
     """
@@ -294,7 +294,7 @@ def subgroups_of(
 
 
 def value_names(values: Sequence[Any]) -> list[str] | None:
-    """Values of a column as texts; None if one of them is a list or a mapping.
+    """Return the values of a column as texts; None if one of them is a list or a mapping.
 
     >>> value_names(["gpt", None, 2, True]), value_names([["a"]])
     (['gpt', '(none)', '2', 'true'], None)
@@ -323,7 +323,7 @@ def _subgroup(data: LabelledScores, column: str, value: str, rows: NDArray[np.bo
 
 
 def fit_probabilities(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
-    """Quality of out-of-fold probabilities of each map, and why there is none (else empty)."""
+    """Return the quality of each map's out-of-fold probabilities, and why there is none (or "")."""
     try:
         folds = grouped_folds(data.grounded, data.clusters, seed=data.seed)  # the same for all maps
         constant, *maps = (
@@ -354,7 +354,7 @@ def _calibration(
 
 
 def _gain(data: LabelledScores, probabilities: Floats, constant: Floats) -> Estimate:
-    """Mean squared error of the constant forecast minus that of the probabilities."""
+    """Return the mean squared error of the constant forecast minus that of the probabilities."""
     gains = np.square(constant - data.grounded) - np.square(probabilities - data.grounded)
     interval = mean_interval(gains, data.clusters, low=-1.0, high=1.0)
     return Estimate(float(gains.mean()), interval_or_none(interval), len(gains))

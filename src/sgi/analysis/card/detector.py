@@ -67,18 +67,18 @@ def detector_card(
     """Compare a detector's scores with labels, and with trivial scores that could rank as well.
 
     Length and overlap are baselines, and are controlled for by matching rows and by strata. Rows without a
-    label or a finite score are left out and counted. A column has shape (n,); None or NaN is unknown.
+    label or a finite score are left out and counted. A column has shape (n,), with None or NaN for unknown.
 
     Args:
         name: name of the detector.
         scores: column of numbers.
-        labels: column of true or false (or 1 and 0); true = grounded.
+        labels: column of true (grounded) and false, or of 1 and 0.
         clusters: column; rows with the same value, such as the question, are dependent.
         lengths: column of the characters of the responses, at least 0.
         overlaps: column of the share of each response's words found in its contexts, in [0, 1].
         baselines: further trivial scores by name, with the direction that means grounded.
         subgroups: columns by name; those with 2 to 12 distinct values are shown.
-        columns: columns with 2 to 30 values within which AUROC is computed; None for those of ``subgroups``.
+        columns: columns by name, to compute AUROC within each of their 2 to 30 values; None: ``subgroups``.
         shuffled: column of scores with contexts of other questions, or the reason why there are none.
         higher_is_better: whether higher scores mean grounded.
         dropped: number of rows that were left out before, by reason.
@@ -115,7 +115,7 @@ def _card(
     shuffled: Floats | str,
     groups: Mapping[str, Sequence[Any]],
 ) -> DetectorCard:
-    """The card without what the rows do not tell, notes and warnings."""
+    """Compute the numbers of the card, without notes and warnings."""
     ranking = _ranking(name, data)
     competitors = trivial.competitors(data)
     maps, uncalibrated = fit_probabilities(data)
@@ -180,7 +180,7 @@ class _Table:
     def of(cls, scores: ArrayLike, labels: Any, clusters: Any) -> Self:
         column = _number_column("scores", scores)
         if column.ndim != 1:
-            raise UsageError(f"`scores` must have one number per row, not the shape {column.shape}.")
+            raise UsageError(f"`scores` must have the shape (n,), not {column.shape}.")
         truth = _label_column(labels)
         _require_rows("labels", len(truth), len(column))
         codes = np.arange(len(column)) if clusters is None else _cluster_column(clusters, len(column))
@@ -192,7 +192,7 @@ class _Table:
         return np.flatnonzero(np.isfinite(self.scores) & ~np.isnan(self.truth))
 
     def drop_counts(self) -> Counter[str]:
-        """Number of other rows by the first reason."""
+        """Number of rows that are left out, by the first reason that applies."""
         labelled = self.scores[~np.isnan(self.truth)]
         return Counter(
             {
@@ -223,7 +223,7 @@ class _Table:
                 raise UsageError(f"The name {name!r} of a baseline is reserved.", hint=hint)
             if direction not in get_args(Direction):
                 hint = f"Use one of {', '.join(get_args(Direction))}."
-                raise UsageError(f"The baseline {name!r} has the direction {direction!r}.", hint=hint)
+                raise UsageError(f"The baseline {name!r} has the unknown direction {direction!r}.", hint=hint)
         return Baselines(
             None if lengths is None else self._numbers_up_to("lengths", lengths, sys.float_info.max),
             None if overlaps is None else self._numbers_up_to("overlaps", overlaps, 1.0),
@@ -237,7 +237,7 @@ class _Table:
         return {name: [values[row] for row in self.used_rows] for name, values in lists.items()}
 
     def shuffled_scores(self, scores: ArrayLike | str | None, *, higher_is_better: bool) -> Floats | str:
-        """Scores with other contexts, higher = grounded, NaN if unknown; or the reason why there are none."""
+        """Return scores with shuffled contexts (higher = grounded, NaN if unknown), or why there are none."""
         if scores is None or isinstance(scores, str):
             return scores or "scores with shuffled contexts were not given"
         column = self._numbers("shuffled", scores)
@@ -266,7 +266,7 @@ def _number_column(name: str, values: ArrayLike) -> Floats:
 
 
 def _label_column(labels: Any) -> Floats:
-    """1 and 0, NaN without a label."""
+    """Return labels as 1 and 0, NaN for a row without a label."""
     column = _number_column(
         "labels", [math.nan if label is None else label for label in _as_list("labels", labels)]
     )
@@ -277,7 +277,7 @@ def _label_column(labels: Any) -> Floats:
 
 
 def _cluster_column(clusters: Any, rows: int) -> NDArray[np.int64]:
-    """A number for each distinct cluster; each row without a cluster has its own."""
+    """Return a number for each distinct cluster; each row without a cluster has its own."""
     values = _as_list("clusters", clusters)
     _require_rows("clusters", len(values), rows)
     numbers: dict[Any, int] = {}
@@ -298,7 +298,7 @@ def _as_list(name: str, values: Any) -> list[Any]:
     if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
     if isinstance(values, (str, bytes, np.ndarray)) or not isinstance(values, Iterable):
-        raise UsageError(f"`{name}` is one value.", hint="Give a list with one value for each score.")
+        raise UsageError(f"`{name}` must be a list.", hint="Give a list with one value for each score.")
     return list(values)
 
 

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 def lengths(samples: Sequence[Sample]) -> Floats:
-    """Characters of each response; NaN without a response."""
+    """Return the number of characters of each response, NaN without a response."""
     return np.array([len(s.response) if s.has(Field.RESPONSE) else math.nan for s in samples], dtype=float)
 
 
 def overlaps(samples: Sequence[Sample]) -> Floats:
-    """Share of each response's words found in its contexts; NaN without response or contexts."""
+    """Return the share of each response's words found in its contexts, NaN without response or contexts."""
     shares = (token_precision(s.response, s.contexts) if _has_texts(s) else math.nan for s in samples)
     return np.fromiter(shares, dtype=float)
 
 
 def verbatim(samples: Sequence[Sample]) -> Floats:
-    """1 if a passage contains the response verbatim, else 0; NaN without response or contexts."""
+    """Return 1 if a passage contains the response verbatim, 0 if not, NaN without response or contexts."""
     copies = (is_verbatim(s.response, s.contexts) if _has_texts(s) else math.nan for s in samples)
     return np.fromiter(copies, dtype=float)
 
@@ -47,7 +47,7 @@ def _has_texts(sample: Sample) -> bool:
 
 
 async def cosines(samples: Sequence[Sample], embedder: Embedder) -> tuple[Floats, Floats]:
-    """Cosine of each response with its question, and with its nearest passage.
+    """Return the cosine of each response with its question, and with its nearest passage.
 
     Both are in [−1, 1], shape (n,), and NaN if a text is blank or absent.
 
@@ -65,7 +65,7 @@ async def cosines(samples: Sequence[Sample], embedder: Embedder) -> tuple[Floats
 
 
 def _pairs(sample: Sample, others: Iterable[str]) -> list[tuple[str, str]]:
-    """The response with each of the other texts, without blank ones."""
+    """Return pairs of the response with each of the other texts that is not blank."""
     return [(sample.response, other) for other in others if sample.response.strip() and other.strip()]
 
 

@@ -58,8 +58,8 @@ class CardOptions:
 
     Attributes:
         label: the column of labels, true or 1 for grounded.
-        beside: other metrics of the run to compare with.
-        by: columns of subgroups; all with 2 to 12 distinct values if empty.
+        beside: names of other metrics of the run to compare with.
+        by: names of columns of subgroups; if empty, all columns with 2 to 12 distinct values.
         embedder: name of the embedder for the cosine baselines; None for that of the run.
         shuffled: whether to score the metric again with contexts of other questions.
         cache: where vectors are cached: a file, your user cache (True), or nowhere (False).
@@ -184,7 +184,7 @@ class _Rows:
         return cls(tuple(samples), values, truth, _most(dropped), named)
 
     def columns(self, by: Sequence[str]) -> dict[str, list[Any]]:
-        """The metadata columns ``by``, each with 2 to 12 distinct values; all columns if empty."""
+        """Return the metadata columns ``by``, each with 2 to 12 distinct values; all columns if empty."""
         available = dict.fromkeys(name for sample in self.samples for name in sample.metadata)
         for name in by:
             if name not in available:
@@ -204,7 +204,7 @@ class _Rows:
     async def baselines(
         self, resources: Resources, listener: Listener
     ) -> dict[str, tuple[Floats, Direction]]:
-        """Verbatim copies, cosines by the primary embedder, and the other metrics."""
+        """Return baselines: verbatim copies, cosines by the primary embedder, and the other metrics."""
         embedder = next(iter(resources.embedders.values()))
         parts = [np.zeros((2, 0))]
         listener(Started("embedding", len(self.samples)))
@@ -243,18 +243,18 @@ def _open_models(
 def _metric_to_rescore(
     column: MetricColumn, options: CardOptions, *, by_name: bool
 ) -> tuple[AnyMetric | None, str]:
-    """The metric to score with shuffled contexts; or None and the reason."""
+    """Return the metric to score with shuffled contexts, or None and the reason why it cannot be scored."""
     if not options.shuffled:
-        return None, "it was not asked for"
+        return None, "it was not requested"
     try:
         metric = named_metric(column.metric)
     except UsageError as error:
         return None, f"the metric cannot be computed here: {error}"
     reason = ""
     if isinstance(metric, JudgedMetric):
-        reason = "it asks a judge, which would cost a request for every row"
+        reason = "the metric asks a judge, which would cost a request for every row"
     elif Field.CONTEXTS not in metric.spec.needs:
-        reason = "it reads no contexts"
+        reason = "the metric reads no contexts"
     elif by_name and not all(map(is_local_model, models_of([metric]))):
         # A name stored in the run must not make SGI contact a service.
         reason = f"its models are not all on this machine; name it in full: -m '{metric.canonical}'"
@@ -273,7 +273,7 @@ async def _shuffled_scores(
     seed: int,
     listener: Listener,
 ) -> Floats | str:
-    """Scores with contexts of other questions, or the reason why there are none."""
+    """Return scores with contexts of other questions, or the reason why there are none."""
     origin = column.provenance or derived_provenance(record, column.metric)
     models = resources.provenance(metric).models
     other = [model for model in models if origin is None or model not in origin.models]

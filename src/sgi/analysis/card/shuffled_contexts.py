@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def shuffled_contexts(
     samples: Sequence[Sample], *, seed: int = 0, questions: bool = True
 ) -> list[tuple[str, ...]] | None:
-    """Passages of another question for each sample, never of its own and never equal to its own.
+    """Return passages of another question for each sample, never of its own and never equal to its own.
 
     Samples that share a question or passages, directly or through others, form a group. Each group takes the
-    passages of the next in a random circle, in order; a smaller next group is repeated.
+    passages of the next group in a random circle, in order; if that group is smaller, its passages repeat.
 
     A blank question is not shared. ``questions`` says whether rows that share only their question form a
     group. The result is None with fewer than two groups.
@@ -41,7 +41,7 @@ def shuffled_contexts(
 
 
 def _groups(samples: Sequence[Sample], *, questions: bool) -> list[list[int]]:
-    """Rows of each group, in the order of their first rows."""
+    """Return the rows of each group, in the order of their first rows."""
     parents: dict[Hashable, Hashable] = {}
 
     def root(node: Hashable) -> Hashable:

@@ -102,7 +102,7 @@ def _includes(interval: Interval | None, value: float) -> bool:
 
 
 def _above(one: Ranking, other: Ranking) -> bool:
-    """Whether one interval is entirely above the other, for rankings of different rows."""
+    """Return whether one interval is entirely above the other, for rankings of different rows."""
     return one.interval is not None and other.interval is not None and one.interval.low > other.interval.high
 
 
@@ -180,9 +180,9 @@ def _matching_notes(ranking: Ranking, matched: MatchedControl | None, name: str,
     elif alone is not None and _ranks(alone):
         yield f"On {rows}, the AUROC is {auroc}, but {name} may explain part of it."
     elif _above(ranking, matched.ranking):
-        yield f"On {rows}, the score ranks worse: AUROC {auroc}, against {overall}."
+        yield f"On {rows}, the score separates the classes less well: AUROC {auroc}, compared with {overall}."
     elif _above(matched.ranking, ranking):
-        yield f"On {rows}, the score ranks better: AUROC {auroc}, against {overall}."
+        yield f"On {rows}, the score separates the classes better: AUROC {auroc}, compared with {overall}."
     else:
         yield f"On {rows}, the AUROC is {auroc}, not shown to differ from {overall}."
     differences = matched.differences
@@ -201,7 +201,7 @@ def _matching_notes(ranking: Ranking, matched: MatchedControl | None, name: str,
 
 
 def _ranks(alone: Ranking) -> bool:
-    """Whether the matched quantity still separates the classes, or may do so."""
+    """Return whether the matched quantity still separates the classes, or may do so."""
     return abs(alone.auroc - CHANCE) > MAX_IMBALANCE or not _includes(alone.interval, CHANCE)
 
 
@@ -213,12 +213,12 @@ def _within_length(alone: Ranking | None) -> Iterator[str]:
 def _shuffling_notes(ranking: Ranking, shuffled: ShuffledControl, subject: str) -> Iterator[str]:
     if shuffled.ranking is None:
         return
-    numbers = f"AUROC {shuffled.ranking.auroc:.2f}, against {ranking.auroc:.2f} with the right contexts"
+    numbers = f"AUROC {shuffled.ranking.auroc:.2f}, compared with {ranking.auroc:.2f} with the right contexts"
     order = _order(ranking, shuffled.ranking, shuffled.difference)
     if order > 0:
-        yield f"{subject} ranks worse: {numbers}. It uses the contexts."
+        yield f"{subject} separates the classes less well: {numbers}. It uses the contexts."
     elif order < 0:
-        yield f"{subject} ranks better: {numbers}. The right contexts make it worse."
+        yield f"{subject} separates the classes better: {numbers}. The right contexts make it worse."
     else:
         yield f"{subject} is not shown to rank differently: {numbers}. It is not shown to use the contexts."
 

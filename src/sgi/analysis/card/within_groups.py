@@ -33,7 +33,7 @@ _TIE = 1e-12
 def within_groups(
     data: LabelledScores, columns: Mapping[str, Sequence[Any]], competitors: Sequence[Competitor]
 ) -> tuple[WithinGroups, ...]:
-    """AUROC within the groups of each column with 2 to 30 values, one of which has both labels."""
+    """Return the AUROC within each column with 2 to 30 values, at least one of which has both labels."""
     results = {}
     for name, values in columns.items():
         names = value_names(values)
@@ -63,7 +63,7 @@ def within_groups(
 
 
 def _p_values(data: LabelledScores, columns: Sequence[Codes]) -> list[float]:
-    """p-values of permutation tests as in `permutation_control`, corrected by Holm."""
+    """Return p-values of permutation tests as in `permutation_control`, corrected by Holm."""
     if not columns:
         return []
     clusters = np.unique(data.clusters, return_inverse=True)[1].astype(np.int64)
@@ -78,7 +78,7 @@ def _p_values(data: LabelledScores, columns: Sequence[Codes]) -> list[float]:
 
 
 def rate_auroc(groups: Codes, labels: Labels) -> float:
-    """AUROC of the share of true labels in each row's group; groups count from 0, shapes (n,).
+    """Return the AUROC of the share of true labels in each row's group; groups count from 0, shapes (n,).
 
     >>> rate_auroc(np.array([0, 0, 1, 1]), np.array([True, True, True, False]))
     0.8333333333333334
@@ -93,9 +93,9 @@ def rate_auroc(groups: Codes, labels: Labels) -> float:
 
 
 def left_out_auroc(groups: Codes, labels: Labels) -> float:
-    """`rate_auroc` with shares that leave out the row's own label.
+    """Return the AUROC of `rate_auroc` with shares that leave out the row's own label.
 
-    A pair of rows of the same group counts half: there the true row would always have the lower share. A
+    A pair of rows of the same group counts half, because its true row always has the lower share. A
     group of one row has the share of all rows.
 
     >>> left_out_auroc(np.array([0, 0, 0, 1, 1, 1]), np.array([True, True, True, True, False, False]))

@@ -1,1 +1,1 @@
-"""Whether a run is good enough: rules, the verdict on each, and a report that build servers read."""
+"""Decides whether a run is good enough: rules, the verdict on each, and a report for build servers."""

@@ -1,4 +1,4 @@
-"""Decides one rule of a gate by the end of an interval, or by the mean."""
+"""Decides one rule of a gate, by the end of a confidence interval or by the mean."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A row beyond the limit of a rule, or a row with a drop.
+    """A row whose value violates the limit of a rule, or got worse than in the baseline run.
 
     ``before`` is the value in the baseline run, for a drop. ``response`` is shortened, and empty if the run
     has no texts.
@@ -65,15 +65,16 @@ class Check:
         side: ``>=``, ``<=`` or ``drop``.
         value: the mean, or the difference to the baseline; None if there is none.
         bound: the end of the interval that decides; None if there is none.
-        coverage: share of all rows (unreadable ones included) that have a value; for a drop, share of pairs
-            with both values, of the rows of the larger run.
-        reason: why the rule failed; else empty.
+        coverage: share of all rows (unreadable ones included) that have a value; for a drop, number of pairs
+            with both values, divided by the number of rows of the larger run.
+        reason: why the rule failed; empty if it passed.
         decided_on: ``interval`` or ``mean``.
         level: level of the interval, in (0, 1).
         questions: number of questions with a value; for a drop, in both runs.
         needed: number of questions at which the rule would pass with the same mean and spread, approximately;
             None if the rule passed or no number is enough.
-        look: number of this gate among those on these questions with such a rule, from 1; None if unknown.
+        look: number of this gate, from 1, among those on these questions with this metric and side; None if
+            unknown.
         worst: for a failed rule, the rows furthest beyond the limit or with the largest drops.
     """
 
@@ -97,7 +98,8 @@ class Check:
 class Policy:
     """How rules are decided.
 
-    ``coverage`` is for rules without their own; ``worst`` is the number of rows listed for a failed check.
+    ``coverage`` is the share of rows that must have a value, for rules that do not set it; ``worst`` is the
+    number of rows listed for a failed check.
     """
 
     coverage: float
@@ -112,7 +114,7 @@ class Policy:
 
 
 def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
-    """Fail a rule that cannot be decided."""
+    """Return a failed check for a rule that cannot be decided."""
     check = Check(rule.metric, str(rule), rule.side, None, None, 0.0, passed=False, reason=reason)
     return replace(check, decided_on=policy.on, level=policy.level)
 
@@ -120,7 +122,7 @@ def failed_check(rule: Rule, reason: str, policy: Policy) -> Check:
 def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
     """Decide a rule on the mean of a metric of the run.
 
-    A ratio is decided on the bounded scale of its mean; the map is monotone, so the decision is the same.
+    A ratio v is decided on the scale v/(1 + v) of its mean; the map is monotone, so the decision is the same.
     """
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
@@ -236,7 +238,7 @@ def _decide_drop(
 
 
 def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
-    """The rows furthest beyond the limit; ties in the order of the data."""
+    """Return the rows furthest beyond the limit; ties keep the order of the data."""
     holds, values = _HOLDS[rule.condition], column.values
     order = np.argsort(values if rule.condition.is_lower else -values, kind="stable")[:worst].tolist()
     rows = [row for row in order if column.ok[row] and not holds(float(values[row]), rule.threshold)]
@@ -247,7 +249,7 @@ def _worst_rows(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) ->
 
 
 def _largest_drops(compared: MetricComparison, new: ScoredRun, worst: int) -> tuple[WorstRow, ...]:
-    """The rows with the largest drops; the comparison lists only rows that got worse."""
+    """Return the rows with the largest drops; the comparison lists only rows that got worse."""
     rows = compared.changed[:worst]
     responses = _responses(new, [new.ids.index(row.new_id) for row in rows])
     return tuple(
@@ -268,7 +270,7 @@ def _end(interval: Interval | NoInterval | None, *, lower: bool) -> float | None
 
 
 def _all_rows(run: ScoredRun) -> int:
-    """Number of rows of the data, unreadable rows included."""
+    """Return the number of rows of the data, unreadable rows included."""
     return run.rows + run.rejected
 
 
@@ -278,11 +280,11 @@ def _share(values: int, run: ScoredRun) -> float:
 
 
 def _missing_values(values: int, run: ScoredRun, rule: Rule, policy: Policy, verb: str) -> str:
-    """Why too few rows have a value for a decision; empty if there are enough."""
+    """Return why too few rows have a value for a decision; an empty text if there are enough."""
     limit = policy.coverage if rule.coverage is None else rule.coverage
     share, rows = _share(values, run), _all_rows(run)
     if not rows:
-        return "there are no rows"
+        return "the run has no rows"
     if not share >= limit:  # NaN fails
         unreadable = f" ({run.rejected} could not be read)" if run.rejected else ""
         return f"only {share:.1%} of {rows} rows{unreadable} {verb}; {limit:.1%} are required"

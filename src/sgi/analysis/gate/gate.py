@@ -57,7 +57,7 @@ class GateReport:
     Attributes:
         run: the name of the run.
         checks: one for each rule, at least one.
-        looks: planned number of gates, for which the intervals are corrected; None without correction.
+        looks: planned number of gates, for which the intervals are corrected; None if they are not corrected.
         notes: assumptions and accepted differences.
     """
 
@@ -82,7 +82,7 @@ class GateReport:
         return f"{verdict} (decided on means, without intervals)" if on_mean else verdict
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         return {"passed": self.passed, **asdict(self)}
 
     def __str__(self) -> str:
@@ -105,12 +105,12 @@ def _line(check: Check) -> str:
 
 
 def check_name(check: Check) -> str:
-    """The rule, marked if it was decided on the mean."""
+    """Return the rule as text, marked if it was decided on the mean."""
     return f"{check.rule} (on the mean)" if check.decided_on == "mean" else check.rule
 
 
 def worst_lines(check: Check) -> list[str]:
-    """The worst rows of a check, one line each."""
+    """Return the worst rows of a check, one line each."""
     return [f"  {row.id}  {_change(row)}  {row.response}".rstrip() for row in check.worst]
 
 
@@ -145,20 +145,20 @@ def gate(
         coverage: share of rows that must have a value, unless a rule has its own. Unreadable rows count as
             rows without a value.
         against: the baseline run, for rules on drops.
-        max_drop: largest drop of each metric of the rules that has no drop rule, or, without rules, of each
-            metric of the baseline.
+        max_drop: largest allowed drop of each metric that has rules but no rule on a drop; without any rules,
+            of each metric of the baseline.
         allow_unfinished: whether an unfinished run may pass. Its missing rows still reduce coverage.
         allow_different: whether rules on drops may pass if the runs differ in more than their responses.
         on: ``mean`` decides on means and mean differences, without intervals.
         looks: planned number of gates on the same questions. Each interval is at 1 − 0.05 / looks
-            (Bonferroni), so that a run exactly at a limit passes any of them in at most 2.5 % of cases. Later
-            gates fail. None: 95 % for each gate.
+            (Bonferroni), so that a run exactly at a limit passes one of them in at most 2.5 % of cases.
+            Gates after the planned number fail. None: each interval is at 95 %.
         earlier: number of other runs gated before on these questions, by metric and side (see
             ``sgi.store.gates``); None if unknown.
         worst: number of worst rows to list for each failed rule.
 
     Raises:
-        UsageError: there is no rule, a rule is invalid, or only one of drop and ``against`` is given.
+        UsageError: there is no rule, a rule is invalid, or only one of a drop rule and ``against`` is given.
 
     >>> import numpy as np
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
@@ -189,7 +189,7 @@ def look_of(run: ScoredRun, rule: Rule | Check) -> Look | None:
 
 def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
     if on not in get_args(On):
-        raise UsageError(f"`on` is 'interval' or 'mean', not {on!r}.")
+        raise UsageError(f"`on` must be 'interval' or 'mean', not {on!r}.")
     if looks is not None and (isinstance(looks, bool) or looks < 1):
         raise UsageError(f"`looks`: expected a whole number of at least 1, found {looks!r}.")
     return Policy(checked_share("coverage", coverage), on, 1 - _ALPHA / (looks or 1), worst)  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ def _add_drops(
         names = dict.fromkeys([rule.metric for rule in rules] or against.metrics)
         rules += tuple(Rule(name, Condition.MAX_DROP, limit) for name in names if name not in own)
     if not rules:
-        raise UsageError("There is no rule.", hint='Give one, such as "faithfulness>=0.8".')
+        raise UsageError("There is no rule for the gate.", hint='Give one, such as "faithfulness>=0.8".')
     has_drops = any(rule.condition is Condition.MAX_DROP for rule in rules)
     if (against is None) == has_drops:
         raise UsageError(_NO_BASELINE if has_drops else _NO_DROP, hint=_BOTH)
@@ -248,7 +248,7 @@ def _comparison(against: ScoredRun, run: ScoredRun, policy: Policy) -> Compariso
 def _notes(
     run: ScoredRun, rules: tuple[Rule, ...], compared: Comparison | UsageError | None
 ) -> tuple[str, ...]:
-    """Assumptions, each note once."""
+    """Return notes on assumptions and accepted differences, each note once."""
     names = {look[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
     notes = [
         *ratio_notes(with_range(run.metrics[name]) for name in names),
@@ -287,15 +287,15 @@ def _check(
 def _no_drop(
     run: ScoredRun, against: ScoredRun, rule: Rule, name: str, compared: Comparison, *, allow_different: bool
 ) -> str:
-    """Why a drop cannot be decided; empty if it can."""
+    """Return why a drop cannot be decided; an empty text if it can."""
     if rule.metric != name and rule.metric in against.metrics:  # a bare name may mean another one in each
-        return f"{run.name} has no metric {rule.metric}, but {name}: score both runs alike"
+        return f"{run.name} has no metric {rule.metric}, but {name}: score both runs with the same metric"
     if name not in against.metrics:
         return f"{against.name} has no metric {name}"
     different = [str(other) for other in compared.differences if other.concerns([name])]
     if different and not allow_different:
         reason = f"{against.name} and {run.name} differ in more than their responses: {'; '.join(different)}"
-        return f"{reason}. Score both runs alike, or set `allow_different`"
+        return f"{reason}. Score both runs with the same settings, or set `allow_different`"
     return ""
 
 

@@ -63,7 +63,7 @@ def _look_notes(report: GateReport) -> list[str]:
 def questions_key(run: ScoredRun) -> str:
     """Hash the set of questions of a run, independent of order, responses and contexts.
 
-    A row without a question is identified by its contexts, else by its reference, else by its id.
+    A row without a question is identified by its contexts; without contexts, by its reference or its id.
 
     >>> import numpy as np
     >>> from sgi.kernel.sample import Sample

@@ -27,7 +27,7 @@ class Condition(StrEnum):
 
     @property
     def is_lower(self) -> bool:
-        """Whether it sets a lower limit."""
+        """Whether the condition sets a lower limit."""
         return self in {Condition.AT_LEAST, Condition.ABOVE}
 
 
@@ -39,10 +39,10 @@ class Rule:
         metric: its canonical string, or its name if the run has one metric of this name.
         condition: the comparison.
         threshold: a finite number, for a drop at least 0.
-        coverage: share of rows that must have a value, in [0, 1]; None for that of the gate.
+        coverage: share of rows that must have a value, in [0, 1]; None: the share of the gate.
 
     Raises:
-        UsageError: one of them is invalid.
+        UsageError: an attribute is invalid.
     """
 
     metric: str
@@ -53,13 +53,13 @@ class Rule:
     def __post_init__(self) -> None:
         metric: object = self.metric
         if not (isinstance(metric, str) and metric.strip()):
-            message = f"The metric of a rule is a name, not {metric!r}."
+            message = f"The metric of a rule must be a name, not {metric!r}."
             raise UsageError(message, hint='Give a name such as "sgi".')
         try:
             condition = Condition(self.condition)
         except ValueError:
             hint = f"Use one of: {', '.join(Condition)}."
-            raise UsageError(f"{self.condition!r} is not a condition of a rule.", hint=hint) from None
+            raise UsageError(f"The condition {self.condition!r} of a rule is not valid.", hint=hint) from None
         object.__setattr__(self, "condition", condition)
         name = f"The rule {self.metric} {condition}"
         checked_threshold(name, self.threshold, least=_least(condition))
@@ -163,7 +163,7 @@ def check_range(rule: Rule, low: float | None, high: float | None) -> None:
 
 
 def _known_range(name: str) -> tuple[float | None, float | None]:
-    """The range of a metric; unbounded if it is not installed."""
+    """Return the range of a metric; unbounded if it is not installed."""
     try:
         spec = named_metric(name).spec
     except UsageError:
@@ -198,7 +198,7 @@ def checked_share(name: str, value: object) -> float:
 
 
 def _canonical(name: str) -> str:
-    """The canonical string of the metric; the name unchanged if it is not installed."""
+    """Return the canonical string of the metric; the name unchanged if it is not installed."""
     try:
         return named_metric(name.strip()).canonical
     except UsageError:
@@ -226,7 +226,7 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
         raise UsageError(f"{place}: metric: expected a metric's name, found {name!r}.")
     conditions = [key for key in _KEYS if key in table]
     if not conditions:
-        raise UsageError(f"{place}: no condition for {name}.", hint=f"Give one of: {', '.join(_KEYS)}.")
+        raise UsageError(f"{place}: {name} has no condition.", hint=f"Give one of: {', '.join(_KEYS)}.")
     share = checked_share(f"{place}: coverage", table["coverage"]) if "coverage" in table else coverage
     thresholds = {
         _KEYS[key]: checked_threshold(f"{place}: {key}", table[key], least=_least(_KEYS[key]))

@@ -107,7 +107,7 @@ def test_the_range_of_a_built_in_metric_is_known():
         ([1.0, 0.0, 1.0, 0.0], [1, 1, 1, None], "all 3 labelled rows with a value have the label yes"),
         ([1.0, 0.0, 1.0, NAN], [0, 0, 0, 1], "all 3 labelled rows with a value have the label no"),
         ([1.0, 0.0, 1.0, 0.0], [3, 3, 3, None], "have the label 3"),
-        ([1.0, 0.0, 1.0, 0.0], ["good", "bad", "good", None], "the metric has no classes"),
+        ([1.0, 0.0, 1.0, 0.0], ["good", "bad", "good", None], "but the metric gives numbers"),
         ([1.0, 0.0, 1.0, 0.0], [3, 4, 5, None], "labels range from 3 to 5, outside 0 to 1"),
     ],
 )
@@ -215,7 +215,7 @@ def test_names_that_are_no_classes_of_the_metric_are_told(monkeypatch):
     other = agree(made, "human", ["good", "bad"] * 6, classes={"verdicts": ["correct", "wrong"] * 6})
     assert "no label is one of its classes" in only(other).reason
     gone = agree(made, "human", ["correct", "wrong"] * 6, classes={"verdicts": ["correct", None] * 6})
-    assert "has no class for some rows" in only(gone).reason
+    assert "the run has no class for them" in only(gone).reason
 
 
 def test_the_corrected_mean_comes_with_its_condition_and_a_slice_that_breaks_it_is_told():

@@ -66,8 +66,8 @@ def test_rows_without_a_score_are_counted_by_their_reason(database):
     [
         ("gone_since", "the metric cannot be computed here: Unknown metric 'gone_since'."),
         ("sgi", "the run was scored without minilm@"),
-        ("faithfulness", "it asks a judge"),
-        ("rouge_l", "it reads no contexts"),
+        ("faithfulness", "the metric asks a judge"),
+        ("rouge_l", "the metric reads no contexts"),
     ],
 )
 def test_contexts_are_shuffled_only_where_the_same_score_would_be_made(database, metric, reason):

@@ -83,13 +83,13 @@ def test_a_trivial_score_of_the_wrong_direction_is_named():
     [
         (
             ranked(0.6, 0.55, 0.65),
-            "the score ranks worse: AUROC 0.600 [0.550, 0.650], against 0.800 on all rows.",
+            "the score separates the classes less well: AUROC 0.600 [0.550, 0.650], compared with 0.800 on",
         ),
         (
             ranked(0.77, 0.74, 0.8),
             "the AUROC is 0.770 [0.740, 0.800], not shown to differ from 0.800 on all rows.",
         ),
-        (ranked(0.95, 0.9, 1.0), "the score ranks better: AUROC 0.950"),
+        (ranked(0.95, 0.9, 1.0), "the score separates the classes better: AUROC 0.950"),
         (ranked(0.52, 0.45, 0.6), "the score is not shown to differ from chance: AUROC 0.520"),
         (ranked(0.9), "the score is not shown to differ from chance: AUROC 0.900."),
     ],
@@ -137,15 +137,15 @@ def test_trivial_scores_that_are_better_on_matched_rows_too():
     [
         (
             ranked(0.5, 0.45, 0.55),
-            "ranks worse: AUROC 0.50, against 0.80 with the right contexts. It uses the contexts.",
+            "separates the classes less well: AUROC 0.50, compared with 0.80 with the right contexts. It",
         ),
         (
             ranked(0.78, 0.73, 0.83),
-            "is not shown to rank differently: AUROC 0.78, against 0.80 with the right contexts.",
+            "is not shown to rank differently: AUROC 0.78, compared with 0.80 with the right contexts.",
         ),
         (
             ranked(0.9, 0.88, 0.92),
-            "ranks better: AUROC 0.90, against 0.80 with the right contexts. The right",
+            "separates the classes better: AUROC 0.90, compared with 0.80 with the right contexts. The right",
         ),
     ],
 )

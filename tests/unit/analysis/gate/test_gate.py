@@ -77,7 +77,7 @@ def test_a_run_that_has_not_come_to_its_end_is_not_good():
 
 
 def test_no_rows_are_not_good():
-    assert only(gate(run(column("m", [])), "m>=0.0")).reason == "there are no rows"
+    assert only(gate(run(column("m", [])), "m>=0.0")).reason == "the run has no rows"
     assert not gate(run(column("m", [])), "m>=0.0", coverage=0.0).passed
     assert not gate(run(column("m", [np.nan] * 9)), "m>=0.0", coverage=0.0).passed
 
@@ -298,7 +298,10 @@ def test_all_equal_is_no_proof_where_the_range_is_not_known():
 def test_a_drop_of_another_version_is_not_met():
     made, before = (run(replace(column("m", VALUES), version=version)) for version in (2, 1))
     check = only(gate(made, Rule("m", Condition.MAX_DROP, 1.0), against=before))
-    assert (check.passed, "version of m: 1 → 2. Score both runs alike" in check.reason) == (False, True)
+    assert (check.passed, "version of m: 1 → 2. Score both runs with the same settings" in check.reason) == (
+        False,
+        True,
+    )
     allowed = gate(made, Rule("m", Condition.MAX_DROP, 0.5), against=before, allow_different=True)
     assert (allowed.passed, allowed.notes[0]) == (
         True,
@@ -326,7 +329,7 @@ def test_a_rule_can_be_decided_on_the_mean_and_says_so():
     assert gate(good(), [], against=good(), max_drop=0.0, on="mean").passed
     lost = gate(run(column("m", VALUES - 0.05)), [], against=good(), max_drop=0.02, on="mean").checks[0]
     assert lost.reason == "the mean difference is a drop of 0.05; your limit is 0.02"
-    with pytest.raises(UsageError, match="`on` is 'interval' or 'mean', not 'median'"):
+    with pytest.raises(UsageError, match="`on` must be 'interval' or 'mean', not 'median'"):
         gate(good(), "m>=0.1", on="median")
 
 
@@ -418,7 +421,7 @@ def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():
     rules = [Rule(name, Condition.MAX_DROP, 0.5) for name in ("m", "k")]
     report = gate(scored("one@1"), rules, against=scored("two@1"))
     assert [check.passed for check in report.checks] == [False, True]
-    assert "embedder of m: two@1 → one@1. Score both runs alike" in report.checks[0].reason
+    assert "embedder of m: two@1 → one@1. Score both runs with the same settings" in report.checks[0].reason
     allowed = gate(scored("one@1"), rules, against=scored("two@1"), allow_different=True)
     assert (allowed.passed, allowed.notes[0]) == (
         True,

@@ -119,7 +119,7 @@ def test_a_file_of_rules(tmp_path):
         ("[[rule]]\nat_least = 1", "rule 1: metric: expected a metric's name, found None"),
         ("[[rule]]\nmetric = 3\nat_least = 1", "rule 1: metric: expected a metric's name, found 3"),
         ('[[rule]]\nmetric = " "\nat_least = 1', "expected a metric's name"),
-        ('[[rule]]\nmetric = "a"', "rule 1: no condition for a"),
+        ('[[rule]]\nmetric = "a"', "rule 1: a has no condition"),
         (
             '[[rule]]\nmetric = "a"\nat_least = "high"',
             "rule 1: at_least: expected a finite number, found 'high'",
@@ -128,7 +128,7 @@ def test_a_file_of_rules(tmp_path):
         ('[[rule]]\nmetric = "a"\nabove = nan', "rule 1: above: expected a finite number, found nan"),
         (f'[[rule]]\nmetric = "a"\nabove = 1{"0" * 400}', "more than 64 bits"),
         ('[[rule]]\nmetric = "a"\nmax_drop = -0.1', "max_drop: expected a finite number of at least 0"),
-        ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: no condition for b"),
+        ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: b has no condition"),
         (
             'coverage = 95\n[[rule]]\nmetric = "a"\nabove = 1',
             "coverage: expected a share from 0 to 1, found 95.0",
@@ -171,7 +171,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (("m", Condition.MAX_DROP, math.nan), "expected a finite number of at least 0, found nan"),
         (("m", Condition.AT_LEAST, 0.5, math.nan), "The rule m >= 0.5: coverage: expected"),
         (("m", Condition.AT_LEAST, 0.5, 95), "95 % is 0.95"),
-        (("m", "=>", 0.5), "'=>' is not a condition of a rule. Use one of: >=, >"),
+        (("m", "=>", 0.5), "The condition '=>' of a rule is not valid. Use one of: >=, >"),
         (("", Condition.AT_LEAST, 0.5), "Give a name"),
         ((None, Condition.AT_LEAST, 0.5), "Give a name"),
     ],
