@@ -1,9 +1,9 @@
-"""BERTScore beside the package bert-score: the same weights, the same pairs, by turns.
+"""Compare BERTScore with the package bert-score on the same weights and pairs.
 
     python benchmarks/bertscore.py [--quick]
 
-Both have the same weights, the embedded model's, and both take all cores. Ours is a run of the engine without
-store: planning, tokenizing, vectors without a cache, matching, accounting.
+Both use the weights of the embedded model and all cores. SGI runs its engine without database and cache, so
+its time includes planning, tokenizing, embedding, matching and accounting.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import TokenEncoder
 
 PAIRS = 300
-WANTED = 3.0
-TURNS = 5
-CLOSE = 1e-4
+TARGET = 3.0
+REPEATS = 5
+MAX_DIFFERENCE = 1e-4
 LAYERS = 6
 BACKENDS = {"onnx f32": ("onnx", "f32"), "openvino f32": ("openvino", "f32")}
 
 
 def answers(count: int) -> list[tuple[str, str]]:
-    """Answers beside the right ones, and right ones beside their passages, in equal parts."""
-    long = [(row["right_answer"], row["knowledge"]) for row in rows(count // 2)]
-    return [*pairs(count - count // 2), *long]
+    """Return pairs of two answers, and as many pairs of a right answer and its passage."""
+    with_passages = [(row["right_answer"], row["knowledge"]) for row in rows(count // 2)]
+    return [*pairs(count - count // 2), *with_passages]
 
 
 def encoders() -> Iterator[tuple[str, TokenEncoder]]:
-    """Ours, as far as their runtimes are installed."""
+    """Yield our token encoders whose runtimes are installed."""
     for name, (backend, precision) in BACKENDS.items():
         try:
             encoder = load_token_encoder(TokenModel("minilm"), backend=backend, precision=precision)
@@ -55,8 +55,8 @@ def encoders() -> Iterator[tuple[str, TokenEncoder]]:
         yield name, encoder
 
 
-def scored(found: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.ndarray]:
-    """Precision, recall and F1 of ours."""
+def score(answer_pairs: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.ndarray]:
+    """Return our precision, recall and F1."""
     import anyio
 
     from sgi.engine.plan import batches
@@ -64,54 +64,57 @@ def scored(found: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.n
     from sgi.io.dataset import open_dataset
     from sgi.kernel.registry import metric
 
-    wanted = [metric(name) for name in ("bertscore_precision", "bertscore_recall", "bertscore")]
+    metrics = [metric(name) for name in ("bertscore_precision", "bertscore_recall", "bertscore")]
     resources = Resources(token_encoders={TokenModel("minilm"): encoder})
-    data = open_dataset([{"response": given, "reference": reference} for given, reference in found])
+    data = open_dataset(
+        [{"response": response, "reference": reference} for response, reference in answer_pairs]
+    )
 
-    async def all_of_it() -> list[dict[str, Any]]:
-        return [dict((await evaluate_batch(b, wanted, resources)).scores) for b in batches(data.samples())]
+    async def evaluate() -> list[dict[str, Any]]:
+        return [dict((await evaluate_batch(b, metrics, resources)).scores) for b in batches(data.samples())]
 
-    made = anyio.run(all_of_it)
-    return [np.concatenate([scores[m.canonical].values for scores in made]) for m in wanted]
+    batch_scores = anyio.run(evaluate)
+    return [np.concatenate([scores[m.canonical].values for scores in batch_scores]) for m in metrics]
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Pairs a second, and how far the values lie apart."""
-    found = answers(PAIRS // 5 if quick else PAIRS)
-    opened = dict(encoders())
+    """Yield pairs per second, and the greatest difference of the values."""
+    answer_pairs = answers(PAIRS // 5 if quick else PAIRS)
+    our_encoders = dict(encoders())
     turns: dict[str, Callable[[], object]] = {
-        name: partial(scored, found, encoder) for name, encoder in opened.items()
+        name: partial(score, answer_pairs, encoder) for name, encoder in our_encoders.items()
     }
     theirs, note = None, ""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(same_weights("encoders"))
-            setting = {"folder": str(folder), "layers": LAYERS, "pairs": found}
+            setting = {"folder": str(folder), "layers": LAYERS, "pairs": answer_pairs}
             other = stack.enter_context(peer("encoders", "bert_score_pairs", setting))
             turns["peer"] = other.run
         except (NotInstalledError, PeerError) as error:
             other, note = None, str(error)
-        times = time_alternately(turns, repeats=1 if quick else TURNS)
+        times = time_alternately(turns, repeats=1 if quick else REPEATS)
         if other is not None:
             theirs = np.asarray(other.result())
             note = f"bert-score {other.about['version']}, {other.about['threads']} threads, same weights"
-    for name, encoder in opened.items():
-        apart = "" if theirs is None else told_apart(np.stack(scored(found, encoder)), theirs)
+    for name, encoder in our_encoders.items():
+        difference = (
+            "" if theirs is None else describe_difference(np.stack(score(answer_pairs, encoder)), theirs)
+        )
         yield Figure(
-            f"BERTScore, {len(found):,} pairs, {name}",
+            f"BERTScore, {len(answer_pairs):,} pairs, {name}",
             "pairs/s",
-            ours=len(found) / times[name].median,
-            peer=len(found) / times["peer"].median if "peer" in times else None,
+            ours=len(answer_pairs) / times[name].median,
+            peer=len(answer_pairs) / times["peer"].median if "peer" in times else None,
             beside="bert-score",
-            wanted=WANTED,
-            note=f"{note}{apart}",
+            wanted=TARGET,
+            note=f"{note}{difference}",
             repeats=seconds_of({key: times[key] for key in (name, "peer") if key in times}),
         )
 
 
-def told_apart(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
-    """How far precision, recall and F1 lie apart at most."""
-    return f"; apart by {np.abs(ours - theirs).max():.1e} at most ({CLOSE:.0e} allowed)"
+def describe_difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
+    return f"; greatest difference {np.abs(ours - theirs).max():.1e} ({MAX_DIFFERENCE:.0e} allowed)"
 
 
 if __name__ == "__main__":

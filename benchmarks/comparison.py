@@ -1,4 +1,4 @@
-"""`compare` of two runs of 50,000 rows and five metrics, 2,000 draws: seconds and peak memory.
+"""Measure time and peak memory of `compare` for two runs with 50,000 rows and five metrics.
 
 python benchmarks/comparison.py [--quick]
 """
@@ -23,11 +23,11 @@ DRAWS = 2000
 TARGET_SECONDS, TARGET_MEGABYTES = 10, 1000
 
 
-def scored(name: str, rows: int, in_question: int, gain: float, seed: int) -> ScoredRun:
-    """A run of five shares; the last is yes or no. Both runs share what makes a row easy or hard."""
-    easy, own = (np.random.default_rng(key).normal(size=(rows, METRICS)) for key in (0, seed))
-    values = 1 / (1 + np.exp(-(easy + 0.5 * own + gain)))
-    values[:, -1] = values[:, -1] > 0.5  # noqa: PLR2004 - yes or no
+def simulated_run(name: str, rows: int, in_question: int, gain: float, seed: int) -> ScoredRun:
+    """Return a run with five metrics from 0 to 1, the last one binary; all runs share row difficulty."""
+    difficulty, noise = (np.random.default_rng(key).normal(size=(rows, METRICS)) for key in (0, seed))
+    values = 1 / (1 + np.exp(-(difficulty + 0.5 * noise + gain)))
+    values[:, -1] = values[:, -1] > 0.5  # noqa: PLR2004 - binary
     codes = np.zeros(rows, dtype=np.int8)
     metrics = {
         f"metric_{i}": MetricColumn(f"metric_{i}", column, codes, 0.0, 1.0)
@@ -38,10 +38,10 @@ def scored(name: str, rows: int, in_question: int, gain: float, seed: int) -> Sc
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Time and memory of one comparison."""
+    """Yield time and memory of one comparison."""
     rows = 2_000 if quick else ROWS
     base, new = (
-        scored(name, rows, 1, gain, seed) for name, gain, seed in (("base", 0.0, 1), ("new", 0.01, 2))
+        simulated_run(name, rows, 1, gain, seed) for name, gain, seed in (("base", 0.0, 1), ("new", 0.01, 2))
     )
     before = peak_megabytes()
     times = time_alternately({"compare": lambda: compare(base, new, draws=DRAWS)}, 1 if quick else 5, warm=0)

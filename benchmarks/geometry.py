@@ -1,4 +1,4 @@
-"""Time of SGI over many triples, as a ratio to one pass over the same memory.
+"""Compare the time of SGI for many triples with one pass over the same memory.
 
 python benchmarks/geometry.py [--quick]
 """
@@ -30,7 +30,7 @@ def unit_rows(n: int, seed: int) -> NDArray[np.float32]:
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """By turns, so that a busy moment of the machine meets both."""
+    """Measure both alternately."""
     n = 20_000 if quick else ROWS
     question, context, response = (unit_rows(n, seed) for seed in range(3))
 

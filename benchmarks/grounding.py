@@ -1,9 +1,9 @@
-"""`sgi run -m sgi` on rows of HaluEval: beside factlens' `evaluate_batch`, and beside its own second run.
+"""Compare `sgi run -m sgi` with `evaluate_batch` of factlens, and with a second run, on HaluEval.
 
     python benchmarks/grounding.py [--quick]
 
-Ours is the whole command in a new process, with start, reading, storing and writing; the peer is loaded and
-warm when its clock starts. Both have the same weights, the embedded model's.
+SGI is the whole command in a new process: start, reading, storing and writing. The peer is loaded and warm
+before its measurement starts. Both use the weights of the embedded model.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ ROWS, PEER_ROWS = 2_997, 60  # every question of the published file
 
 
 class Runs:
-    """Runs of one file of rows, each with a database and an output of its own."""
+    """Runs of one file, each with its own database."""
 
     def __init__(self, folder: Path, rows: int) -> None:
-        self.folder, self.rows, self.made = folder, rows, 0
+        self.folder, self.rows, self.caches = folder, rows, 0
         write_jsonl(folder / "rows.jsonl", rows)
 
     def cold(self) -> float:
-        """Seconds of a run with no vector known."""
-        self.made += 1
-        return self._run(self.made)
+        """Return the seconds of a run with an empty cache."""
+        self.caches += 1
+        return self._run(self.caches)
 
     def warm(self) -> float:
-        """Seconds of the same again, with the cache that the last run left."""
-        return self._run(self.made)
+        """Return the seconds of a run with the cache of the last run."""
+        return self._run(self.caches)
 
     def _run(self, cache: int) -> float:
         out = self.folder / "out.jsonl"
         command = ["-m", "sgi", "run", str(self.folder / "rows.jsonl"), "-m", "sgi", "-o", str(out), "-q"]
-        places = ["--db", str(self.folder / "runs.db"), "--cache", str(self.folder / f"cache{cache}.db")]
+        outputs = ["--db", str(self.folder / "runs.db"), "--cache", str(self.folder / f"cache{cache}.db")]
         (self.folder / "runs.db").unlink(missing_ok=True)
-        began = time.perf_counter()
-        subprocess.run([sys.executable, *command, *places], check=True, capture_output=True)
-        took = time.perf_counter() - began
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command, *outputs], check=True, capture_output=True)
+        seconds = time.perf_counter() - start
         with out.open("rb") as lines:
-            written = sum(1 for _ in lines)
-        if written != self.rows:
-            raise SystemExit(f"{written} of {self.rows} rows were written")
-        return took
+            count = sum(1 for _ in lines)
+        if count != self.rows:
+            raise SystemExit(f"The run wrote {count} of {self.rows} rows")
+        return seconds
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Cold, warm and the peer by turns."""
+    """Measure cold runs, warm runs and the peer alternately."""
     rows, peer_rows, repeats = (100, 10, 1) if quick else (ROWS, PEER_ROWS, 5)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         runs = Runs(Path(name), rows)
@@ -70,7 +70,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             setting = {"rows": triples(peer_rows), "folder": str(folder)}
             other = stack.enter_context(peer("factlens", "evaluate_rows", setting))
             work["peer"] = other.run
-            note = f"factlens {other.about['version']}, {peer_rows} rows a turn"
+            note = f"factlens {other.about['version']}, {peer_rows} rows per turn"
         except (NotInstalledError, PeerError) as error:
             note = str(error)
         times = time_alternately(work, repeats, warm=0)
@@ -78,7 +78,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 def figures(times: dict[str, Timing], rows: int, peer_rows: int, note: str) -> Iterator[Figure]:
-    """Rows a second, so that the slower may have fewer of them."""
+    """Yield rows per second: the peer scores fewer rows than we do."""
     theirs = times.get("peer")
     line = Figure("", "rows/s", ours=rows / times["cold"].median)
     yield replace(
@@ -92,19 +92,19 @@ def figures(times: dict[str, Timing], rows: int, peer_rows: int, note: str) -> I
     )
     yield replace(
         line,
-        work=f"the same again, every vector known, {rows:,} rows",
+        work=f"the same again, all vectors cached, {rows:,} rows",
         ours=rows / times["warm"].median,
         peer=line.ours,
         beside="the first run",
         wanted=20,
-        note="both are whole commands, of which starting takes most of the second",
+        note="both are whole commands; most of the second one is its start",
         repeats=rates({"ours": times["warm"], "peer": times["cold"]}, rows),
     )
 
 
 def rates(times: dict[str, Timing], rows: int) -> dict[str, tuple[float, ...]]:
-    """Rows a second of every turn."""
-    return {name: tuple(rows / took for took in timing.seconds) for name, timing in times.items()}
+    """Return the rows per second of every turn."""
+    return {name: tuple(rows / seconds for seconds in timing.seconds) for name, timing in times.items()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How near the judge comes to the rate a service allows, and what it takes of a call itself.
+"""Compare the rate of the judge with the limit of its service, and measure our own time per call.
 
 python benchmarks/judge.py [--quick]
 """
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 CALLS = 3200
 LATENCY = 0.2
-AT_ONCE = 64
-UNDER_WAY = 3 * BATCH_SIZE
-"""Inquiries begun at once: the rows of as many batches as a run has in flight."""
-WANTED = 0.3
-"""Milliseconds of our own a call."""
+CONCURRENCY = 64
+IN_FLIGHT = 3 * BATCH_SIZE
+"""Concurrent inquiries: the rows of all batches that a run has in flight."""
+TARGET = 0.3
+"""Milliseconds of our own time per call."""
 _CLAIM = "The novel Emma was written by Jane Austen and published in December 1815 in London."
 _SERVER = r"""
 import asyncio, json, sys
@@ -45,9 +45,9 @@ latency, text = float(sys.argv[1]), sys.argv[2]
 message = {"role": "assistant", "content": text}
 choices = [{"index": 0, "finish_reason": "stop", "message": message}]
 usage = {"prompt_tokens": 300, "completion_tokens": 60, "total_tokens": 360}
-made = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
-made["usage"] = usage
-body = json.dumps(made).encode()
+reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+reply["usage"] = usage
+body = json.dumps(reply).encode()
 head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
 
 class Serve(asyncio.Protocol):
@@ -71,7 +71,7 @@ asyncio.run(main())
 
 
 class Supported(Verdict):
-    """A verdict as faithfulness wants it."""
+    """A verdict like those of faithfulness."""
 
     reason: str
     supported: bool
@@ -90,36 +90,36 @@ _PROMPT = Prompt(
 
 
 class Scripted:
-    """A model that answers at once."""
+    """A model that replies immediately."""
 
     fingerprint = "scripted"
 
     async def complete(self, call: Call, /) -> Completion:
-        """Always the same."""
+        """Return the same reply to every call."""
         del call
         return Completion(_REPLY.model_dump_json(), input_tokens=300, output_tokens=60)
 
 
 async def ask_all(judge: Judge, calls: int, *, first: int = 0) -> float:
-    """Seconds for so many distinct inquiries, as many under way as in a run of one metric."""
+    """Return the seconds for distinct inquiries, as many in flight as in a run of one metric."""
     inquiries = [
         _PROMPT.about(passages=(f"{number}: {_CLAIM * 10}",), claims=(_CLAIM,) * 3)
         for number in range(first, first + calls)
     ]
-    places = asyncio.Semaphore(UNDER_WAY)
+    slots = asyncio.Semaphore(IN_FLIGHT)
 
     async def ask(inquiry: Inquiry) -> None:
-        async with places:
+        async with slots:
             await judge.ask(inquiry, Verdicts[Supported])
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     await asyncio.gather(*map(ask, inquiries))
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The URL of a server in a process of its own, which always takes 200 ms."""
+    """Yield the URL of a server in another process, which replies after 200 ms."""
     command = [sys.executable, "-c", _SERVER, str(LATENCY), _REPLY.model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -130,42 +130,44 @@ def serving() -> Iterator[str]:
 
 
 async def over_http(url: str, calls: int) -> Figure:
-    """The rate over what 64 at once allow."""
-    async with open_judge(JudgeSpec(model=f"openai:m@{url}", concurrency=AT_ONCE), MemoryCache()) as judge:
-        await ask_all(judge, AT_ONCE, first=calls)
-        spent = time.process_time()
+    """Compare the rate with the limit of 64 concurrent calls."""
+    async with open_judge(
+        JudgeSpec(model=f"openai:m@{url}", concurrency=CONCURRENCY), MemoryCache()
+    ) as judge:
+        await ask_all(judge, CONCURRENCY, first=calls)
+        start = time.process_time()
         seconds = await ask_all(judge, calls)
-        spent = time.process_time() - spent
+        busy = time.process_time() - start
     return Figure(
-        f"judge over HTTP, {AT_ONCE} at once, {1000 * LATENCY:.0f} ms a call",
+        f"judge over HTTP, {CONCURRENCY} concurrent, {1000 * LATENCY:.0f} ms per call",
         "calls/s",
         ours=calls / seconds,
-        peer=AT_ONCE / LATENCY,
-        beside="what that allows",
+        peer=CONCURRENCY / LATENCY,
+        beside="limit of the service",
         is_bound=True,
         wanted=0.95,
-        note=f"processor time of client and judge {1000 * spent / calls:.2f} ms a call",
+        note=f"processor time of client and judge {1000 * busy / calls:.2f} ms per call",
     )
 
 
 async def in_process(calls: int, folder: Path) -> list[Figure]:
-    """What all wrappers and the reading take, with the cache on disk."""
+    """Measure the wrappers and the parsing of replies, with the cache on disk."""
     spec = JudgeSpec(model="openai:m@http://127.0.0.1:1/v1")
     counter = UsageCounter()
     figures = []
     with SqliteCache(folder / "cache.db") as cache:
         judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, counter), counter=counter)
-        for what in ("asked and kept", "known from the cache"):
-            own = 1000 * await ask_all(judge, calls) / calls
-            work = f"our own time a judge call, {what}"
-            figures.append(Figure(work, "ms", own, wanted=WANTED, higher_is_better=False))
+        for source in ("a new reply", "a cached reply"):
+            milliseconds = 1000 * await ask_all(judge, calls) / calls
+            work = f"our own time per judge call, {source}"
+            figures.append(Figure(work, "ms", milliseconds, wanted=TARGET, higher_is_better=False))
     if (judge.usage.calls, judge.usage.cached) != (calls, calls):
-        raise SystemExit(f"{judge.usage} for {calls} inquiries, each asked twice")
+        raise SystemExit(f"{calls} inquiries, each sent twice, gave {judge.usage}")
     return figures
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Both."""
+    """Measure in one process, and over HTTP."""
     calls = 256 if quick else CALLS
     with tempfile.TemporaryDirectory() as folder:
         yield from asyncio.run(in_process(calls, Path(folder)))

@@ -1,6 +1,6 @@
-"""The four RAGAS metrics over 10,000 rows through the engine: memory, speed, and what a second run asks.
+"""Run the four RAGAS metrics on 10,000 rows: speed, memory, and the calls of a second run.
 
-The judge is a script in the same process that answers at once; everything else is as in `sgi run`.
+The judge runs in the same process and replies immediately; everything else is as in `sgi run`.
 
     python benchmarks/judged_run.py [--quick]
 """
@@ -43,70 +43,69 @@ if TYPE_CHECKING:
 
 ROWS = 10_000
 METRICS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
-MOST_MEGABYTES = 1000
+MAX_MEGABYTES = 1000
 
 
 class Scripted:
-    """A model that answers at once, with each prompt's own example."""
+    """A model that replies immediately with the example of the prompt."""
 
     fingerprint = "scripted"
 
     def __init__(self) -> None:
-        found = [metric(name) for name in METRICS]
-        prompts = [prompt for made in found if isinstance(made, JudgedMetric) for prompt in made.prompts]
+        metrics = [metric(name) for name in METRICS]
+        prompts = [prompt for one in metrics if isinstance(one, JudgedMetric) for prompt in one.prompts]
         self._prompts: dict[str, Prompt] = {prompt.system: prompt for prompt in prompts}
 
     async def complete(self, call: Call, /) -> Completion:
-        """The first example's reply, with as many entries as the schema wants."""
+        """Return the reply of the first example, with as many entries as the schema requires."""
         reply = self._prompts[call.messages[0].text].examples[0].reply
         model = reply.typical(reply, _entries(call.shape.text))
         return Completion(model.model_dump_json(), input_tokens=700, output_tokens=60)
 
 
 def _entries(schema: str) -> int | None:
-    """How many verdicts the schema wants; None where it wants no list of them."""
-    listed = json.loads(schema)["properties"].get("verdicts", {})
-    wanted = listed.get("minItems")
-    return None if wanted is None else int(wanted)
+    """Return the number of verdicts that the schema requires; None if it has no list of verdicts."""
+    count = json.loads(schema)["properties"].get("verdicts", {}).get("minItems")
+    return None if count is None else int(count)
 
 
-def judged(data: Path, folder: Path) -> tuple[float, Usage]:
-    """Seconds for a whole run, and what its judge was asked."""
+def score(data: Path, folder: Path) -> tuple[float, Usage]:
+    """Return the seconds of a run, and the usage of its judge."""
     counter = UsageCounter()
     spec = RunSpec(data=data, metrics=METRICS)
     dataset = open_dataset(data)
-    began = time.perf_counter()
+    start = time.perf_counter()
     with (
         SqliteCache(folder / "replies.db") as replies,
         open_database(folder / "runs.db") as database,
-        open_models([metric(name) for name in METRICS], cache=folder / "vectors.db") as opened,
+        open_models([metric(name) for name in METRICS], cache=folder / "vectors.db") as models,
     ):
         settings = JudgeSpec(model="openai:scripted@http://127.0.0.1:1/v1", concurrency=64)
         judge = ChatJudge(wrapped_chat(Scripted(), settings, replies, counter), counter=counter)
-        resources = replace(opened, judge=judge)
-        whole = plan(dataset, METRICS)
-        recording = begin_recording(database, spec, whole, resources)
-        report = anyio.run(Pipeline(dataset, whole, resources, recording=recording).run)
-    if any(made.ok != whole.rows for made in report.summary.metrics):
-        raise SystemExit(f"not every row has a value:\n{report.summary}")
-    return time.perf_counter() - began, judge.usage
+        resources = replace(models, judge=judge)
+        run_plan = plan(dataset, METRICS)
+        recording = begin_recording(database, spec, run_plan, resources)
+        report = anyio.run(Pipeline(dataset, run_plan, resources, recording=recording).run)
+    if any(one.ok != run_plan.rows for one in report.summary.metrics):
+        raise SystemExit(f"Some rows have no value:\n{report.summary}")
+    return time.perf_counter() - start, judge.usage
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """The run twice, and what the process held."""
+    """Measure two equal runs and the peak memory."""
     rows = 200 if quick else ROWS
     work = f"{rows:,} rows × {len(METRICS)} judged metrics"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder / "rows.jsonl", rows)
-        seconds, usage = judged(folder / "rows.jsonl", folder)
-        note = f"{usage.calls:,} calls of a model that answers at once"
+        seconds, usage = score(folder / "rows.jsonl", folder)
+        note = f"{usage.calls:,} calls of a model that replies immediately"
         yield Figure(f"{work}, first run", "rows/s", rows / seconds, note=note)
-        seconds, usage = judged(folder / "rows.jsonl", folder)
+        seconds, usage = score(folder / "rows.jsonl", folder)
         yield Figure(f"{work}, second run", "rows/s", rows / seconds)
         yield Figure(f"{work}, second run", "calls", usage.calls, wanted=0, higher_is_better=False)
     memory = peak_megabytes()
-    yield Figure(f"{work}, peak memory", "MB", memory, wanted=MOST_MEGABYTES, higher_is_better=False)
+    yield Figure(f"{work}, peak memory", "MB", memory, wanted=MAX_MEGABYTES, higher_is_better=False)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The machine's own rate of matrix products, of the shapes of MiniLM: float32, eight bits, bf16.
+"""Measure the rate of matrix products with the shapes of MiniLM: float32, int8 and bf16.
 
     python benchmarks/matrix_rate.py [--quick]
 
-The bound for every embedder here: nothing but products, on all cores at once, weights in the cache. Each
-runtime that has the format is tried (ONNX Runtime, OpenVINO), and the best is the machine's.
+This rate is the bound for our embedders: only products, on all cores, with the weights in the processor
+cache. It is the best rate of the runtimes that support the format (ONNX Runtime, OpenVINO).
 """
 
 from __future__ import annotations
@@ -27,44 +27,43 @@ if TYPE_CHECKING:
     from harness import Timing
 
 SHAPES = {(384, 384): 4, (384, 1536): 1, (1536, 384): 1}
-"""Products of a layer, and how often: three in and one out of attention, two of the feed-forward part."""
+"""Products of a layer and their number: four of attention, two of the feed-forward part."""
 TOKENS = 512
 OPERATIONS = sum(2 * TOKENS * inner * outer * times for (inner, outer), times in SHAPES.items())
-MOMENT = 0.4
-"""Seconds of a turn."""
+TURN_SECONDS = 0.4
 FORMATS = ("float32", "int8", "bf16")
 
 
 def products(format_: str, seconds: float) -> dict[str, Callable[[], float]]:
-    """For each runtime that has the format, work for so long on all cores.
+    """Return a function for each runtime that supports the format.
 
-    Each returns the seconds that a billion operations took; none where the machine has no such format.
+    Each works on all cores for the given seconds, and returns the seconds per billion operations.
     """
-    made = {name: make(format_) for name, make in RUNTIMES.items()}
-    return {name: partial(_turn, layers, seconds) for name, layers in made.items() if layers is not None}
+    runtimes = {name: make(format_) for name, make in RUNTIMES.items()}
+    return {name: partial(_turn, layers, seconds) for name, layers in runtimes.items() if layers is not None}
 
 
 def best_of(times: Mapping[str, Timing]) -> tuple[float, str, dict[str, tuple[float, ...]]]:
-    """The rate of the best in billions a second, its name, and the rates of all."""
+    """Return the best rate in billion operations per second, its runtime, and the rates of all."""
     best = min(times, key=lambda name: times[name].median)
     rates = {name: tuple(1 / second for second in timing.seconds) for name, timing in times.items()}
     return 1 / times[best].median, best, rates
 
 
 def _turn(layers: list[Callable[[], None]], seconds: float) -> float:
-    """Each core busy with a layer of its own."""
+    """Run one layer on each core."""
     with ThreadPoolExecutor(len(layers)) as pool:
-        began = time.perf_counter()
-        done = sum(pool.map(_until, layers, repeat(began + seconds)))
-        return (time.perf_counter() - began) / (done * OPERATIONS / 1e9)
+        start = time.perf_counter()
+        count = sum(pool.map(_repeat_until, layers, repeat(start + seconds)))
+        return (time.perf_counter() - start) / (count * OPERATIONS / 1e9)
 
 
-def _until(layer: Callable[[], None], end: float) -> int:
-    done = 0
-    while time.perf_counter() < end or not done:
+def _repeat_until(layer: Callable[[], None], end: float) -> int:
+    count = 0
+    while time.perf_counter() < end or not count:
         layer()
-        done += 1
-    return done
+        count += 1
+    return count
 
 
 def _numbers(shape: tuple[int, ...]) -> NDArray[np.float32]:
@@ -72,23 +71,23 @@ def _numbers(shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 def _graph(inner: int, outer: int, format_: str) -> bytes:
-    """One product, the weights inside."""
+    """Return an ONNX model with one product and its weights."""
     from onnx import TensorProto, helper, numpy_helper
 
     if format_ == "int8":
-        rows, made = TensorProto.UINT8, TensorProto.INT32
+        rows, product = TensorProto.UINT8, TensorProto.INT32
         weights: NDArray[Any] = np.random.default_rng(0).integers(-127, 128, (inner, outer), dtype=np.int8)
-        node = helper.make_node("MatMulInteger", ["rows", "weights", "zero"], ["made"])
+        node = helper.make_node("MatMulInteger", ["rows", "weights", "zero"], ["product"])
         more = [numpy_helper.from_array(np.array(128, np.uint8), "zero")]
     else:
-        rows = made = TensorProto.FLOAT
-        node, more = helper.make_node("MatMul", ["rows", "weights"], ["made"]), []
+        rows = product = TensorProto.FLOAT
+        node, more = helper.make_node("MatMul", ["rows", "weights"], ["product"]), []
         weights = _numbers((inner, outer))
     graph = helper.make_graph(
         [node],
         "product",
         [helper.make_tensor_value_info("rows", rows, [TOKENS, inner])],
-        [helper.make_tensor_value_info("made", made, [TOKENS, outer])],
+        [helper.make_tensor_value_info("product", product, [TOKENS, outer])],
         [numpy_helper.from_array(weights, "weights"), *more],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -102,7 +101,7 @@ def _rows(inner: int, format_: str) -> NDArray[Any]:
 
 
 def _onnx_runtime(format_: str) -> list[Callable[[], None]] | None:
-    if format_ == "bf16":  # it has no such product for processors
+    if format_ == "bf16":  # not supported on processors
         return None
     import onnxruntime
 
@@ -122,7 +121,7 @@ def _onnx_runtime(format_: str) -> list[Callable[[], None]] | None:
 
 
 def _openvino(format_: str) -> list[Callable[[], None]] | None:
-    """Float32 and bf16; with the hint that each request stays on one core."""
+    """Support float32 and bf16, with one request per core."""
     if format_ == "int8":
         return None
     try:
@@ -148,12 +147,12 @@ def _openvino(format_: str) -> list[Callable[[], None]] | None:
                 request.infer()
 
     def requests() -> list[tuple[Any, int]]:
-        made = []
+        result = []
         for model, shape, times in models:
             request = model.create_infer_request()
             request.set_input_tensor(openvino.Tensor(_rows(shape[0], format_)))
-            made.append((request, times))
-        return made
+            result.append((request, times))
+        return result
 
     return [partial(layer, requests()) for _ in range(usable_cores())]
 
@@ -162,15 +161,15 @@ RUNTIMES = {"ONNX Runtime": _onnx_runtime, "OpenVINO": _openvino}
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """One line a format."""
+    """Yield one figure per number format."""
     for format_ in FORMATS:
         work = f"matrix products, {format_}, {usable_cores()} cores"
-        found = products(format_, 0.1 if quick else MOMENT)
-        if found:
-            rate, best, rates = best_of(time_alternately(found, 1 if quick else REPEATS))
+        functions = products(format_, 0.1 if quick else TURN_SECONDS)
+        if functions:
+            rate, best, rates = best_of(time_alternately(functions, 1 if quick else REPEATS))
             yield Figure(work, "GFLOP/s", rate, note=f"by {best}", repeats=rates)
         else:
-            yield Figure(work, "GFLOP/s", note="this processor has no such products")
+            yield Figure(work, "GFLOP/s", note="not supported by this processor")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Where the time of a cold `sgi run -m sgi` goes: by library, by operator, by function of ours.
+"""Profile `sgi run -m sgi` without cached vectors: by library, model operator and SGI function.
 
     python benchmarks/profile_run.py [--rows 2000] [--before FOLDER] [--options "…"] [-o FILE]
 
-Three views of the same work, on rows of HaluEval. `perf` samples the processors and tells in whose machine
-code they were, which is exact but knows no Python. `py-spy` tells which functions of ours the rest was in.
-The runtime's own profile splits the model by operator. With ``--before``, the same for another checkout,
-first. Needs `perf` and `py-spy` on the path, and the right to use them.
+`perf` samples the processors: it gives the time of each native library, but does not see Python functions.
+`py-spy` samples the Python functions. The profile of ONNX Runtime gives the time of each model operator. With
+``--before``, the script first profiles another checkout. It needs `perf` and `py-spy` on the path, and the
+permission to use them. The rows come from HaluEval.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ LIBRARIES = {
     "SQLite": ("libsqlite",),
 }
 PRODUCTS = ("MatMul", "FusedMatMul", "MultiHeadAttention", "Attention")
-"""Operators that are matrix products, those of attention with the softmax between."""
-_LINES = 12
+"""Operators that are matrix products; attention includes its softmax."""
+_MAX_LINES = 12
 _OPERATORS = """
 import json, sys
 from pathlib import Path
 import onnxruntime
-made = onnxruntime.SessionOptions
-def profiled():
-    options = made()
+session_options = onnxruntime.SessionOptions
+def profiling_options():
+    options = session_options()
     options.enable_profiling = True
     options.profile_file_prefix = sys.argv[2]
     return options
-onnxruntime.SessionOptions = profiled
+onnxruntime.SessionOptions = profiling_options
 from sgi.models.embedder.load import load_embedder
 load_embedder("minilm", backend="onnx", threads=1).embed(json.loads(Path(sys.argv[1]).read_text()))
 """
@@ -57,7 +57,7 @@ load_embedder("minilm", backend="onnx", threads=1).embed(json.loads(Path(sys.arg
 
 @dataclass(frozen=True)
 class Profile:
-    """Shares of one, largest first."""
+    """Shares of the time from 0 to 1, largest first; ``seconds`` is the duration of the run."""
 
     libraries: Mapping[str, float]
     operators: Mapping[str, float]
@@ -66,28 +66,28 @@ class Profile:
 
     @property
     def model_and_tokenizer(self) -> float:
-        """Their share in all the processors' time."""
+        """Share of the model and the tokenizer in the processor time."""
         return self.libraries.get(MODEL, 0.0) + self.libraries.get(TOKENIZER, 0.0)
 
     @property
     def kernels(self) -> float:
-        """The same without the model's other operators: matrix products and tokenizer."""
+        """Share of the matrix products and the tokenizer in the processor time."""
         products = sum(self.operators.get(name, 0.0) for name in PRODUCTS)
         return self.libraries.get(MODEL, 0.0) * products + self.libraries.get(TOKENIZER, 0.0)
 
 
 def shares(counts: Mapping[str, float]) -> dict[str, float]:
-    """Of the sum, largest first.
+    """Divide the counts by their sum, and sort them in descending order.
 
     >>> shares({"a": 1, "b": 3})
     {'b': 0.75, 'a': 0.25}
     """
     whole = sum(counts.values())
-    return {name: count / whole for name, count in sorted(counts.items(), key=lambda each: -each[1])}
+    return {name: count / whole for name, count in sorted(counts.items(), key=lambda item: -item[1])}
 
 
 def library(name: str) -> str:
-    """The group of a shared object.
+    """Return the group of a shared object.
 
     >>> library("tokenizers.abi3.so"), library("libcrypto.so.3")
     ('tokenizer', 'other')
@@ -96,7 +96,7 @@ def library(name: str) -> str:
 
 
 def by_library(report: str) -> dict[str, float]:
-    """From what ``perf report --sort dso`` prints.
+    """Read the output of ``perf report --sort dso``.
 
     >>> by_library("    80.00%  onnxruntime_pybind11.so")
     {'model (ONNX Runtime, OpenVINO)': 1.0}
@@ -108,9 +108,9 @@ def by_library(report: str) -> dict[str, float]:
 
 
 def by_function(raw: str) -> dict[str, float]:
-    """From the stacks that ``py-spy`` writes: the innermost function of ours in each.
+    """Read the stacks of ``py-spy``, and count the innermost SGI function of each.
 
-    Stacks without any of ours are the start of Python and of what ours imports.
+    Stacks without an SGI function come from the start of Python and from imports.
 
     >>> by_function("main (a/sgi/cli/run.py:3);sort (a/sgi/io/read.py:9);len (x.py:1) 3")
     {'sgi/io/read.py sort': 1.0}
@@ -119,12 +119,12 @@ def by_function(raw: str) -> dict[str, float]:
     for line in raw.splitlines():
         stack, _, count = line.rpartition(" ")
         frames = re.findall(r"([^;]+?) \([^;()]*?(sgi/[\w/]+\.py):\d+\)", stack)
-        counts[f"{frames[-1][1]} {frames[-1][0]}" if frames else "no function of ours"] += int(count)
+        counts[f"{frames[-1][1]} {frames[-1][0]}" if frames else "no SGI function"] += int(count)
     return shares(counts)
 
 
 def by_operator(trace: str) -> dict[str, float]:
-    """From ONNX Runtime's profile: the time inside each kind of operator."""
+    """Read the profile of ONNX Runtime: the time of each kind of operator."""
     counts: Counter[str] = Counter()
     for event in json.loads(trace):
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
@@ -133,22 +133,22 @@ def by_operator(trace: str) -> dict[str, float]:
 
 
 def profile(source: Path, folder: Path, rows: int, options: list[str]) -> Profile:
-    """All three views of one checkout."""
+    """Make the three profiles of one checkout."""
     write_jsonl(folder / "rows.jsonl", rows)
-    surroundings = {**os.environ, "PYTHONPATH": str(source / "src"), "HF_HUB_OFFLINE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(source / "src"), "HF_HUB_OFFLINE": "1"}
 
-    def run(*before: str) -> None:
+    def run(*profiler: str) -> None:
         for name in ("runs.db", "cache.db"):
             (folder / name).unlink(missing_ok=True)
         command = [sys.executable, "-m", "sgi", "run", "rows.jsonl", "-m", "sgi", "-o", "out.jsonl", "-q"]
-        places = ["--db", "runs.db", "--cache", "cache.db", *options]
-        call([*before, *command, *places])
+        outputs = ["--db", "runs.db", "--cache", "cache.db", *options]
+        call([*profiler, *command, *outputs])
 
     def call(command: list[str]) -> str:
-        ended = subprocess.run(
-            command, check=True, capture_output=True, text=True, cwd=folder, env=surroundings
+        process = subprocess.run(
+            command, check=True, capture_output=True, text=True, cwd=folder, env=environment
         )
-        return ended.stdout
+        return process.stdout
 
     run("perf", "record", "-q", "-F", "199", "-o", "perf.data", "--")
     report = call(["perf", "report", "-i", "perf.data", "--sort", "dso", "--stdio"])
@@ -167,53 +167,54 @@ def profile(source: Path, folder: Path, rows: int, options: list[str]) -> Profil
 
 
 def _duration(header: str) -> float:
-    found = re.search(r"sample duration\s*:\s*([\d.]+) ms", header)
-    return float(found[1]) / 1000 if found else 0.0
+    match = re.search(r"sample duration\s*:\s*([\d.]+) ms", header)
+    return float(match[1]) / 1000 if match else 0.0
 
 
-def told(name: str, found: Profile) -> Iterator[str]:
-    """One checkout, for a page."""
+def section(name: str, result: Profile) -> Iterator[str]:
+    """Yield the lines of one checkout as Markdown."""
     yield f"## {name}\n"
     yield (
-        f"{found.seconds:.1f} s. Of the processors' time, the model and the tokenizer take "
-        f"**{found.model_and_tokenizer:.1%}**; matrix products (with all of attention) and tokenizer "
-        f"{found.kernels:.1%}.\n"
+        f"{result.seconds:.1f} s. The model and the tokenizer take **{result.model_and_tokenizer:.1%}** of "
+        f"the processor time; matrix products (including attention) and tokenizer {result.kernels:.1%}.\n"
     )
     for title, counts in (
-        ("library", found.libraries),
-        ("operator of the model", found.operators),
-        ("function of ours, innermost", found.functions),
+        ("library", result.libraries),
+        ("operator of the model", result.operators),
+        ("innermost SGI function", result.functions),
     ):
         yield f"| {title} | share |\n|---|---|"
-        yield from (f"| {each} | {share:.1%} |" for each, share in list(counts.items())[:_LINES])
+        yield from (f"| {label} | {share:.1%} |" for label, share in list(counts.items())[:_MAX_LINES])
         yield ""
 
 
 def main() -> None:
-    """Profile, and print or write a page."""
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--rows", type=int, default=2000)
-    words.add_argument("--before", type=Path, help="a checkout to profile first")
-    words.add_argument("--options", default="", help="more options of `sgi run`, for this checkout")
-    words.add_argument("-o", "--out", type=Path)
-    chosen = words.parse_args()
+    """Profile, and print or write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--before", type=Path, help="profile this checkout first")
+    parser.add_argument("--options", default="", help="more options of `sgi run` for this checkout")
+    parser.add_argument("-o", "--out", type=Path)
+    arguments = parser.parse_args()
     about = machine()
     lines = [
-        f"# A cold `sgi run -m sgi`, {chosen.rows:,} rows of HaluEval: where the time goes\n",
+        f"# A cold `sgi run -m sgi`, {arguments.rows:,} rows of HaluEval: profile\n",
         f"{about['processor']}, {about['cores']} cores, Python {about['python']}; revision {revision()}.",
-        "Libraries by `perf` (time on the processors), functions by `py-spy` (of threads that do not wait),",
-        "operators by ONNX Runtime's own profile on one thread.\n",
+        "Libraries: `perf` (processor time). Functions: `py-spy` (threads that do not wait). Operators: the",
+        "profile of ONNX Runtime on one thread.\n",
     ]
-    extra = chosen.options.split()
-    todo: list[tuple[str, Path, list[str]]] = [("Now", ROOT, extra)]
-    if chosen.before:
-        todo.insert(0, ("Before", chosen.before, []))
-    for name, source, options in todo:
+    extra = arguments.options.split()
+    checkouts: list[tuple[str, Path, list[str]]] = [("Now", ROOT, extra)]
+    if arguments.before:
+        checkouts.insert(0, ("Before", arguments.before, []))
+    for name, source, options in checkouts:
         with tempfile.TemporaryDirectory() as folder:
-            lines += told(name, profile(source.absolute(), Path(folder), chosen.rows, options))
+            lines += section(name, profile(source.absolute(), Path(folder), arguments.rows, options))
     page = "\n".join(lines)
-    if chosen.out:
-        chosen.out.write_text(page, encoding="utf-8")
+    if arguments.out:
+        arguments.out.write_text(page, encoding="utf-8")
     else:
         print(page)
 

@@ -1,9 +1,10 @@
-"""Two Ray workers on two cores beside one on one core, and beside one process of two threads, no cache.
+"""Compare two Ray workers with one worker and with one process of two threads, without a cache.
 
     python benchmarks/ray_scaling.py [--quick]
 
-Each figure comes from a process of its own, taken by turns. The rate of a cluster is that of the rows after
-the first partition: starting Ray and its workers takes seconds whatever the data, and is told beside it.
+Each measurement is a new process, and the variants alternate. The rate of a cluster counts the rows after the
+first partition, because the start of Ray and its workers takes seconds for any data. The note has the total
+time.
 """
 
 from __future__ import annotations
@@ -27,37 +28,37 @@ if TYPE_CHECKING:
 
     from sgi.engine.progress import Event
 
-ONE, TWO, PLAIN = "one worker, one core", "two workers", "one process, two threads"
-WAYS = {ONE: (1, "ray"), TWO: (2, "ray"), PLAIN: (2, "process")}
+ONE, TWO, PROCESS = "one worker, one core", "two workers", "one process, two threads"
+VARIANTS = {ONE: (1, "ray"), TWO: (2, "ray"), PROCESS: (2, "process")}
 ROWS = 1_500
 METRIC = "sgi"
 
 
 class Clock:
-    """When rows were told to be done, in the stage of scoring."""
+    """Listener that records when rows were scored."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[float, int]] = []
+        self.scored: list[tuple[float, int]] = []
         self.scoring = False
 
     def __call__(self, event: Event) -> None:
-        """Hear of the progress."""
+        """Record the time and the rows of an event."""
         self.scoring = self.scoring or (isinstance(event, Started) and event.stage == "scoring")
         if self.scoring and isinstance(event, Advanced) and event.rows:
-            self.told.append((time.perf_counter(), event.rows))
+            self.scored.append((time.perf_counter(), event.rows))
 
     def rate(self) -> float:
-        """Rows a second, after the first that were told."""
-        rows = sum(rows for _, rows in self.told[1:])
-        return rows / (self.told[-1][0] - self.told[0][0])
+        """Return the rows per second after the first event."""
+        rows = sum(rows for _, rows in self.scored[1:])
+        return rows / (self.scored[-1][0] - self.scored[0][0])
 
 
-def child(data: str, cores: int, way: str) -> None:
-    """Score once on so many cores, and print the rate and the seconds in all."""
+def child(data: str, cores: int, variant: str) -> None:
+    """Score once on some cores, and print the rate and the total seconds."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-    began, clock = time.perf_counter(), Clock()
+    start, clock = time.perf_counter(), Clock()
     with tempfile.TemporaryDirectory() as folder:
-        if way == "ray":
+        if variant == "ray":
             from sgi.distributed import run
 
             run(data, Path(folder) / "parts", METRIC, workers=cores, cache=False, listener=clock)
@@ -65,32 +66,32 @@ def child(data: str, cores: int, way: str) -> None:
             from sgi.engine.evaluate import evaluate
 
             evaluate(data, METRIC, cache=False, listener=clock)
-    print(json.dumps([clock.rate(), time.perf_counter() - began]))
+    print(json.dumps([clock.rate(), time.perf_counter() - start]))
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """All ways by turns, each in a process of its own."""
+    """Measure all variants alternately, each in a new process."""
     rows, repeats = (600, 1) if quick else (ROWS, REPEATS)
-    found: dict[str, list[list[float]]] = {name: [] for name in WAYS}
+    results: dict[str, list[list[float]]] = {name: [] for name in VARIANTS}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "rows.jsonl"
         write_jsonl(data, rows)
         for _ in range(repeats):
-            for name, (cores, way) in WAYS.items():
-                command = [sys.executable, __file__, "--child", str(data), str(cores), way]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                found[name].append(json.loads(done.stdout.splitlines()[-1]))
-    rates = {name: tuple(rate for rate, _ in made) for name, made in found.items()}
-    whole = {name: median(seconds for _, seconds in made) for name, made in found.items()}
-    for base, wanted in ((ONE, 1.7), (PLAIN, None)):
+            for name, (cores, variant) in VARIANTS.items():
+                command = [sys.executable, __file__, "--child", str(data), str(cores), variant]
+                process = subprocess.run(command, check=True, capture_output=True, text=True)
+                results[name].append(json.loads(process.stdout.splitlines()[-1]))
+    rates = {name: tuple(rate for rate, _ in runs) for name, runs in results.items()}
+    total = {name: median(seconds for _, seconds in runs) for name, runs in results.items()}
+    for base, target in ((ONE, 1.7), (PROCESS, None)):
         yield Figure(
             f"Ray, {TWO}, sgi over {rows:,} new rows",
             "rows/s",
             ours=median(rates[TWO]),
             peer=median(rates[base]),
             beside=base,
-            wanted=wanted,
-            note=f"seconds in all, with starting: {whole[TWO]:.1f} and {whole[base]:.1f}",
+            wanted=target,
+            note=f"total seconds with start: {total[TWO]:.1f} and {total[base]:.1f}",
             repeats={"ours": rates[TWO], "peer": rates[base]},
         )
 

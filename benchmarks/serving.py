@@ -1,4 +1,4 @@
-"""What a guard beside a system gets: latency and rate of POST /score; pages and the report of large runs.
+"""Measure latency and rate of POST /score, and the pages and the report of large runs.
 
 python benchmarks/serving.py [--quick]
 """
@@ -29,75 +29,75 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 RATE = 10
-"""Requests a second of the open loop."""
+"""Requests per second of the open loop."""
 CLIENTS = 16
-"""Of the closed loop."""
+"""Clients of the closed loop."""
 PAGE_ROWS, REPORT_ROWS = 50_000, 10_000
 SECONDS = 20.0
-"""Of each loop."""
+"""Duration of each loop."""
 MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
 class Load:
-    """What clients saw: milliseconds of each request, those that failed, and how long it went on."""
+    """Measurements of the clients: milliseconds of each request, failed requests, total seconds."""
 
     milliseconds: list[float]
     errors: int
     seconds: float
 
     def percentile(self, share: int) -> float:
-        """The time within which this share of a hundred requests was answered."""
+        """Return a percentile of the milliseconds."""
         return statistics.quantiles(self.milliseconds, n=100)[share - 1]
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """One server, one report."""
+    """Measure the server and the report."""
     pages, report, seconds = (2_000, 300, 2.0) if quick else (PAGE_ROWS, REPORT_ROWS, SECONDS)
-    asked = read_triples(1_000 if quick else None)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    rows = read_triples(1_000 if quick else None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         fill(folder / "sgi.db", pages, "pages")
         fill(folder / "sgi.db", report, "report")
         with serving(folder / "sgi.db") as (url, process):
-            yield from steady(url, asked[: len(asked) // 2], seconds)
-            yield from crowded(url, process, asked[len(asked) // 2 :], seconds)
+            yield from measure_latency(url, rows[: len(rows) // 2], seconds)
+            yield from measure_rate(url, process, rows[len(rows) // 2 :], seconds)
             yield from measure_pages(url, pages)
         yield from measure_report(folder, report)
 
 
-def steady(url: str, asked: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
-    """POST /score at a rate: how long an answer takes."""
-    send(url, asked[:20], 20, None)  # warm
-    load = send(url, asked[20:], int(RATE * seconds), RATE)
-    for share, wanted in ((50, 25), (99, 60)):
+def measure_latency(url: str, rows: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
+    """Measure the latency of POST /score at a constant rate."""
+    send(url, rows[:20], 20, None)  # warm-up
+    load = send(url, rows[20:], int(RATE * seconds), RATE)
+    for share, target in ((50, 25), (99, 60)):
         yield Figure(
-            f"POST /score, a distinct triple, {RATE} a second: p{share}",
+            f"POST /score, new texts, {RATE} per second: p{share}",
             "ms",
             load.percentile(share),
-            wanted=wanted,
+            wanted=target,
             higher_is_better=False,
             note=f"{load.errors} errors of {len(load.milliseconds)}",
         )
 
 
-def crowded(url: str, process: int, asked: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
-    """POST /score from several clients: rate, work and memory of the server."""
-    memory, busy, loads = [resident(process)], processor(process), []
-    for part in np.array_split(np.arange(len(asked)), 2):
-        loads.append(send(url, [asked[at] for at in part], None, None, seconds / 2))
+def measure_rate(url: str, process: int, rows: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
+    """Measure POST /score from several clients: rate, processor time and memory of the server."""
+    memory, before, loads = [resident(process)], processor(process), []
+    for part in np.array_split(np.arange(len(rows)), 2):
+        loads.append(send(url, [rows[index] for index in part], None, None, seconds / 2))
         memory.append(resident(process))
     count = sum(len(load.milliseconds) for load in loads)
-    late = statistics.median(load.percentile(99) for load in loads)
-    failed = sum(load.errors for load in loads)
-    spent = (processor(process) - busy) / count * 1000
-    work = f"POST /score, {CLIENTS} clients at once"
+    p99 = statistics.median(load.percentile(99) for load in loads)
+    errors = sum(load.errors for load in loads)
+    busy = (processor(process) - before) / count * 1000
+    work = f"POST /score, {CLIENTS} concurrent clients"
     yield Figure(
         work,
         "requests/s",
         count / sum(load.seconds for load in loads),
         wanted=60,
-        note=f"p99 {late:.0f} ms, {failed} errors of {count}; {spent:.0f} ms of processor time a request",
+        note=f"p99 {p99:.0f} ms, {errors} errors of {count}; {busy:.0f} ms of processor time per request",
     )
     yield Figure(
         f"{work}: memory after",
@@ -112,7 +112,7 @@ def crowded(url: str, process: int, asked: Sequence[dict[str, Any]], seconds: fl
 
 
 def measure_pages(url: str, rows: int) -> Iterator[Figure]:
-    """Server time of the pages of a large run, each asked for several times."""
+    """Measure the pages of a large run, each with several requests."""
     import urllib.request
 
     for name, path in {
@@ -121,27 +121,27 @@ def measure_pages(url: str, rows: int) -> Iterator[Figure]:
         "API, head and headline": "/api/v1/runs/pages",
         "API, rows sorted by a metric": "/api/v1/runs/pages/samples?metric=sgi&sort=lowest",
     }.items():
-        took = []
+        times = []
         for _ in range(6):
-            began = time.perf_counter()
+            start = time.perf_counter()
             with urllib.request.urlopen(f"{url}{path}", timeout=60) as response:  # noqa: S310 - our own server
                 response.read()
-            took.append((time.perf_counter() - began) * 1000)
+            times.append((time.perf_counter() - start) * 1000)
         yield Figure(
-            f"{name}, of {rows:,} rows",
+            f"{name}, {rows:,} rows",
             "ms",
-            statistics.median(took[1:]),
+            statistics.median(times[1:]),
             wanted=300,
             higher_is_better=False,
-            note=f"the first {took[0]:.0f} ms",
-            repeats={"ours": took[1:]},
+            note=f"first request {times[0]:.0f} ms",
+            repeats={"ours": times[1:]},
         )
 
 
 def measure_report(folder: Path, rows: int) -> Iterator[Figure]:
-    """Seconds of ``sgi report``, and the size of the file."""
+    """Measure the seconds of ``sgi report``, and the size of the file."""
     out = folder / "report.html"
-    began = time.perf_counter()
+    start = time.perf_counter()
     command = [
         sys.executable,
         "-m",
@@ -154,14 +154,14 @@ def measure_report(folder: Path, rows: int) -> Iterator[Figure]:
         str(folder / "sgi.db"),
     ]
     subprocess.run(command, check=True, capture_output=True)
-    took = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     size = out.stat().st_size / MEGABYTE
-    yield Figure(f"sgi report, {rows:,} rows", "s", took, wanted=10, higher_is_better=False)
-    yield Figure(f"sgi report, {rows:,} rows: the file", "MB", size, wanted=10, higher_is_better=False)
+    yield Figure(f"sgi report, {rows:,} rows", "s", seconds, wanted=10, higher_is_better=False)
+    yield Figure(f"sgi report, {rows:,} rows: file size", "MB", size, wanted=10, higher_is_better=False)
 
 
 def read_triples(count: int | None) -> list[dict[str, Any]]:
-    """Rows to post; no text comes twice."""
+    """Return rows to post; every answer is different."""
     return [
         {"question": row["question"], "contexts": [row["context"]], "response": row["response"]}
         for row in triples(count)
@@ -170,11 +170,11 @@ def read_triples(count: int | None) -> list[dict[str, Any]]:
 
 @contextmanager
 def serving(database: str | Path) -> Iterator[tuple[str, int]]:
-    """``sgi serve`` on a free port, with its address and its process; ready when this begins."""
+    """Run ``sgi serve`` on a free port; yield its URL and its process id when it is ready."""
     command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", str(database)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         url = process.stdout.readline().strip().rstrip("/")
         wait_until_ready(url)
         yield url, process.pid
@@ -195,17 +195,17 @@ def wait_until_ready(url: str) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(0.2)
-    time.sleep(8)  # the scripts of the charts are made ready meanwhile
+    time.sleep(8)  # the server prepares the scripts of the charts
 
 
 def resident(process: int) -> float:
-    """What the process holds in memory, in MB."""
+    """Return the resident memory of a process in MB."""
     pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
 
 
 def processor(process: int) -> float:
-    """Seconds of the processors that the process has used so far."""
+    """Return the processor time of a process in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -213,24 +213,24 @@ def processor(process: int) -> float:
 def send(
     url: str, triples: Sequence[dict[str, Any]], count: int | None, rate: float | None, seconds: float = 0.0
 ) -> Load:
-    """Send single rows from a process of its own, so that client and measuring share no interpreter."""
+    """Send single rows from another process, so that the clients do not share this interpreter."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_sent, (url, list(triples), count, rate, seconds))
+        return pool.apply(_send_in_process, (url, list(triples), count, rate, seconds))
 
 
-def _sent(
+def _send_in_process(
     url: str, triples: list[dict[str, Any]], count: int | None, rate: float | None, seconds: float
 ) -> Load:
-    return asyncio.run(_sending(url, triples, count, rate, seconds))
+    return asyncio.run(_send(url, triples, count, rate, seconds))
 
 
-async def _sending(
+async def _send(
     url: str, triples: list[dict[str, Any]], count: int | None, rate: float | None, seconds: float
 ) -> Load:
-    """An open loop at a rate, or a closed loop for some time or so many requests."""
+    """Run an open loop at a rate, or a closed loop for some seconds or requests."""
     import aiohttp
 
-    took: list[float] = []
+    milliseconds: list[float] = []
     errors = 0
     rows = itertools.cycle(triples)
 
@@ -240,28 +240,30 @@ async def _sending(
             nonlocal errors
             body = {"rows": [next(rows)], "metrics": ["sgi"]}
             async with session.post(f"{url}/api/v1/score", json=body) as response:
-                told = await response.json()
-            took.append((time.perf_counter() - due) * 1000)
-            errors += response.status != 200 or told["scores"][0]["sgi"]["status"] == "failed"  # noqa: PLR2004 - HTTP's own
+                reply = await response.json()
+            milliseconds.append((time.perf_counter() - due) * 1000)
+            errors += response.status != 200 or reply["scores"][0]["sgi"]["status"] == "failed"  # noqa: PLR2004 - HTTP status
 
-        began = time.perf_counter()
+        start = time.perf_counter()
         if rate is not None:
             async with asyncio.TaskGroup() as tasks:
                 for number in range(count or 0):
-                    due = began + number / rate  # counted from here, also where the client is late
+                    due = start + number / rate  # latency counts from here, also if the client is late
                     await asyncio.sleep(max(0.0, due - time.perf_counter()))
                     tasks.create_task(ask(due))
         else:
-            left = itertools.count() if count is None else iter(range(count))
+            remaining = itertools.count() if count is None else iter(range(count))
 
             async def client() -> None:
-                while (not seconds or time.perf_counter() - began < seconds) and next(left, None) is not None:
+                while (not seconds or time.perf_counter() - start < seconds) and next(
+                    remaining, None
+                ) is not None:
                     await ask(time.perf_counter())
 
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(CLIENTS):
                     tasks.create_task(client())
-        return Load(took, errors, time.perf_counter() - began)
+        return Load(milliseconds, errors, time.perf_counter() - start)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How long until it does something: `import sgi`, its help, and a cold `sgi compute` beside factlens'.
+"""Measure the start: `import sgi`, `sgi --help`, and `sgi compute` compared with factlens.
 
     python benchmarks/startup.py [--quick]
 
-Every time is that of a new process. Both commands score one triple with the weights of all-MiniLM-L6-v2.
+Each measurement is a new process. Both commands score one triple with the weights of all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ WORK = {
     HELP: ["-m", "sgi", "--help"],
     COLD: COMPUTE,
 }
-WANTED = {IMPORT: 150, COLD: 1000}
-"""Milliseconds."""
+TARGETS = {IMPORT: 150, COLD: 1000}
+"""Maximum milliseconds."""
 
 
 def start(command: list[str]) -> None:
-    """Run a command to its end."""
+    """Run a command and wait for it."""
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
 
 
 def factlens_command() -> list[str]:
-    """The peer's own command for one triple, with the same model.
+    """Return the command of factlens for one triple, with the same model.
 
     Raises:
-        NotInstalledError: its environment was not built.
+        NotInstalledError: its environment does not exist.
     """
     python = python_of("factlens")
-    told = subprocess.run([python, WORKERS / "weights.py"], check=True, capture_output=True, text=True)
-    words = ["--question", COMPUTE[4], "--context", COMPUTE[6], "--response", COMPUTE[8]]
-    return [str(Path(python).parent / "factlens"), "check", "--model", told.stdout.strip(), *words]
+    process = subprocess.run([python, WORKERS / "weights.py"], check=True, capture_output=True, text=True)
+    arguments = ["--question", COMPUTE[4], "--context", COMPUTE[6], "--response", COMPUTE[8]]
+    return [str(Path(python).parent / "factlens"), "check", "--model", process.stdout.strip(), *arguments]
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Medians of new processes."""
+    """Yield medians over new processes."""
     work: dict[str, Callable[[], object]] = {
-        name: partial(start, [sys.executable, *words])
-        for name, words in {"python": ["-c", "pass"], **WORK}.items()
+        name: partial(start, [sys.executable, *arguments])
+        for name, arguments in {"python": ["-c", "pass"], **WORK}.items()
     }
     note = ""
     try:
@@ -65,9 +65,11 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             name,
             "ms",
             ours=1000 * times[name].median,
-            wanted=WANTED.get(name),
+            wanted=TARGETS.get(name),
             higher_is_better=False,
-            note=f"of which {1000 * times['python'].median:.0f} ms start Python" if name == IMPORT else "",
+            note=f"includes {1000 * times['python'].median:.0f} ms for the start of Python"
+            if name == IMPORT
+            else "",
             repeats={"ours": milliseconds(times[name])},
         )
     theirs = times.get("factlens")
@@ -85,7 +87,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 
 
 def milliseconds(timing: Timing) -> tuple[float, ...]:
-    """Of every turn."""
+    """Return the milliseconds of every turn."""
     return tuple(1000 * second for second in timing.seconds)
 
 

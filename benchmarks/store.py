@@ -1,4 +1,4 @@
-"""What keeping a run costs: rows written a second, means over stored rows, the share of a run, resuming.
+"""Measure the store: rows written per second, means of stored rows, its share of a run, resuming.
 
 python benchmarks/store.py [--quick]
 """
@@ -43,7 +43,7 @@ SAMPLE = Path(str(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
 
 
 def write(path: Path, rows: int) -> float:
-    """Seconds to commit ``rows`` samples with five metrics each, batch by batch."""
+    """Return the seconds to commit ``rows`` samples with five metrics in batches."""
     metrics = [metric(name) for name in NAMES]
     samples = [
         Sample(id=str(n), question=f"question {n}", response="an answer", reference="a reference")
@@ -53,62 +53,62 @@ def write(path: Path, rows: int) -> float:
     with open_database(path) as database:
         start = RunStart("data", "data", rows, {}, "", "", {}, metrics, name="bench")
         recorder = create_run(database, start)
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         for first in range(0, rows, BATCH):
             scores = {
-                made.canonical: Scores.of(values[first : first + BATCH, n]) for n, made in enumerate(metrics)
+                one.canonical: Scores.of(values[first : first + BATCH, n]) for n, one in enumerate(metrics)
             }
             recorder.commit(first, samples[first : first + BATCH], scores, truncated={}, failures={})
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - start_time
         recorder.finish({})
-    return took
+    return seconds
 
 
 def summarise(path: Path) -> float:
-    """Seconds to read all scores and make means with intervals."""
-    began = time.perf_counter()
+    """Return the seconds to read all scores and compute means with intervals."""
+    start = time.perf_counter()
     with open_database(path) as database:
         run = scored_run(database, find_run(database, "bench"))
         group_by(run, [None] * len(run.ids))
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def score(data: Path, folder: Path, metrics: str) -> tuple[float, float]:
-    """Seconds inside the store's commits over the seconds of everything else, and rows a second."""
+    """Return the time of the commits divided by the time of everything else, and the rows per second."""
     inside = 0.0
     commit = RunRecorder.commit
 
-    def timed(*words: Any, **named: Any) -> None:
+    def timed_commit(*args: Any, **kwargs: Any) -> None:
         nonlocal inside
-        began = time.perf_counter()
-        commit(*words, **named)
-        inside += time.perf_counter() - began
+        start = time.perf_counter()
+        commit(*args, **kwargs)
+        inside += time.perf_counter() - start
 
     spec = RunSpec.of({"data": data, "metrics": tuple(metrics.split(",")), "out": folder / "out.jsonl"})
-    began = time.perf_counter()
-    with patch.object(RunRecorder, "commit", timed):
+    start = time.perf_counter()
+    with patch.object(RunRecorder, "commit", timed_commit):
         anyio.run(start_run, spec, RunContext(folder / "run.db", cache=folder / "vectors.db"))
-    took = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     with data.open("rb") as lines:
         rows = sum(1 for _ in lines)
-    return inside / (took - inside), rows / took
+    return inside / (seconds - inside), rows / seconds
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Write, read, run, resume."""
+    """Measure writing, reading, a run and resuming."""
     rows, repeats = (2_000, 1) if quick else (ROWS, 5)
-    kept = rows * len(NAMES)
+    scores = rows * len(NAMES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rates = tuple(kept / write(folder / f"bench{turn}.db", rows) for turn in range(repeats))
+        rates = tuple(scores / write(folder / f"bench{turn}.db", rows) for turn in range(repeats))
         line = Figure("score rows written into SQLite, with their samples", "rows/s", wanted=50_000)
         yield replace(line, ours=statistics.median(rates), repeats={"ours": rates})
         times = time_alternately({"ours": lambda: summarise(folder / "bench0.db")}, repeats)
-        yield own(f"means and intervals of {kept:,} stored scores", times, 2)
+        yield seconds_figure(f"means and intervals of {scores:,} stored scores", times, 2)
         data = folder / "rows.jsonl"
         write_rows(data, rows)
-        yield share("three quick lexical metrics", data, folder, LEXICAL)
-        yield own(
+        yield share("three fast lexical metrics", data, folder, LEXICAL)
+        yield seconds_figure(
             f"resuming a finished run of {rows:,} rows",
             time_alternately({"ours": lambda: resume(folder)}, repeats),
             5,
@@ -123,21 +123,20 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             )
 
 
-def own(work: str, times: dict[str, Timing], target: float) -> Figure:
-    """Seconds of ours alone."""
+def seconds_figure(work: str, times: dict[str, Timing], target: float) -> Figure:
     line = Figure(work, "s", times["ours"].median, wanted=target, higher_is_better=False)
     return replace(line, repeats=seconds_of(times))
 
 
-def share(what: str, data: Path, folder: Path, metrics: str) -> Figure:
-    """What part of a run the store adds."""
+def share(name: str, data: Path, folder: Path, metrics: str) -> Figure:
+    """Return the share of time that the store adds to a run."""
     added, rate = score(data, folder, metrics)
-    work = f"what the store adds to a run of {what}"
+    work = f"time that the store adds to a run of {name}"
     return Figure(work, "%", 100 * added, wanted=10, higher_is_better=False, note=f"{rate:,.0f} rows/s")
 
 
 def resume(folder: Path) -> None:
-    """Take up the finished run in a new process."""
+    """Resume the finished run in a new process."""
     command = [sys.executable, "-m", "sgi", "run", "--resume", "last", "--db", "run.db", "-q"]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
 

@@ -1,4 +1,4 @@
-"""Runs of a given size whose values are drawn, not scored, written into a database by the real recorder."""
+"""Write runs with random values into a database, with the recorder of real runs."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ TEN_NAMES = (
     "factual_accuracy",
 )
 _GRADES = ("A", "B", "C", "D", "F")
-_LACKING = 37
+_UNDEFINED_EVERY = 37
 """Every 37th row of a metric without details has no value."""
 
 
-def fill(place: str | Path, rows: int, name: str, names: Sequence[str] = NAMES) -> None:
+def fill(database_url: str | Path, rows: int, name: str, names: Sequence[str] = NAMES) -> None:
     """Store a finished run with labels, groups and a summary.
 
     Args:
-        place: of the database, as for ``open_database``.
-        rows: how many.
-        name: of the run and of its data.
-        names: of its metrics.
+        database_url: path or URL, as for ``open_database``.
+        rows: number of rows.
+        name: name of the run and of its data.
+        names: names of its metrics.
     """
     metrics = [metric(name) for name in names]
     generator = np.random.default_rng(0)
-    with open_database(place) as database:
+    with open_database(database_url) as database:
         start = RunStart(name, name, rows, {}, name, "", {}, metrics, name=name)
         recorder = create_run(database, start)
         accumulator = Accumulator()
         for first in range(0, rows, BATCH):
-            samples = [made_sample(number) for number in range(first, min(first + BATCH, rows))]
-            scores = {name: made_scores(name, len(samples), generator) for name in names}
+            samples = [random_sample(number) for number in range(first, min(first + BATCH, rows))]
+            scores = {name: random_scores(name, len(samples), generator) for name in names}
             recorder.commit(first, samples, scores, truncated={}, failures={})
             accumulator.add(Batch.of(samples), BatchScores(scores))
         recorder.finish(summarise(accumulator, metrics, "drawn").to_dict())
 
 
-def made_sample(number: int) -> Sample:
-    """A row with a passage of about a hundred words."""
+def random_sample(number: int) -> Sample:
+    """Return a row with a passage of about a hundred words."""
     return Sample(
         id=f"row-{number}",
         question=f"What is known of the river number {number}?",
@@ -72,8 +72,8 @@ def made_sample(number: int) -> Sample:
     )
 
 
-def made_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
-    """Drawn values; those of sgi with their two angles, those of factual accuracy with a grade."""
+def random_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
+    """Return random scores; SGI has its two angles, and factual accuracy has a grade."""
     values = generator.random(rows)
     if name == "sgi":
         angles = generator.uniform(0.3, 1.4, (rows, 2)).tolist()
@@ -83,4 +83,4 @@ def made_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
         return Scores.of(values, details=[{"grade": _GRADES[int(value * 5)]} for value in values])
     if name == "squad_em":
         return Scores.of(np.round(values))
-    return Scores.of(values, undefined={"the reference is blank": np.arange(rows) % _LACKING == 1})
+    return Scores.of(values, undefined={"the reference is blank": np.arange(rows) % _UNDEFINED_EVERY == 1})

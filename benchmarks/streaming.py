@@ -1,8 +1,8 @@
-"""Rows through `sgi run -m sgi` with an empty and with a filled cache: rows a second and peak memory.
+"""Measure rows per second and peak memory of `sgi run -m sgi` with cached vectors.
 
     python benchmarks/streaming.py [--quick]
 
-The rows repeat the texts of 400 made-up items, so that nearly all vectors come from the cache.
+The rows repeat the texts of 400 random items, so all vectors come from the cache.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROWS = 1_000_000
-FEWER = 100_000
+FORMAT_ROWS = 100_000
 FORMATS = {"jsonl": "JSON Lines", "csv": "CSV", "parquet": "Parquet"}
-"""In and out, each by its own; ``FEWER`` rows."""
+"""Formats of input and output, with ``FORMAT_ROWS`` rows each."""
 ITEMS = 400
 WORDS = ["paris", "rome", "emma", "austen", "wrote", "the", "of", "novel", "river", "tower", "built", "1889"]
 
 
 def rows(n: int) -> Iterator[dict[str, Any]]:
-    """Rows of about 600 bytes, from a fixed seed; two answers to each of a few questions."""
-    chance = random.Random(0)  # noqa: S311 - data, not a secret
+    """Yield rows of about 600 bytes from a fixed seed; each item has two answers."""
+    generator = random.Random(0)  # noqa: S311 - data, not a secret
 
     def text(words: int) -> str:
-        return " ".join(chance.choices(WORDS, k=words))
+        return " ".join(generator.choices(WORDS, k=words))
 
     items = [(text(10), [text(40), text(30)], (text(4), text(12))) for _ in range(ITEMS)]
     for number in range(n):
@@ -61,18 +61,18 @@ def write(path: Path, n: int) -> None:
 
 
 def seconds(data: Path, out: Path, folder: Path) -> float:
-    """Of one run in a process of its own."""
-    began = perf_counter()
+    """Return the seconds of one run in a new process."""
+    start = perf_counter()
     command = [sys.executable, "-m", "sgi", "run", str(data), "-m", "sgi", "-o", str(out), "-q"]
-    kept = ["--db", str(folder / "runs.db"), "--cache", str(folder / "vectors.db")]
+    files = ["--db", str(folder / "runs.db"), "--cache", str(folder / "vectors.db")]
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
-    subprocess.run([*command, *kept], check=True, capture_output=True, env=environment)
-    return perf_counter() - began
+    subprocess.run([*command, *files], check=True, capture_output=True, env=environment)
+    return perf_counter() - start
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """Fill the cache with one row of each text, then run the data: all vectors are there."""
-    n, fewer = (5_000, 1_000) if quick else (ROWS, FEWER)
+    """Fill the cache with all texts, then measure runs on the data."""
+    n, format_rows = (5_000, 1_000) if quick else (ROWS, FORMAT_ROWS)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         few = folder / "few.jsonl"
@@ -81,9 +81,9 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         before = peak_megabytes(children=True)
         data = folder / "rows.jsonl"
         write(data, n)
-        took = seconds(data, folder / "out.jsonl", folder)
-        work = f"sgi run -m sgi, {n:,} rows of JSON Lines, every vector known"
-        yield Figure(work, "rows/s", n / took)
+        duration = seconds(data, folder / "out.jsonl", folder)
+        work = f"sgi run -m sgi, {n:,} rows of JSON Lines, all vectors cached"
+        yield Figure(work, "rows/s", n / duration)
         yield Figure(
             f"{work}: peak memory",
             "MB",
@@ -92,12 +92,14 @@ def measure(*, quick: bool) -> Iterator[Figure]:
             higher_is_better=False,
             note=f"{before:.0f} MB with {2 * ITEMS} rows",
         )
-        for kind, written in FORMATS.items():
-            data = folder / f"fewer.{kind}"
-            write(data, fewer)
-            took = seconds(data, folder / f"out.{kind}", folder)
+        for kind, title in FORMATS.items():
+            data = folder / f"rows.{kind}"
+            write(data, format_rows)
+            duration = seconds(data, folder / f"out.{kind}", folder)
             yield Figure(
-                f"sgi run -m sgi, {fewer:,} rows of {written}, every vector known", "rows/s", fewer / took
+                f"sgi run -m sgi, {format_rows:,} rows of {title}, all vectors cached",
+                "rows/s",
+                format_rows / duration,
             )
 
 

@@ -1,9 +1,9 @@
-"""What the large toolkits do without a language model: ROUGE-L over the same pairs, and their import.
+"""Compare ROUGE-L and the import time with ragas and deepeval.
 
     python benchmarks/toolkits.py [--quick]
 
-Ours is `sgi.evaluate` with its rows, statuses and summary. The peers' metrics are called directly, which
-spares them their own frameworks; they stem words first, which ours does not.
+SGI is measured as `sgi.evaluate` with rows, statuses and summary. The metrics of the peers are called
+directly, without the overhead of their frameworks. Unlike SGI, they stem words.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ TOOLKITS = ("ragas", "deepeval")
 
 
 def ours(pairs: Sequence[tuple[str, str]]) -> None:
-    """All rows by the public function."""
+    """Score all rows with the public function."""
     import sgi
 
     rows = [
-        {"id": str(place), "response": response, "reference": reference}
-        for place, (response, reference) in enumerate(pairs)
+        {"id": str(index), "response": response, "reference": reference}
+        for index, (response, reference) in enumerate(pairs)
     ]
     sgi.evaluate(rows, ["rouge_l"])
 
 
-def imported(python: str | Path, module: str) -> float:
-    """Seconds until a new process has imported a module."""
-    began = time.perf_counter()
+def import_seconds(python: str | Path, module: str) -> float:
+    """Return the seconds until a new process has imported a module."""
+    start = time.perf_counter()
     subprocess.run(
         [str(python), "-c", f"import {module}"],
         check=True,
         capture_output=True,
         env={**os.environ, **ENVIRONMENT},
     )
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def measure(*, quick: bool) -> Iterator[Figure]:
-    """A toolkit at a time, by turns with ours."""
+    """Compare each toolkit with SGI alternately."""
     pairs = answer_pairs(100 if quick else PAIRS)
     repeats = 1 if quick else 5
     for toolkit in TOOLKITS:
         yield rouge(toolkit, pairs, repeats)
-        yield importing(toolkit, repeats)
+        yield import_time(toolkit, repeats)
 
 
 def rouge(toolkit: str, pairs: Sequence[tuple[str, str]], repeats: int) -> Figure:
-    """ROUGE-L F1."""
+    """Compare ROUGE-L F1."""
     work = f"ROUGE-L by sgi.evaluate, {len(pairs):,} answer pairs"
     try:
         with peer(toolkit, "rouge", {"toolkit": toolkit, "pairs": pairs}) as other:
@@ -68,22 +68,26 @@ def rouge(toolkit: str, pairs: Sequence[tuple[str, str]], repeats: int) -> Figur
             note = f"{toolkit} {other.about['version']}, called directly; it stems words"
     except (NotInstalledError, PeerError) as error:
         return Figure(work, "pairs/s", beside=toolkit, note=str(error))
-    rates = {name: tuple(len(pairs) / took for took in timing.seconds) for name, timing in times.items()}
+    rates = {
+        name: tuple(len(pairs) / seconds for seconds in timing.seconds) for name, timing in times.items()
+    }
     medians = {name: len(pairs) / timing.median for name, timing in times.items()}
     return Figure(work, "pairs/s", medians["ours"], medians["peer"], toolkit, note=note, repeats=rates)
 
 
-def importing(toolkit: str, repeats: int) -> Figure:
-    """The import of ours beside the toolkit's."""
+def import_time(toolkit: str, repeats: int) -> Figure:
+    """Compare the import time of SGI and of the toolkit."""
     work = "import, in a new process"
     try:
-        theirs = partial(imported, python_of(toolkit), toolkit)
-        times = time_alternately({"ours": partial(imported, sys.executable, "sgi"), "peer": theirs}, repeats)
+        theirs = partial(import_seconds, python_of(toolkit), toolkit)
+        times = time_alternately(
+            {"ours": partial(import_seconds, sys.executable, "sgi"), "peer": theirs}, repeats
+        )
     except (NotInstalledError, subprocess.CalledProcessError) as error:
         return Figure(work, "s", beside=toolkit, higher_is_better=False, note=str(error))
-    repeated = {name: timing.seconds for name, timing in times.items()}
+    seconds = {name: timing.seconds for name, timing in times.items()}
     ours_, theirs_ = times["ours"].median, times["peer"].median
-    return Figure(work, "s", ours_, theirs_, toolkit, higher_is_better=False, repeats=repeated)
+    return Figure(work, "s", ours_, theirs_, toolkit, higher_is_better=False, repeats=seconds)
 
 
 if __name__ == "__main__":
