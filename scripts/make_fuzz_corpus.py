@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.calibration_files import fitted
+from support.calibration_files import calibration_file
 
 CORPUS = Path(__file__).parents[1] / "tests" / "fuzz" / "corpus"
 
@@ -127,7 +127,7 @@ def parquet_files() -> dict[str, bytes]:
 def main() -> None:
     """Write the corpus anew."""
     files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
-    sound = fitted().to_json()
+    sound = calibration_file().to_json()
     for name, old, new in (
         ("surrogate-in-a-text", '"run": "2026', '"run": "\\ud800'),
         ("count-out-of-range", '"rows": 240', '"rows": 1' + "0" * 30),

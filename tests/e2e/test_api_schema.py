@@ -21,7 +21,7 @@ from starlette.testclient import TestClient
 from sgi.store.database import open_database
 from sgi.web.app import create_app
 from sgi.web.site import Site
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 CHECKS = [
     not_a_server_error,
@@ -47,7 +47,7 @@ FEW = settings(
 def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schema")
     for name in ("before", "after"):
-        keep_run(folder / "sgi.db", folder, rows(8), name=name, metrics=["content_f1"])
+        store_run(folder / "sgi.db", folder, rows(8), name=name, metrics=["content_f1"])
     with (
         open_database(folder / "sgi.db") as database,
         TestClient(create_app(Site(database=database, scoring=True)), base_url="http://localhost") as made,

@@ -12,7 +12,7 @@ from sgi.reporting.views.headline import headline
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from support import command
-from support.judge_server import JudgeServer, Says
+from support.judge_server import JudgeServer, ServerReply
 
 ALPHA = "alpha=0.05"
 CLAIMS = json.dumps({"claims": ["It is so."]})
@@ -68,7 +68,7 @@ def run(folder, server, *words, cascade=f"{ALPHA},labelled=checked.jsonl"):
 
 def sound(asked):
     wants_verdicts = "verdicts" in json.dumps(asked.body["response_format"])
-    return Says(json.dumps({"verdicts": [VERDICT]}) if wants_verdicts else CLAIMS)
+    return ServerReply(json.dumps({"verdicts": [VERDICT]}) if wants_verdicts else CLAIMS)
 
 
 def asked_about(server):
@@ -122,7 +122,7 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
 
 
 def test_a_resumed_run_keeps_its_threshold_after_labels_change(folder):
-    replies = [Says("no JSON at all")]
+    replies = [ServerReply("no JSON at all")]
     with JudgeServer(replies=lambda asked: replies[0] or sound(asked)) as server:
         stopped = run(folder, server, "-q")
         assert stopped.code == 2, stopped.err

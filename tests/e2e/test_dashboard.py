@@ -7,9 +7,9 @@ import re
 import pytest
 
 from sgi.store.run_queries import find_run
-from support.browser import chromium, serious_faults, watched_page
-from support.kept_runs import keep_run, rows, write_rows
-from support.web_server import serving, site_in
+from support.browser import accessibility_violations, chromium, watched_page
+from support.kept_runs import rows, store_run, write_rows
+from support.web_server import open_site, serve_site
 
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
@@ -17,20 +17,20 @@ MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dashboard")
-    keep_run(folder / "sgi.db", folder, rows(120), name="before")
-    keep_run(folder / "sgi.db", folder, rows(120, answer="Item {k} has {k} old {topic}."), name="after")
+    store_run(folder / "sgi.db", folder, rows(120), name="before")
+    store_run(folder / "sgi.db", folder, rows(120, answer="Item {k} has {k} old {topic}."), name="after")
     hostile = [
         row | {"id": f"{MARKUP}/../{k}", "question": MARKUP, "response": f"{MARKUP} \u202e {k}"}
         for k, row in enumerate(rows(12))
     ]
-    keep_run(folder / "sgi.db", folder, hostile, name="hostile")
-    with site_in(folder) as made:
+    store_run(folder / "sgi.db", folder, hostile, name="hostile")
+    with open_site(folder) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def address(site):
-    with serving(site) as made:
+    with serve_site(site) as made:
         yield made
 
 
@@ -46,8 +46,8 @@ def page(browser, address):
     with watched_page(browser, base_url=address, viewport={"width": 1280, "height": 1000}) as watched:
         watched.page.goto("/")
         yield watched.page
-        assert watched.complaints == []
-        assert watched.leaving(address, "data:", "blob:") == []
+        assert watched.errors == []
+        assert watched.requests_outside(address, "data:", "blob:") == []
 
 
 def _drawn(page):
@@ -201,7 +201,7 @@ def test_nothing_keeps_people_from_using_the_pages(browser, address, scheme):
             watched.page.goto(path)
             if path == "/runs/before":
                 _drawn(watched.page)
-            assert serious_faults(watched.page) == [], path
+            assert accessibility_violations(watched.page) == [], path
 
 
 def test_a_phone_scrolls_in_one_direction(browser, address):

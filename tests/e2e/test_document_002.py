@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sgi.cli.main import app
-from support.judge_server import JudgeServer, Says
+from support.judge_server import JudgeServer, ServerReply
 
 QUESTION = "Which plant is also known by another common name, and what is that name?"
 # Classes by method as the document's table has them: correct, wrong, don't know.
@@ -52,7 +52,7 @@ def judge(asked):
                 "reasoning": "As expected." if right else "Another.",
                 "verdict": "CORRECT" if right else "WRONG",
             }
-    return Says(json.dumps(said))
+    return ServerReply(json.dumps(said))
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from sgi.reporting.views.run import run_view
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
 from sgi.store.run_queries import find_run
-from support.browser import chromium, serious_faults, watched_page
+from support.browser import accessibility_violations, chromium, watched_page
 from support.evidence_maps import CONTEXTS, RESPONSE
-from support.kept_runs import keep_run
-from support.web_server import serving, site_in
+from support.kept_runs import store_run
+from support.web_server import open_site, serve_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +35,14 @@ _COLOUR = "e => getComputedStyle(e).backgroundColor"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("evidence")
-    keep_run(folder / "sgi.db", folder, ROWS, name="grounded", metrics=["grounding"])
-    with site_in(folder) as made:
+    store_run(folder / "sgi.db", folder, ROWS, name="grounded", metrics=["grounding"])
+    with open_site(folder) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def address(site: Site) -> Iterator[str]:
-    with serving(site) as made:
+    with serve_site(site) as made:
         yield made
 
 
@@ -84,9 +84,9 @@ def test_a_row_of_the_dashboard(browser: Browser, address: str, scheme: str) -> 
     with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
         watched.page.goto("/runs/grounded/samples/tower")
         _sees_what_is_wrong(watched.page)
-        assert serious_faults(watched.page) == []
-        assert watched.complaints == []
-        assert watched.leaving(address, "data:") == []
+        assert accessibility_violations(watched.page) == []
+        assert watched.errors == []
+        assert watched.requests_outside(address, "data:") == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -96,11 +96,11 @@ def test_a_row_of_the_report(browser: Browser, report: Path, scheme: str) -> Non
         watched.page.wait_for_selector("html[data-charts=drawn]")
         watched.page.evaluate(_OPEN)
         _sees_what_is_wrong(watched.page)
-        assert serious_faults(watched.page) == []
+        assert accessibility_violations(watched.page) == []
         watched.page.locator("details.row").evaluate_all("rows => rows.forEach(e => { e.open = false; })")
         watched.page.get_by_role("button", name="tower", exact=True).click()
         assert watched.page.get_by_role("dialog").locator("mark.contradicted").count() == 1
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 def test_hostile_texts_are_texts(browser: Browser, address: str) -> None:
@@ -109,7 +109,7 @@ def test_hostile_texts_are_texts(browser: Browser, address: str) -> None:
         assert "stolen" not in watched.page.title()
         assert watched.page.locator(".support img, .support script").count() == 0
         assert "{{ 7 * 7 }}" in watched.page.locator(".support").inner_text()
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 def test_a_phone_scrolls_the_table_alone_and_no_script_is_needed(browser: Browser, report: Path) -> None:

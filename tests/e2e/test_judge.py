@@ -15,7 +15,7 @@ import pytest
 
 from sgi.store.cache import SqliteCache
 from support import command
-from support.judge_server import JudgeServer, Says, fails
+from support.judge_server import JudgeServer, ServerReply, error_reply
 from support.judged_runs import rows_file
 
 GATE_NOT_MET = 4
@@ -54,9 +54,9 @@ RETURNED = {
     ),
     "a verdict on a claim nobody made": (verdicts((1,), (2,), (3,), (4,), (6,)), "that were not asked: 6"),
     "nothing": ("", "empty"),
-    "a refusal": (Says(content=None, refusal="I will not judge this."), "declined"),
-    "a filter's stop": (Says(content="", finish="content_filter"), "filter"),
-    "a reply cut at the token limit": (Says(content=GOOD[:40], finish="length"), "max_tokens"),
+    "a refusal": (ServerReply(content=None, refusal="I will not judge this."), "declined"),
+    "a filter's stop": (ServerReply(content="", finish="content_filter"), "filter"),
+    "a reply cut at the token limit": (ServerReply(content=GOOD[:40], finish="length"), "max_tokens"),
 }
 
 
@@ -73,8 +73,8 @@ def saying(reply):
 
     def answer(asked):
         if about_verdicts(asked):
-            return reply if isinstance(reply, Says) else Says(reply)
-        return Says(CLAIMS)
+            return reply if isinstance(reply, ServerReply) else ServerReply(reply)
+        return ServerReply(CLAIMS)
 
     return answer
 
@@ -110,8 +110,8 @@ def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, re
 def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
     def answer(asked):
         if not about_verdicts(asked):
-            return Says(CLAIMS)
-        return Says(GOOD if "It is 3." in json.dumps(asked.body) else verdicts((1,)))
+            return ServerReply(CLAIMS)
+        return ServerReply(GOOD if "It is 3." in json.dumps(asked.body) else verdicts((1,)))
 
     with JudgeServer(replies=answer) as server:
         result = run(tmp_path, server, rows=10)
@@ -170,8 +170,8 @@ def test_only_failed_rows_are_judged_again_on_request(tmp_path):
 
     def answer(asked):
         if not about_verdicts(asked):
-            return Says(CLAIMS)
-        return Says(GOOD if sound.is_set() or "It is 1." in json.dumps(asked.body) else "no")
+            return ServerReply(CLAIMS)
+        return ServerReply(GOOD if sound.is_set() or "It is 1." in json.dumps(asked.body) else "no")
 
     with JudgeServer(replies=answer) as server:
         assert run(tmp_path, server, rows=3).code == FINISHED_WITH_FAILURES
@@ -231,7 +231,7 @@ def replies_kept(folder):
 
 
 def slow(says):
-    return Says(says.content, delay=0.25)  # the kill must come before the end, also on a busy machine
+    return ServerReply(says.content, delay=0.25)  # the kill must come before the end, also on a busy machine
 
 
 def wait_for(condition, process, patience=120.0):
@@ -286,7 +286,8 @@ def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "fault", [fails(429, retry_after="0"), fails(500), Says(drop=True), Says(hang_up=True)]
+    "fault",
+    [error_reply(429, retry_after="0"), error_reply(500), ServerReply(drop=True), ServerReply(hang_up=True)],
 )
 def test_faults_that_pass_are_passed_over(tmp_path, fault):
     with JudgeServer([fault, fault], replies=saying(GOOD)) as server:

@@ -12,9 +12,9 @@ import httpx2
 import pytest
 
 from support.embedding_server import EmbeddingServer
-from support.judge_server import JudgeServer, Says
+from support.judge_server import JudgeServer, ServerReply
 from support.target_server import TargetServer
-from support.tracing import SGI, Traced, traced
+from support.tracing import SGI, TracedCommand, prepare_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,12 +60,12 @@ OFFLINE: dict[str, tuple[Any, ...]] = {
 }
 
 
-def prepared(folder: Path) -> Traced:
+def prepared(folder: Path) -> TracedCommand:
     """A command to be traced, with rows in its working folder."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    command = traced(folder)
+    command = prepare_trace(folder)
     text = "".join(f"{json.dumps(row)}\n" for row in ROWS)
     (command.work / "rows.jsonl").write_text(text, encoding="utf-8")
     parquet.write_table(pa.Table.from_pylist(ROWS), command.work / "rows.parquet")
@@ -89,13 +89,13 @@ def test_commands_open_no_socket_and_a_server_only_its_own(tmp_path, subtests):
                 result = command.run(*words)
                 assert result.returncode == 0, result.stderr
                 assert command.inet_sockets + command.name_lookups == []
-                assert stated(command.left_in_home), command.left_in_home
+                assert stated(command.files_in_home), command.files_in_home
         time.sleep(max(0.0, started + SERVED_SECONDS - time.monotonic()))
         use(address)
     with subtests.test("serve"):
         assert len(server.inet_sockets + server.name_lookups) == 1
         assert server.addresses == {"127.0.0.1:0"}  # port 0: the system chooses
-        assert stated(server.left_in_home), server.left_in_home
+        assert stated(server.files_in_home), server.files_in_home
 
 
 def use(address: str) -> None:
@@ -110,9 +110,9 @@ def use(address: str) -> None:
             assert reply.is_success, reply.text
 
 
-def verdict(_: object) -> Says:
+def verdict(_: object) -> ServerReply:
     """What a judge says of an answer."""
-    return Says(json.dumps({"reasoning": "It is not 330 m.", "verdict": "WRONG"}))
+    return ServerReply(json.dumps({"reasoning": "It is not 330 m.", "verdict": "WRONG"}))
 
 
 def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
@@ -130,7 +130,7 @@ def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
                 result = command.run(*SGI, "run", "rows.jsonl", *words, **environment)
                 assert result.returncode == 0, result.stderr
                 assert command.addresses == {url.split("/")[2]}
-                assert stated(command.left_in_home), command.left_in_home
+                assert stated(command.files_in_home), command.files_in_home
                 assert ("texts are sent to azure:" in result.stderr) == (name == "azure")
 
 
@@ -144,4 +144,4 @@ def test_a_local_cluster_stays_on_the_loopback(tmp_path):
     hosts = {address.rpartition(":")[0] for address in command.addresses}
     assert hosts <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert not [address for address in command.addresses if address.endswith(":53")]
-    assert stated(command.left_in_home - {".ray/auth_token"}), command.left_in_home
+    assert stated(command.files_in_home - {".ray/auth_token"}), command.files_in_home

@@ -16,7 +16,7 @@ from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import stored_batches
 from support.command import sgi
-from support.judge_server import JudgeServer, Says, fails
+from support.judge_server import JudgeServer, ServerReply, error_reply
 from support.kept_runs import write_rows
 from support.runs import contents
 
@@ -57,15 +57,15 @@ def reply(asked):
     """Claims and verdicts that quote the texts; no JSON for some rows, an error that quotes for others."""
     schema = json.dumps(asked.body.get("response_format"))
     if "number 7 is red" in str(asked.body):
-        return Says("I saw a walrusine bridge, not JSON")
+        return ServerReply("I saw a walrusine bridge, not JSON")
     if "number 9 is red" in str(asked.body):
-        return fails(400, "cannot judge the walrusine bridge")
+        return error_reply(400, "cannot judge the walrusine bridge")
     if '"reasoning"' in schema:
-        return Says(json.dumps({"reasoning": "It is quokkaish.", "verdict": "CORRECT"}))
+        return ServerReply(json.dumps({"reasoning": "It is quokkaish.", "verdict": "CORRECT"}))
     if '"claims"' in schema:
-        return Says(json.dumps({"claims": ["The walrusine bridge is red."]}))
+        return ServerReply(json.dumps({"claims": ["The walrusine bridge is red."]}))
     verdict = {"index": 1, "reason": "quokkaish, as it says", "supported": 1, "passage": 1}
-    return Says(json.dumps({"verdicts": [verdict]}))
+    return ServerReply(json.dumps({"verdicts": [verdict]}))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -214,7 +214,7 @@ def test_an_interrupted_run_resumes_and_stores_no_texts(runs):
     def failing(asked):
         number = int(re.search("number ([0-9]+) is red", str(asked.body))[1])
         late = number >= BATCH
-        return Says("No JSON of a walrusine bridge.") if late and not mended else reply(asked)
+        return ServerReply("No JSON of a walrusine bridge.") if late and not mended else reply(asked)
 
     place = ("--db", "resumed.db", "--cache", "resumed.cache", "-q", "--json")
     with JudgeServer(replies=failing) as server:

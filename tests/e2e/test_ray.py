@@ -15,14 +15,14 @@ from sgi.kernel.errors import DataError, RunMismatchError, StoreError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from support.partitions import (
-    actors,
-    comparable,
-    head_of,
-    manifests,
-    rows_of,
-    scored_alone,
-    scored_events,
+    comparable_tables,
+    engine_processes,
+    manifest_files,
+    partition_lines,
+    score_in_one_process,
+    scoring_advances,
     sgi,
+    write_head,
 )
 from support.runs import contents
 
@@ -54,7 +54,7 @@ def _small_fragments():
 def answers(data_folder, tmp_path_factory):
     """200 real answers, two to a question."""
     folder = tmp_path_factory.mktemp("data")
-    return head_of(data_folder / "halueval_qa.jsonl", folder / "answers.jsonl", 100)
+    return write_head(data_folder / "halueval_qa.jsonl", folder / "answers.jsonl", 100)
 
 
 @pytest.fixture(scope="module")
@@ -67,24 +67,26 @@ def finished(cluster, answers, tmp_path_factory):
 
 def test_two_workers_write_what_one_process_writes(finished, answers, tmp_path):
     folder, report, events = finished
-    assert len(manifests(folder)) > 3
-    assert rows_of(folder) == scored_alone(answers, tmp_path / "alone.jsonl", "-m", "rouge_l,sgi", "--inputs")
+    assert len(manifest_files(folder)) > 3
+    assert partition_lines(folder) == score_in_one_process(
+        answers, tmp_path / "alone.jsonl", "-m", "rouge_l,sgi", "--inputs"
+    )
     assert (report.summary.rows, report.failures, report.rejected) == (200, 0, 0)
-    assert sum(scored_events(events)) == 200
+    assert sum(scoring_advances(events)) == 200
     # Its headline is that of one process, to the last bit.
     facts = json.loads(sgi("run", answers, "-m", "rouge_l,sgi", "--no-store", "--json", "-q"))
     assert json.loads(json.dumps(report.summary.to_dict())).items() <= facts.items()
 
 
 def test_a_worker_that_is_killed_costs_and_doubles_no_row(cluster, answers, tmp_path):
-    alone = scored_alone(answers, tmp_path / "alone.jsonl", "-m", "sgi")
+    alone = score_in_one_process(answers, tmp_path / "alone.jsonl", "-m", "sgi")
     killed, there = [], []
 
     def kill(event):
         if not killed and len(scored := _scored(events)) > 1 and scored[-1]:
-            killed.append(actors(os.getpid())[0])
+            killed.append(engine_processes(os.getpid())[0])
             os.kill(killed[0], signal.SIGKILL)
-            there.append(len(manifests(tmp_path / "parts")))
+            there.append(len(manifest_files(tmp_path / "parts")))
 
     events = []
 
@@ -93,17 +95,17 @@ def test_a_worker_that_is_killed_costs_and_doubles_no_row(cluster, answers, tmp_
         kill(event)
 
     report = run(answers, tmp_path / "parts", ["sgi"], workers=2, cache=False, listener=listen)
-    total = len(manifests(tmp_path / "parts"))
+    total = len(manifest_files(tmp_path / "parts"))
     assert there[0] < total  # it was killed in the midst of its work
-    assert rows_of(tmp_path / "parts") == alone
-    assert report.summary.rows == sum(scored_events(events)) == 200
+    assert partition_lines(tmp_path / "parts") == alone
+    assert report.summary.rows == sum(scoring_advances(events)) == 200
     assert not list((tmp_path / "parts").glob("*.part"))
     assert not list((tmp_path / "parts").glob(".*.part"))
 
 
 def _scored(events):
     try:
-        return scored_events(events)
+        return scoring_advances(events)
     except StopIteration:
         return []
 
@@ -118,18 +120,18 @@ def test_a_killed_run_resumes_and_repeats_no_partition(cluster, answers, tmp_pat
     assert first.returncode == 130
     assert b"To resume, give the same command again." in first.stderr
     assert b"Traceback" not in first.stderr
-    result = len(manifests(folder))
+    result = len(manifest_files(folder))
     second = _until(folder, result + 1, [*words, "-o", str(folder)], signal.SIGKILL)
     assert second.returncode == -signal.SIGKILL
     before = _settled(folder)
     events = []
     run(answers, folder, ["sgi"], workers=2, cache=False, listener=events.append)
-    after = manifests(folder)
+    after = manifest_files(folder)
     assert 0 < len(before) < len(after)
     assert {name: after[name] for name in before} == before  # none of them was written again
-    told = scored_events(events)
+    told = scoring_advances(events)
     assert len(told) == 1 + len(after) - len(before)  # those that were there, and then one by one
-    assert rows_of(folder) == scored_alone(answers, tmp_path / "alone.jsonl", "-m", "sgi")
+    assert partition_lines(folder) == score_in_one_process(answers, tmp_path / "alone.jsonl", "-m", "sgi")
 
 
 def _until(folder, partitions, words, end):
@@ -143,7 +145,7 @@ def _until(folder, partitions, words, end):
         start_new_session=True,
     )
     until = time.monotonic() + PATIENCE
-    while len(manifests(folder)) < partitions:
+    while len(manifest_files(folder)) < partitions:
         assert process.poll() is None, process.stderr.read().decode()
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -155,15 +157,15 @@ def _until(folder, partitions, words, end):
 def _settled(folder):
     """The manifests, once the workers of a driver that is gone have ended."""
     until = time.monotonic() + PATIENCE
-    while actors(os.getpid()):
+    while engine_processes(os.getpid()):
         assert time.monotonic() < until
         time.sleep(0.1)
-    return manifests(folder)
+    return manifest_files(folder)
 
 
 def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
     folder, _, _ = finished
-    written = manifests(folder)
+    written = manifest_files(folder)
     with pytest.raises(RunMismatchError, match="the settings changed"):
         run(answers, folder, ["squad_em"], workers=2)
     with pytest.raises(RunMismatchError, match="inputs"):
@@ -179,7 +181,7 @@ def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
     finally:
         answers.write_bytes(content)
     assert run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True).summary.rows == 200
-    assert manifests(folder) == written  # nothing was done again
+    assert manifest_files(folder) == written  # nothing was done again
 
 
 def test_a_row_that_cannot_be_read_stops_or_is_put_aside(cluster, answers, tmp_path):
@@ -192,7 +194,7 @@ def test_a_row_that_cannot_be_read_stops_or_is_put_aside(cluster, answers, tmp_p
     assert not (tmp_path / "parts").exists()
     report = run(data, folder, ["rouge_l"], workers=2, on_error="skip")
     assert (report.rejected, report.summary.rows) == (1, 198)
-    (aside,) = rows_of(tmp_path / "parts", ".rejected").splitlines()
+    (aside,) = partition_lines(tmp_path / "parts", ".rejected").splitlines()
     assert json.loads(aside)["line"] == 71
     assert json.loads(aside)["row"] == "{broken"
 
@@ -208,8 +210,8 @@ def test_an_id_in_two_fragments_is_rejected_as_in_one_process(cluster, tmp_path)
     assert run(data, folder, ["rouge_l"], workers=2, on_error="skip").rejected == 50  # and goes on
     words = ["-m", "rouge_l", "--on-error", "skip", "--no-store", "-q"]
     sgi("run", data, *words, "-o", tmp_path / "alone.jsonl", code=3)
-    assert rows_of(folder) == (tmp_path / "alone.jsonl").read_bytes()
-    assert rows_of(folder, ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
+    assert partition_lines(folder) == (tmp_path / "alone.jsonl").read_bytes()
+    assert partition_lines(folder, ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
     with open_database(tmp_path / "sgi.db") as database:
         assert import_partitions(database, folder, data=data).rows == 150
 
@@ -219,7 +221,7 @@ def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp
     sgi("run", answers, "-m", "rouge_l,sgi", "--inputs", "--db", tmp_path / "one.db", "-q")
     sgi("db", "import", folder, "--data", answers, "--db", tmp_path / "two.db")
     with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
-        assert comparable(contents(one)) == comparable(contents(two))
+        assert comparable_tables(contents(one)) == comparable_tables(contents(two))
         kept = import_partitions(one, folder, data=answers, name="cluster")
     facts = json.loads(sgi("show", "cluster", "--db", tmp_path / "one.db", "--json"))
     assert kept.run in json.dumps(facts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sgi.reporting.html import comparison_report, run_report
-from support.browser import chromium, serious_faults, wait_until, watched_page
+from support.browser import accessibility_violations, chromium, wait_until, watched_page
 from support.views import HOSTILE_ID, bare_view, comparison_view, id_of, row_page, run_view, theta
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from support.browser import Watched
+    from support.browser import WatchedPage
 
 pytestmark = pytest.mark.slow
 
@@ -71,12 +71,12 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, report: Path) -> Iterator[Watched]:
+def opened(browser: Browser, report: Path) -> Iterator[WatchedPage]:
     """The report, drawn; whatever a test does, it must not make the page complain or ask for anything."""
     with watched_page(browser, viewport=_WIDE) as watched:
         _open(watched.page, report)
         yield watched
-        assert watched.complaints == []
+        assert watched.errors == []
         assert watched.requests == [report.as_uri()]
 
 
@@ -99,7 +99,7 @@ def _shown(page: Page, rows: int) -> None:
     wait_until(page, said, f"{rows} of 120 rows shown")
 
 
-def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: Watched) -> None:
+def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: WatchedPage) -> None:
     assert opened.page.evaluate("window.hacked") is None
     empty = opened.page.evaluate(
         "[...document.querySelectorAll('[data-chart]')].filter(e => !e.querySelector('svg, canvas')).length"
@@ -111,13 +111,15 @@ def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: Watched) -> 
 
 
 def test_the_whole_page_has_one_style_sheet_and_no_style_in_its_own_marks(
-    opened: Watched, report: Path
+    opened: WatchedPage, report: Path
 ) -> None:
     assert opened.page.locator("style").count() == 1
     assert " style=" not in report.read_text(encoding="utf-8").split("<script", 1)[0].split("</style>", 1)[1]
 
 
-def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_left(opened: Watched) -> None:
+def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_left(
+    opened: WatchedPage,
+) -> None:
     page = opened.page
     _shown(page, 120)
     page.locator("#filters [name=text]").fill("question 11?")
@@ -136,7 +138,7 @@ def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_l
     _shown(page, 4)
 
 
-def test_the_table_sorts_by_a_column_both_ways_and_says_so(opened: Watched) -> None:
+def test_the_table_sorts_by_a_column_both_ways_and_says_so(opened: WatchedPage) -> None:
     page = opened.page
     head = page.locator("#rows-table thead th").nth(5)
     button = head.get_by_role("button")
@@ -154,7 +156,7 @@ def test_the_table_sorts_by_a_column_both_ways_and_says_so(opened: Watched) -> N
     assert page.locator("#rows-table tbody abbr").count() == 20  # rows without a value stand last, either way
 
 
-def test_the_table_is_paged(opened: Watched) -> None:
+def test_the_table_is_paged(opened: WatchedPage) -> None:
     page = opened.page
     assert _places(page) == list(range(50))
     assert page.get_by_role("button", name="Previous").is_disabled()
@@ -166,7 +168,7 @@ def test_the_table_is_paged(opened: Watched) -> None:
     assert page.get_by_role("button", name="Next").is_disabled()
 
 
-def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: Watched) -> None:
+def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: WatchedPage) -> None:
     page = opened.page
     canvas = page.locator("[data-chart=plane] canvas")
     canvas.scroll_into_view_if_needed()
@@ -193,7 +195,7 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: Watched) -> 
     assert page.locator("[name=rc-low]").input_value() == ""
 
 
-def test_the_angles_can_be_typed(opened: Watched) -> None:
+def test_the_angles_can_be_typed(opened: WatchedPage) -> None:
     page = opened.page
     page.get_by_role("group", name="θ(r, c), rad").get_by_label("from").fill("1.2")
     page.get_by_role("group", name="θ(r, q), rad").get_by_label("to").fill("1.0")
@@ -203,7 +205,7 @@ def test_the_angles_can_be_typed(opened: Watched) -> None:
     assert _places(page) == inside
 
 
-def test_a_point_tells_of_its_row_and_opens_it(opened: Watched) -> None:
+def test_a_point_tells_of_its_row_and_opens_it(opened: WatchedPage) -> None:
     page = opened.page
     page.locator("[data-chart=plane]").scroll_into_view_if_needed()
     box = page.locator("[data-chart=plane] canvas").bounding_box()
@@ -220,7 +222,7 @@ def test_a_point_tells_of_its_row_and_opens_it(opened: Watched) -> None:
     assert page.locator("#panel-title").inner_text() in told
 
 
-def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: Watched) -> None:
+def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: WatchedPage) -> None:
     page = opened.page
     page.get_by_role("button", name="row-7", exact=True).focus()
     page.keyboard.press("Enter")
@@ -233,7 +235,7 @@ def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: Watched) -
     assert page.evaluate("document.activeElement.textContent") == "row-7"
 
 
-def test_a_row_link_opens_its_details_for_any_id(opened: Watched) -> None:
+def test_a_row_link_opens_its_details_for_any_id(opened: WatchedPage) -> None:
     page = opened.page
     page.locator("#rows-table tbody tr").nth(2).locator("button").click()
     panel = page.get_by_role("dialog")
@@ -245,7 +247,7 @@ def test_a_row_link_opens_its_details_for_any_id(opened: Watched) -> None:
     assert not panel.is_visible()
 
 
-def test_a_link_to_a_folded_row_opens_it(opened: Watched) -> None:
+def test_a_link_to_a_folded_row_opens_it(opened: WatchedPage) -> None:
     page = opened.page
     row = page.locator("details#row-1")
     assert not row.evaluate("e => e.open")
@@ -253,7 +255,7 @@ def test_a_link_to_a_folded_row_opens_it(opened: Watched) -> None:
     wait_until(page, "document.getElementById('row-1').open")
 
 
-def test_the_skip_link_is_first_and_leads_to_the_content(opened: Watched) -> None:
+def test_the_skip_link_is_first_and_leads_to_the_content(opened: WatchedPage) -> None:
     page = opened.page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
@@ -273,7 +275,7 @@ def test_the_switch_changes_page_and_charts_and_keeps_nothing(browser: Browser, 
         page.reload()
         page.wait_for_selector(_DRAWN)
         assert page.evaluate(ground) == dark
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -284,11 +286,11 @@ def test_no_serious_fault_of_accessibility(
     with watched_page(browser, viewport=_WIDE, color_scheme=scheme) as watched:
         _open(watched.page, request.getfixturevalue(which))
         watched.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
-        assert serious_faults(watched.page) == []
+        assert accessibility_violations(watched.page) == []
         if which == "report":
             watched.page.locator("#rows-table tbody button").first.click()
-            assert serious_faults(watched.page) == []
-        assert watched.complaints == []
+            assert accessibility_violations(watched.page) == []
+        assert watched.errors == []
 
 
 @pytest.mark.parametrize("which", ["report", "comparison"])
@@ -308,7 +310,7 @@ def test_a_phone_scrolls_down_alone(browser: Browser, request: pytest.FixtureReq
         _open(page, request.getfixturevalue(which))
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") == 360
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 def test_print_is_light_and_without_controls(browser: Browser, report: Path) -> None:
@@ -324,7 +326,7 @@ def test_print_is_light_and_without_controls(browser: Browser, report: Path) -> 
             assert not page.locator(control).is_visible()
         wait_until(page, f"{_FILL} === '#222'")
         assert page.pdf().startswith(b"%PDF")
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 def test_without_scripts_the_first_rows_are_there(browser: Browser, report: Path) -> None:
@@ -346,7 +348,7 @@ def test_the_comparison_shows_both_answers_side_by_side(browser: Browser, compar
         assert len(sides) == 2
         assert "No." in sides[0]
         assert page.locator("[data-chart=differences] svg").count() == 1
-        assert watched.complaints == []
+        assert watched.errors == []
         assert watched.requests == [comparison.as_uri()]
 
 
@@ -356,8 +358,8 @@ def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path)
     with watched_page(browser, viewport=_WIDE) as watched:
         _open(watched.page, place)
         assert "No rows are scored yet." in watched.page.locator("main").inner_text()
-        assert serious_faults(watched.page) == []
-        assert watched.complaints == []
+        assert accessibility_violations(watched.page) == []
+        assert watched.errors == []
 
 
 def test_an_address_that_is_no_escape_leaves_the_page_whole(browser: Browser, report: Path) -> None:
@@ -365,7 +367,7 @@ def test_an_address_that_is_no_escape_leaves_the_page_whole(browser: Browser, re
         watched.page.goto(f"{report.as_uri()}#%")
         watched.page.wait_for_selector(_DRAWN)
         _shown(watched.page, 120)
-        assert watched.complaints == []
+        assert watched.errors == []
 
 
 def test_a_chart_that_fails_says_so_and_the_others_are_drawn(browser: Browser, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sgi.store.run_queries import list_runs
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import read_answers
 from support.command import sgi
-from support.target_server import Sent, TargetServer
+from support.target_server import TargetReply, TargetServer
 
 KILLS = 3
 ROWS = 1800  # of half as many questions
@@ -172,7 +172,7 @@ def kept_answers(url):
 def test_no_stored_answer_is_requested_again(tmp_path, database_url, kills):
     rows = [{"id": str(n), "question": f"question {n}", "reference": f"question {n}"} for n in range(600)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    with TargetServer([Sent(delay=0.005)] * 2000) as server:
+    with TargetServer([TargetReply(delay=0.005)] * 2000) as server:
         words = ("rows.jsonl", "-m", "rouge_l", "--target", server.url)
         kept: set[int] = set()
         before = 0

@@ -24,7 +24,7 @@ from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.transfer import export
 from support.kept_runs import rows, write_rows
-from support.partition_folders import by_hand, write_data
+from support.partition_folders import score_partitions, write_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def folder_seed() -> bytes:
     """A folder of partitions."""
     folder = _home() / "made"
     data = write_data(_home() / "rows.jsonl")
-    by_hand(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}), ClusterConfig(), 300)
+    score_partitions(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}), ClusterConfig(), 300)
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return b"".join(_MARK + path.name.encode() + b"\n" + path.read_bytes() for path in files)
 

@@ -53,9 +53,9 @@ def gate_expression(data: bytes) -> None:
 
 @seeds_of("calibration")
 def _calibration() -> list[bytes]:
-    from support.calibration_files import fitted
+    from support.calibration_files import calibration_file
 
-    return [fitted().to_json().encode()]
+    return [calibration_file().to_json().encode()]
 
 
 @target(weight=40)

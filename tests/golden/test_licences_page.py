@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.scripts import loaded
+from support.scripts import load_script
 
 
 def test_the_page_has_every_installed_dependency_with_its_licence():
-    with loaded("make_licences_page") as script:
+    with load_script("make_licences_page") as script:
         listed = script.rows(script.Environment([]))
         page = script.PAGE.read_text(encoding="utf-8").splitlines()
     starts = {line.rpartition(" | ")[0] for line in page}
@@ -18,7 +18,7 @@ def test_the_page_has_every_installed_dependency_with_its_licence():
 
 
 def test_every_licence_on_the_page_is_allowed():
-    with loaded("make_licences_page") as script:
+    with load_script("make_licences_page") as script:
         lines = script.PAGE.read_text(encoding="utf-8").splitlines()
         table = [
             line.split(" | ")[1] for line in lines if line.startswith("| ") and " | licence | " not in line
@@ -37,5 +37,5 @@ def test_every_licence_on_the_page_is_allowed():
     ],
 )
 def test_all_parts_and_one_alternative_of_each_must_be_allowed(expression, allowed):
-    with loaded("make_licences_page") as script:
+    with load_script("make_licences_page") as script:
         assert script.is_allowed(expression) == allowed

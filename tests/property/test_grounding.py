@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.reporting.views.evidence_map import evidence_map_view
-from support.grounded import evidence_map, hashed, is_sound
+from support.grounded import evidence_map, is_consistent, score_with_hash_vectors
 
 _FRAGMENTS = [
     "The tower is 330 m tall. ",
@@ -55,14 +55,14 @@ _ROWS = st.builds(
 
 @given(_ROWS)
 def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
-    scores = hashed([sample])
+    scores = score_with_hash_vectors([sample])
     if not scores.ok[0]:
         assert scores.reasons[0]
         assert math.isnan(scores.values[0])
         return
     assert 0 <= scores.values[0] <= 1
     report = evidence_map(scores.details[0])
-    assert is_sound(report, sample)
+    assert is_consistent(report, sample)
     assert all(math.isfinite(part.log_odds) for part in report.signals.values())
     json.dumps(scores.details[0], allow_nan=False)
     shown = evidence_map_view(scores.details[0], sample.contexts)
@@ -71,9 +71,9 @@ def test_any_row_has_a_probability_with_sound_evidence_or_a_reason(sample):
 
 @given(st.lists(_ROWS, min_size=2, max_size=3))
 def test_neither_order_nor_company_changes_a_bit_of_any_row(samples):
-    together, turned = hashed(samples), hashed(samples[::-1])
+    together, turned = score_with_hash_vectors(samples), score_with_hash_vectors(samples[::-1])
     for at, sample in enumerate(samples):
-        alone = hashed([sample])
+        alone = score_with_hash_vectors([sample])
         assert alone.values.tobytes() == together.values[at : at + 1].tobytes()
         assert alone.details[0] == together.details[at] == turned.details[-1 - at]
 
@@ -81,6 +81,6 @@ def test_neither_order_nor_company_changes_a_bit_of_any_row(samples):
 @given(_ROWS, st.integers(0, 4), st.sampled_from(["", " ", "\n\t", "\u00a0"]))
 def test_a_blank_passage_changes_no_value(sample, at, blank):
     contexts = [*sample.contexts[:at], blank, *sample.contexts[at:]]
-    among = hashed([sample.model_copy(update={"contexts": tuple(contexts)})])
-    alone = hashed([sample])
+    among = score_with_hash_vectors([sample.model_copy(update={"contexts": tuple(contexts)})])
+    alone = score_with_hash_vectors([sample])
     assert among.values.tobytes() == alone.values.tobytes()

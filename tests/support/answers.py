@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-SPITEFUL = "\x1b[31mred\x9b0m \u202e[bold]x[/bold] [/nobody] :smile:\nforged"
+TERMINAL_ATTACK = "\x1b[31mred\x9b0m \u202e[bold]x[/bold] [/nobody] :smile:\nforged"
 """Steers a terminal, if it may: colours, direction, markup, a line of its own."""
 
-FLAKY = """
+FAILING_TARGET = """
 def answer(question):
     if int(question.split()[1]) >= 256:
         raise RuntimeError("no such luck")
@@ -38,13 +38,13 @@ def rows(n: int = 40, *, spoilt: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, data: Iterable[Mapping[str, Any]]) -> Path:
+def write_jsonl(path: Path, data: Iterable[Mapping[str, Any]]) -> Path:
     """The rows as a file of JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in data))
     return path
 
 
-def unheard(folder: Path, *words: str) -> tuple[int, bytes]:
+def run_with_closed_stdout(folder: Path, *words: str) -> tuple[int, bytes]:
     """Exit code and stderr of a command whose stdout nobody reads any more."""
     reader, writer = os.pipe()
     os.close(reader)

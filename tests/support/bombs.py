@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEGABYTE = 1 << 20
-READ = """
+READ_SCRIPT = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # a failing test must not use up the machine
 from sgi.io import open_dataset
@@ -32,7 +32,7 @@ print("peak:", (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) //
 """Prints what became of a file, and the peak of this process and its largest child together, in megabytes."""
 
 
-def outcome(path: Path, script: str = READ, *arguments: str) -> tuple[str, int]:
+def read_in_child(path: Path, script: str = READ_SCRIPT, *arguments: str) -> tuple[str, int]:
     """What the reading of a file printed, and its peak memory in megabytes."""
     done = subprocess.run(
         [sys.executable, "-c", script, str(path), *arguments],
@@ -47,7 +47,7 @@ def outcome(path: Path, script: str = READ, *arguments: str) -> tuple[str, int]:
     return text.strip(), int(peak)
 
 
-def packed(path: Path, parts: Iterator[bytes]) -> Path:
+def write_gzip(path: Path, parts: Iterator[bytes]) -> Path:
     """A gzip file of many equal parts, each of which is compressed once."""
     with path.open("wb") as file:
         for part in parts:
@@ -55,14 +55,14 @@ def packed(path: Path, parts: Iterator[bytes]) -> Path:
     return path
 
 
-def repeated(unit: bytes, times: int) -> Iterator[bytes]:
+def gzip_members(unit: bytes, times: int) -> Iterator[bytes]:
     """Members of a gzip file that hold ``unit`` so many times, made without holding it."""
     member = gzip.compress(unit, 9, mtime=0)
     for _ in range(times):
         yield member
 
 
-def one_line(path: Path, megabytes: int) -> Path:
+def write_one_line(path: Path, megabytes: int) -> Path:
     """JSON Lines of one line, as a single gzip member."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
     with path.open("wb") as file:
@@ -73,7 +73,7 @@ def one_line(path: Path, megabytes: int) -> Path:
     return path
 
 
-def filled(path: Path, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Path:
+def write_blocks(path: Path, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Path:
     """A plain file of many equal parts."""
     block = unit * (MEGABYTE // len(unit))
     with path.open("wb") as file:
@@ -84,9 +84,9 @@ def filled(path: Path, begin: bytes, unit: bytes, megabytes: int, end: bytes = b
     return path
 
 
-def parquet(path: Path, table: object, **options: object) -> Path:
+def write_parquet(path: Path, table: object, **options: object) -> Path:
     """A Parquet file, compressed well."""
-    from pyarrow import parquet as pq
+    from pyarrow import write_parquet as pq
 
     pq.write_table(table, path, **{"compression": "zstd"} | options)
     return path
@@ -97,14 +97,14 @@ def _dictionary(folder: Path) -> Path:
 
     text = pa.array(["x" * 100_000_000])
     column = pa.DictionaryArray.from_arrays(pa.array([0] * 64, pa.int32()), text)
-    return parquet(folder / "dictionary.parquet", pa.table({"response": column}))
+    return write_parquet(folder / "dictionary.parquet", pa.table({"response": column}))
 
 
 def _shared_prefixes(folder: Path) -> Path:
     import pyarrow as pa
 
     table = pa.table({"response": ["x" * 8_000_000] * 64})
-    return parquet(
+    return write_parquet(
         folder / "prefixes.parquet", table, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"
     )
 
@@ -116,7 +116,7 @@ def _long_list(folder: Path) -> Path:
     count = 60_000_000
     items = pa.array(np.zeros(count, np.int8))
     lists = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), items)
-    return parquet(folder / "list.parquet", pa.table({"response": ["r"], "metadata_x": lists}))
+    return write_parquet(folder / "list.parquet", pa.table({"response": ["r"], "metadata_x": lists}))
 
 
 def _nested_texts(folder: Path) -> Path:
@@ -126,7 +126,7 @@ def _nested_texts(folder: Path) -> Path:
     count = 1_000_000
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * 1_000_000]))
     lists = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), texts)
-    return parquet(folder / "texts.parquet", pa.table({"response": ["r"], "contexts": lists}))
+    return write_parquet(folder / "texts.parquet", pa.table({"response": ["r"], "contexts": lists}))
 
 
 def _legal_rows(folder: Path) -> Path:
@@ -135,14 +135,14 @@ def _legal_rows(folder: Path) -> Path:
 
     text = pa.array(["x" * 3_900_000])
     column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100, np.int32)), text)
-    return parquet(folder / "legal.parquet", pa.table({"response": column}))
+    return write_parquet(folder / "legal.parquet", pa.table({"response": column}))
 
 
 def _wide(folder: Path) -> Path:
     import pyarrow as pa
 
     names = [f"c{k}" for k in range(12_000)]
-    return parquet(folder / "wide.parquet", pa.table([pa.array([1])] * len(names), names=names))
+    return write_parquet(folder / "wide.parquet", pa.table([pa.array([1])] * len(names), names=names))
 
 
 def _deep(folder: Path) -> Path:
@@ -152,14 +152,14 @@ def _deep(folder: Path) -> Path:
     for _ in range(300):
         kind, value = pa.list_(kind), [value]
     table = pa.table({"response": ["r"], "x": pa.array([value], kind)})
-    return parquet(folder / "deep.parquet", table)
+    return write_parquet(folder / "deep.parquet", table)
 
 
 def _metadata(folder: Path) -> Path:
     import pyarrow as pa
 
     table = pa.table({"response": ["r"]}).replace_schema_metadata({"k": "x" * 20_000_000})
-    return parquet(folder / "metadata.parquet", table)
+    return write_parquet(folder / "metadata.parquet", table)
 
 
 def _zeros(folder: Path) -> Path:
@@ -167,7 +167,7 @@ def _zeros(folder: Path) -> Path:
     import pyarrow as pa
 
     table = pa.table({"response": ["r"] * 20_000, "x": np.zeros(20_000)})
-    return parquet(folder / "zeros.parquet", table, data_page_size=1 << 30)
+    return write_parquet(folder / "zeros.parquet", table, data_page_size=1 << 30)
 
 
 def _many_keys(folder: Path) -> Path:
@@ -177,17 +177,19 @@ def _many_keys(folder: Path) -> Path:
 
 
 def _blank_lines(folder: Path) -> Path:
-    parts = chain(repeated(b"\n" * MEGABYTE, 10), repeated(b'{"response": "r"}\n', 1))
-    return packed(folder / "blank.jsonl.gz", parts)
+    parts = chain(gzip_members(b"\n" * MEGABYTE, 10), gzip_members(b'{"response": "r"}\n', 1))
+    return write_gzip(folder / "blank.jsonl.gz", parts)
 
 
 def _legal_lines(folder: Path) -> Path:
-    return packed(folder / "rows.jsonl.gz", repeated(b'{"response": "%s"}\n' % (b"x" * 3_900_000), 100))
+    return write_gzip(
+        folder / "rows.jsonl.gz", gzip_members(b'{"response": "%s"}\n' % (b"x" * 3_900_000), 100)
+    )
 
 
 def _null_contexts(folder: Path) -> Path:
     row = b'{"contexts": null, "context": null, "response": "r", "x": "%s"}\n' % (b"x" * MEGABYTE)
-    return packed(folder / "null.jsonl.gz", repeated(row, 600))
+    return write_gzip(folder / "null.jsonl.gz", gzip_members(row, 600))
 
 
 class Bomb(NamedTuple):
@@ -200,14 +202,14 @@ class Bomb(NamedTuple):
         slow: takes about two seconds of CPU time or more; another bomb takes the same path of the code.
     """
 
-    what: str
+    name: str
     make: Callable[[Path], Path]
-    words: str
+    expected: str
     slow: bool = False
 
 
 def _plain(name: str, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Callable[[Path], Path]:
-    return lambda folder: filled(folder / name, begin, unit, megabytes, end)
+    return lambda folder: write_blocks(folder / name, begin, unit, megabytes, end)
 
 
 _ROW = b',{"response": "%s"}' % (b"r" * 1000)
@@ -240,7 +242,7 @@ BOMBS = (
     Bomb("Parquet: one page of 20,000 zeros", _zeros, "rows: 20000"),
     Bomb(
         "gzip: one line of 300 MB",
-        lambda folder: one_line(folder / "line.jsonl.gz", 300),
+        lambda folder: write_one_line(folder / "line.jsonl.gz", 300),
         f":1: the row is {_LARGE_ROW}",
     ),
     Bomb("gzip: 10,000,000 empty lines in ten members", _blank_lines, "rows: 1", slow=True),

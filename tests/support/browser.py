@@ -32,7 +32,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @dataclass
-class Watched:
+class WatchedPage:
     """A page and what it did that it should not.
 
     Attributes:
@@ -42,23 +42,23 @@ class Watched:
     """
 
     page: Page
-    complaints: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
-    def leaving(self, *allowed: str) -> list[str]:
+    def requests_outside(self, *allowed: str) -> list[str]:
         """Requests for addresses that begin with none of these."""
         return [address for address in self.requests if not address.startswith(allowed)]
 
 
 @contextmanager
-def watched_page(browser: Browser, **context: Any) -> Iterator[Watched]:
+def watched_page(browser: Browser, **context: Any) -> Iterator[WatchedPage]:
     """A page of its own context, whose options are Playwright's `new_context`."""
     made = browser.new_context(**context)
     page = made.new_page()
     page.set_default_timeout(20_000)
-    watched = Watched(page)
+    watched = WatchedPage(page)
     page.on("console", lambda said: _note(watched, said))
-    page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+    page.on("pageerror", lambda error: watched.errors.append(str(error)))
     page.on("request", lambda request: watched.requests.append(request.url))
     try:
         yield watched
@@ -66,9 +66,9 @@ def watched_page(browser: Browser, **context: Any) -> Iterator[Watched]:
         made.close()
 
 
-def _note(watched: Watched, said: Any) -> None:
+def _note(watched: WatchedPage, said: Any) -> None:
     if said.type in {"error", "warning"}:
-        watched.complaints.append(f"{said.type}: {said.text}")
+        watched.errors.append(f"{said.type}: {said.text}")
 
 
 def wait_until(page: Page, expression: str, argument: Any = None, *, seconds: float = 20.0) -> Any:
@@ -83,7 +83,7 @@ def wait_until(page: Page, expression: str, argument: Any = None, *, seconds: fl
     return found
 
 
-def serious_faults(page: Page) -> list[str]:
+def accessibility_violations(page: Page) -> list[str]:
     """What axe-core finds that keeps people from using the page, one line a rule with the places.
 
     The check is put into the page from outside, so a strict content policy does not stop it.

@@ -16,12 +16,12 @@ QUALITY = {"brier": 0.2, "ece_width": 0.05, "ece_mass": 0.04}
 EMBEDDER = HashEmbedder(64, "hash")
 
 
-def fitted(**changes):
+def calibration_file(**changes):
     """A calibration as it is after fitting."""
-    return CalibrationFile.model_validate(content(**changes))
+    return CalibrationFile.model_validate(file_content(**changes))
 
 
-def content(**changes):
+def file_content(**changes):
     """A calibration as its file holds it, but for the digest."""
     ranges = [(0, 20, 0.9), (20, 50, None), (50, None, 1.1)]
     values = {

@@ -19,14 +19,14 @@ def interval(low: float, high: float) -> Interval:
     return Interval(low, high, 0.95, "bootstrap")
 
 
-def ranked(auroc: float, low: float | None = None, high: float | None = None) -> Ranking:
+def ranking_of(auroc: float, low: float | None = None, high: float | None = None) -> Ranking:
     """An AUROC over 40 and 60 rows, with an interval if ends are given."""
     return Ranking(auroc, None if low is None or high is None else interval(low, high), 40, 60)
 
 
 def baseline(name: str, auroc: float, low: float, high: float, direction: str = "higher") -> Baseline:
     """A trivial score."""
-    return Baseline(name, direction, ranked(auroc, low, high))
+    return Baseline(name, direction, ranking_of(auroc, low, high))
 
 
 NOT_SHUFFLED = ShuffledControl(None, reason="it was not requested")
@@ -42,7 +42,7 @@ def card(**changes: Any) -> DetectorCard:
         "ungrounded": 60,
         "clusters": 50,
         "dropped": {},
-        "ranking": ranked(0.8, 0.75, 0.85),
+        "ranking": ranking_of(0.8, 0.75, 0.85),
         "average_precision": Estimate(0.9, interval(0.85, 0.95), 100),
         "false_positive_rate": Estimate(0.4, interval(0.3, 0.5), 100),
         "length_matched": None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stated(Metric):
+class MetadataScore(Metric):
     """The score that stands in a row's metadata, if any. It clears rows, as `grounding` does."""
 
     spec: ClassVar = MetricSpec("grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0)
@@ -40,15 +40,15 @@ def row(name: str, stated: float | None = 0.5, *, label: bool | None = None, **m
     return Sample(id=name, **(values | more))
 
 
-def unsupported(scores: Iterable[float | None], prefix: str = "u") -> list[Sample]:
+def unsupported_rows(scores: Iterable[float | None], prefix: str = "u") -> list[Sample]:
     """Rows that people found unsupported."""
     return [row(f"{prefix}{place}", score, label=False) for place, score in enumerate(scores)]
 
 
-def cascaded(
+def run_cascade(
     rows: list[Sample], cascade: Any = "alpha=0.1", *, judge: Any = None, metrics: Any = None, **more: Any
 ) -> tuple[Result, Any]:
     """The rows through a cascade, and the judge that was asked."""
     asked = RuleJudge() if judge is None else judge
-    chosen = [Stated(), Politeness()] if metrics is None else metrics
+    chosen = [MetadataScore(), Politeness()] if metrics is None else metrics
     return evaluate(rows, chosen, judge=asked, cascade=cascade, **more), asked

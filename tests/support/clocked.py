@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Clocked(asyncio.SelectorEventLoop):
+class FakeClockLoop(asyncio.SelectorEventLoop):
     """Its clock begins at 0 and jumps to the next timer, however long the process takes."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Clocked(asyncio.SelectorEventLoop):
         super()._run_once()
 
 
-def clocked(work: Coroutine[Any, Any, T]) -> T:
+def run_with_fake_clock(work: Coroutine[Any, Any, T]) -> T:
     """What the work makes in such a loop."""
-    with asyncio.Runner(loop_factory=Clocked) as runner:
+    with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         return runner.run(work)

@@ -15,7 +15,7 @@ from sgi.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
-ELSEWHERE = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABASE_URL")
+REMOTE_VARIABLES = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABASE_URL")
 """What a user's environment may hold that would lead a command away from the folder."""
 
 
@@ -37,11 +37,11 @@ def sgi(folder: Path, *words: object, **environment: str) -> Outcome:
     """Run `sgi …` in a folder, with its own exit code, stdout and stderr."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with chdir(folder), patch.dict(os.environ, environment), redirect_stdout(out), redirect_stderr(err):
-        for name in ELSEWHERE:
+        for name in REMOTE_VARIABLES:
             if name not in environment:
                 os.environ.pop(name, None)
         code = exit_code(*words)
-    return Outcome(code, _written(out), _written(err))
+    return Outcome(code, _content(out), _content(err))
 
 
 def exit_code(*words: object) -> int:
@@ -54,7 +54,7 @@ def exit_code(*words: object) -> int:
     return 0
 
 
-def _written(stream: io.TextIOWrapper) -> str:
+def _content(stream: io.TextIOWrapper) -> str:
     stream.flush()
     made = stream.buffer
     assert isinstance(made, io.BytesIO)

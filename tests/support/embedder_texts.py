@@ -57,13 +57,13 @@ def real_texts() -> list[str]:
         return [row[field] for row in map(json.loads, lines) for field in FIELDS]
 
 
-def made_texts(count: int = 2000) -> list[str]:
+def random_texts(count: int = 2000) -> list[str]:
     """Texts of random characters, from a few ranges each, over all of Unicode; the same every time."""
     chance = random.Random(2512)  # noqa: S311 - nothing is kept secret by it
-    return [_made(chance) for _ in range(count)]
+    return [_random_text(chance) for _ in range(count)]
 
 
-def _made(chance: random.Random) -> str:
+def _random_text(chance: random.Random) -> str:
     ranges = chance.sample(_RANGES, chance.randint(1, 3))
     points = [chance.randint(*chance.choice(ranges)) for _ in range(chance.randint(1, 40))]
     words = ["un", "##s", "the", " ", "  ", "ing", "\n"]
@@ -75,7 +75,7 @@ def _made(chance: random.Random) -> str:
 
 def tokenizer_texts() -> list[str]:
     """Everything on which the tokenizers are compared."""
-    return [*HOSTILE, *real_texts(), *made_texts()]
+    return [*HOSTILE, *real_texts(), *random_texts()]
 
 
 def embedded_texts() -> list[str]:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DIMENSION = 24
-MOST_INPUTS = 2048
-MOST_TOKENS = 300_000
-TOKENS_A_TEXT = 8192
+MAX_INPUTS = 2048
+MAX_TOKENS = 300_000
+MAX_TEXT_TOKENS = 8192
 _PATHS = re.compile(r"/v1/embeddings|/openai/deployments/([^/?]+)/embeddings\?api-version=[\w.-]+")
 
 
@@ -100,20 +100,20 @@ def _error(message: str, code: str) -> dict[str, Any]:
 
 def _embeddings(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     texts = body["input"]
-    if not texts or len(texts) > MOST_INPUTS or not all(texts):
+    if not texts or len(texts) > MAX_INPUTS or not all(texts):
         return 400, _error("'$.input' is invalid", "invalid_value")
     sizes = [len(text.encode()) for text in texts]  # no tokenizer makes more tokens than bytes
-    if max(len(text.split()) for text in texts) > TOKENS_A_TEXT or sum(sizes) > MOST_TOKENS:
+    if max(len(text.split()) for text in texts) > MAX_TEXT_TOKENS or sum(sizes) > MAX_TOKENS:
         return 400, _error("maximum context length exceeded", "context_length_exceeded")
     data = [
-        {"object": "embedding", "index": index, "embedding": _encoded(vector(text), body)}
+        {"object": "embedding", "index": index, "embedding": _encode(vector(text), body)}
         for index, text in enumerate(texts)
     ]
     usage = {"prompt_tokens": sum(sizes), "total_tokens": sum(sizes)}
     return 200, {"object": "list", "data": data, "model": body["model"], "usage": usage}
 
 
-def _encoded(row: NDArray[np.float32], body: dict[str, Any]) -> str | list[float]:
+def _encode(row: NDArray[np.float32], body: dict[str, Any]) -> str | list[float]:
     if body.get("encoding_format") == "base64":
         return base64.b64encode(row.astype("<f4").tobytes()).decode()
     return row.tolist()

@@ -26,7 +26,7 @@ def fact(text: str, **parts: Any) -> FactEvidence:
     return FactEvidence(fact=text, **{**given, **found, **parts})
 
 
-def stated(text: str, found: str, **parts: Any) -> FactEvidence:
+def number_fact(text: str, found: str, **parts: Any) -> FactEvidence:
     """A number of the response for which the third passage has something."""
     start = CONTEXTS[2].find(found)
     where = {"passage": 2, "found": found, "found_start": start, "found_end": start + len(found)}
@@ -44,8 +44,8 @@ def sentence(text: str, **parts: Any) -> SentenceEvidence:
 
 def evidence_map(**parts: Any) -> EvidenceMap:
     """A response with a contradicted number, a stretch that nothing backs, and a date that is right."""
-    other = stated("312 m", "330 m", verdict="contradicted", how="other value")
-    right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
+    other = number_fact("312 m", "330 m", verdict="contradicted", how="other value")
+    right = number_fact("1889", "1889", kind="date", verdict="supported", how="equal")
     given: dict[str, Any] = {
         "signals": {
             "known": SignalPart(value=0.5, log_odds=0.25),
@@ -68,7 +68,7 @@ def details(**parts: Any) -> dict[str, Any]:
     return evidence_map(**parts).model_dump(mode="json")
 
 
-def hostile(text: str) -> dict[str, Any]:
+def hostile_details(text: str) -> dict[str, Any]:
     """A map all of whose texts are that one."""
     other = fact(text, start=-5, end=10**30, verdict="contradicted", passage=0, found=text, how=text)
     bad = sentence(

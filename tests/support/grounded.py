@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Scores
 
 
-def hashed(samples: Sequence[Sample]) -> Scores:
+def score_with_hash_vectors(samples: Sequence[Sample]) -> Scores:
     """The scores of rows, with vectors that know nothing of meaning."""
     rows = Grounding().prepare(Batch.of(samples))
     texts = list(dict.fromkeys(Grounding().texts(rows)))
@@ -32,7 +32,7 @@ def row(response: str, *contexts: str, question: str = "") -> Sample:
     return Sample(id="1", question=question, contexts=contexts, response=response)
 
 
-def maps(scores: Scores) -> list[EvidenceMap]:
+def evidence_maps_of(scores: Scores) -> list[EvidenceMap]:
     """The evidence of the rows that have a value."""
     return [evidence_map(body) for body, ok in zip(scores.details, scores.ok, strict=True) if ok]
 
@@ -57,7 +57,7 @@ def _supported(path: Path, n: int) -> Iterator[Sample]:
             return
 
 
-def is_sound(found: EvidenceMap, sample: Sample) -> bool:
+def is_consistent(found: EvidenceMap, sample: Sample) -> bool:
     """Whether all places of a map lie in its texts, in order and apart, and hold what it says they do."""
     for sentence in found.sentences:
         places = [sentence.start, *(at for span in sentence.unbacked for at in span), sentence.end]
@@ -67,7 +67,7 @@ def is_sound(found: EvidenceMap, sample: Sample) -> bool:
             return False
         if any(start >= end for start, end in sentence.unbacked):
             return False
-        if not all(_found(check, sample) for check in sentence.checks):
+        if not all(_match_is_inside(check, sample) for check in sentence.checks):
             return False
         if sentence.passage not in found.passages or len(sentence.similarity) != len(found.passages):
             return False
@@ -76,7 +76,7 @@ def is_sound(found: EvidenceMap, sample: Sample) -> bool:
     return ends == sorted(ends) and ends[-1] <= len(sample.response) and kept == found.passages
 
 
-def _found(check: Any, sample: Sample) -> bool:
+def _match_is_inside(check: Any, sample: Sample) -> bool:
     if check.found_start is None:
         return check.found_end is None
     text = sample.contexts[check.passage]

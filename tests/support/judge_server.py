@@ -45,7 +45,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Says:
+class ServerReply:
     """What the model says, and how it comes."""
 
     content: str | None = ""
@@ -85,13 +85,13 @@ class Says:
         return json.dumps(made).encode()
 
 
-_NOTHING = Says("{}")
+_NOTHING = ServerReply("{}")
 
 
-def fails(status: int, message: str = "no", code: str | None = None, **headers: str) -> Says:
+def error_reply(status: int, message: str = "no", code: str | None = None, **headers: str) -> ServerReply:
     """An error as services send it."""
     error = {"error": {"message": message, "code": code, "type": None, "param": None}}
-    return Says(
+    return ServerReply(
         status=status,
         body=json.dumps(error).encode(),
         headers={name.replace("_", "-"): value for name, value in headers.items()},
@@ -109,8 +109,8 @@ class JudgeServer(LoopbackServer):
 
     def __init__(
         self,
-        plan: Iterable[Says] = (),
-        replies: Callable[[Request], Says] | Says = _NOTHING,
+        plan: Iterable[ServerReply] = (),
+        replies: Callable[[Request], ServerReply] | ServerReply = _NOTHING,
         *,
         key: str | None = None,
     ) -> None:
@@ -122,7 +122,7 @@ class JudgeServer(LoopbackServer):
         self._plan = deque(plan)
         self._replies = replies
 
-    def enter(self, request: Request) -> Says:
+    def enter(self, request: Request) -> ServerReply:
         """Note a request; what it meets."""
         with self.lock:
             self.requests.append(request)
@@ -130,7 +130,7 @@ class JudgeServer(LoopbackServer):
             self.most_at_once = max(self.most_at_once, self._at_once)
             given = request.headers.get("api-key") or request.headers.get("authorization", "")
             if self._key is not None and given.removeprefix("Bearer ") != self._key:
-                return fails(401, f"Incorrect API key provided: {given}", "invalid_api_key")
+                return error_reply(401, f"Incorrect API key provided: {given}", "invalid_api_key")
             if self._plan:
                 return self._plan.popleft()
         return self._replies(request) if callable(self._replies) else self._replies
@@ -193,7 +193,7 @@ class Supported(Verdict):
     supported: bool
 
 
-def verdicts(supported: str, first: int = 1) -> str:
+def verdicts_reply(supported: str, first: int = 1) -> str:
     """A reply with these verdicts, each y or n."""
     listed = [
         {"index": index, "reason": "so it says", "supported": letter == "y"}
@@ -202,7 +202,7 @@ def verdicts(supported: str, first: int = 1) -> str:
     return json.dumps({"verdicts": listed})
 
 
-EXAMPLE = Verdicts[Supported].model_validate_json(verdicts("y"))
+EXAMPLE = Verdicts[Supported].model_validate_json(verdicts_reply("y"))
 PROMPT = Prompt(
     "test.claims", "Judge each claim.", (Example({"claims": ("It rains.",)}, EXAMPLE),), items="claims"
 )

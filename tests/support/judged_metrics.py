@@ -168,7 +168,7 @@ METRICS = {
 }
 
 
-def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+def register_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have these metrics known by their names, as long as the test lasts."""
     monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | METRICS)
     monkeypatch.setattr(registry, "metric_names", registry.metric_names.__wrapped__)

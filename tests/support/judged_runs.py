@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from support.judge_server import JudgeServer, Request, Says
+from support.judge_server import JudgeServer, Request, ServerReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +37,11 @@ class CountingServer(JudgeServer):
         self._delay = delay
         self._random = random.Random(5)  # noqa: S311 - delays, not secrets
 
-    def _reply(self, request: Request) -> Says:
+    def _reply(self, request: Request) -> ServerReply:
         about_verdicts = "verdicts" in json.dumps(request.body)
         with self.lock:
             delay = self._random.uniform(0.5, 1.5) * self._delay
-        return Says(VERDICTS if about_verdicts else CLAIMS, delay=delay)
+        return ServerReply(VERDICTS if about_verdicts else CLAIMS, delay=delay)
 
     @property
     def received(self) -> int:

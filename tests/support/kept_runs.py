@@ -47,7 +47,7 @@ def write_rows(path: Path, given: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
-def keep_run(
+def store_run(
     database: str | Path,
     folder: Path,
     given: Sequence[Mapping[str, Any]],

@@ -36,7 +36,7 @@ class Support(Metric):
         return Scores.of(np.array(shares), undefined={"the response is blank": blank})
 
 
-def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+def register_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let ``support`` be found by its name, for the rest of the test."""
     monkeypatch.setitem(registry.BUILT_IN, "support", f"{__name__}:Support")
     registry.metric_names.cache_clear()

@@ -24,7 +24,7 @@ def write_data(path):
     return path
 
 
-def by_hand(spec, place, size):
+def score_partitions(spec, place, size):
     """What a cluster does, in this process: the folder, with its run summed up."""
     folder = Folder(str(spec.out))
     (source,) = find_sources(str(spec.data))

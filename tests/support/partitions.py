@@ -9,20 +9,20 @@ from sgi.cli.main import app
 from sgi.store import schema
 
 
-def head_of(source, target, lines):
+def write_head(source, target, lines):
     """A file with the first lines of another."""
     with source.open("rb") as stream:
         target.write_bytes(b"".join(islice(stream, lines)))
     return target
 
 
-def rows_of(folder, kind=""):
+def partition_lines(folder, kind=""):
     """The lines of all partitions, in the order of their names."""
     files = sorted(folder.glob(f"part-??????{kind}.jsonl"))
     return b"".join(file.read_bytes() for file in files)
 
 
-def manifests(folder):
+def manifest_files(folder):
     """The manifests there are, by name, with what tells a file that was written again."""
     files = folder.glob("part-??????.json")
     return {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in files}
@@ -35,13 +35,13 @@ def sgi(*words, code=0):
     return done.stdout
 
 
-def scored_alone(data, target, *words):
+def score_in_one_process(data, target, *words):
     """The rows that one process writes."""
     sgi("run", data, "-o", target, "-q", "--no-store", *words)
     return target.read_bytes()
 
 
-def scored_events(events):
+def scoring_advances(events):
     """How many rows each event of the scoring told."""
     from sgi.engine.progress import Advanced, Started
 
@@ -51,7 +51,7 @@ def scored_events(events):
     return [event.rows for event in events[began:] if isinstance(event, Advanced)]
 
 
-def actors(root):
+def engine_processes(root):
     """The processes below this one that hold an engine, by their ids."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
@@ -73,7 +73,7 @@ def _ancestors(place):
     return parents
 
 
-def comparable(tables):
+def comparable_tables(tables):
     """What `contents` found, without what names a run, tells its time or place, or how its data was cut."""
     passed_over = {"id", "run", "name", "spec", "created_at", "finished_at", "attempt"}
     found = {}

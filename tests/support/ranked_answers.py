@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def drawn(generator, questions, lift=1.0):
+def simulate_answers(generator, questions, lift=1.0):
     """Two answers a question, one true; both share the question's part. True AUROC at lift 1: Φ(1/√2)."""
     shared = np.repeat(generator.normal(size=questions), 2)
     labels = np.tile([True, False], questions)

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[2] / "scripts"
 
 
 @contextmanager
-def loaded(name):
+def load_script(name):
     """A script, made afresh; beside it, it finds the other scripts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER))

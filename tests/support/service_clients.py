@@ -14,10 +14,10 @@ class Client:
 
     def __init__(self, result=None):
         self.result = [[3.0, 4.0], [4.0, 3.0]] if result is None else result
-        self.asked = []
+        self.requests = []
 
     def embed_texts(self, texts):
-        self.asked.append(texts)
+        self.requests.append(texts)
         if isinstance(self.result, Exception):
             raise self.result
         return self.result
@@ -29,7 +29,7 @@ class AsyncClient(Client):
         return Client.embed_texts(self, texts)
 
 
-class Refused(Exception):  # noqa: N818 - named as clients name theirs
+class RejectedKeyError(Exception):
     status_code = 401
 
     def __str__(self):
@@ -52,7 +52,7 @@ def similarity(service, *texts, **options):
     return asyncio.run(work())
 
 
-def kept(service, *arguments, **values):
+def save_and_read(service, *arguments, **values):
     """What a database holds after one save."""
     service.save_evaluation_to_db("nightly", "q1", *arguments, **values)
     return service.get_full_by_run_and_qa("nightly", "q1")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LIMIT = 16 << 20
-MOST = 4 << 20
+MAX_MEMORY = 4 << 20
 """Bytes that are enough for every step."""
 ROWS = 60
 METRICS = (metric("sgi"),)
@@ -65,9 +65,9 @@ def free_memory(size: int) -> Iterator[None]:
 
 
 def sizes() -> Iterator[int]:
-    """Bytes from nothing to ``MOST``, each half more than the one before."""
+    """Bytes from nothing to ``MAX_MEMORY``, each half more than the one before."""
     size = 256
-    while size < MOST:
+    while size < MAX_MEMORY:
         yield size
         size += size // 2
 
@@ -96,7 +96,7 @@ class Attempts:
                 self.refused[name] += 1
                 self.messages.add(str(error).replace(str(self.path), "FILE"))
             self._check_unlocked()
-        raise AssertionError(f"{name} needs more than {MOST} bytes")
+        raise AssertionError(f"{name} needs more than {MAX_MEMORY} bytes")
 
     def _check_unlocked(self) -> None:
         if self.path.exists():
@@ -104,12 +104,12 @@ class Attempts:
                 connection.execute("BEGIN IMMEDIATE")
 
 
-def at_once(_: str, step: Callable[[], Any]) -> Any:
+def run_directly(_: str, step: Callable[[], Any]) -> Any:
     """Do the step with all memory."""
     return step()
 
 
-def stored_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[str, Any]:
+def interrupted_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[str, Any]:
     """What a database holds after a run that was interrupted and resumed."""
     start = RunStart("hash", "rows", ROWS, {}, "spec", "sgi:1", {}, METRICS)
     half = ROWS // 2
@@ -144,7 +144,7 @@ def stored_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> 
     return found
 
 
-def cached(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[bytes, bytes]:
+def refill_cache(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[bytes, bytes]:
     """What a cache holds that was filled, emptied and filled again."""
     with closing(attempt("open cache", lambda: SqliteCache(path))) as cache:
         attempt("put", lambda: cache.put_many(VALUES))
@@ -157,10 +157,10 @@ def cached(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict
 def main(folder: Path) -> None:
     """Print, as JSON, how often each step was refused, with which words, and whether all content is there."""
     limit_memory()
-    expected = stored_run(folder / "expected.db", at_once)
+    expected = interrupted_run(folder / "expected.db", run_directly)
     run, cache = Attempts(folder / "runs.db"), Attempts(folder / "cache.db")
-    same = stored_run(run.path, run) == expected
-    same &= cached(cache.path, cache) == VALUES
+    same = interrupted_run(run.path, run) == expected
+    same &= refill_cache(cache.path, cache) == VALUES
     messages = sorted(run.messages | cache.messages)
     json.dump({"same": same, "refused": run.refused | cache.refused, "messages": messages}, sys.stdout)
 

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
     Table = NDArray[np.float64]
 
-MOST = 8
+MAX_CLUSTER = 8
 SHARED = 0.3
 """The part of the variance that rows of a cluster share: the intraclass correlation."""
 
 
 def codes(clusters: int) -> NDArray[np.int64]:
     """The cluster of each row, shape (8·clusters,)."""
-    return np.repeat(np.arange(clusters), MOST)
+    return np.repeat(np.arange(clusters), MAX_CLUSTER)
 
 
-def present(generator: np.random.Generator, clusters: int, sets: int) -> NDArray[np.bool_]:
+def present_rows(generator: np.random.Generator, clusters: int, sets: int) -> NDArray[np.bool_]:
     """Which of the 8 rows each cluster has, from 1 to 8 of them, in each data set."""
-    sizes = generator.integers(1, MOST + 1, size=(clusters, 1, sets))
-    return (np.arange(MOST)[None, :, None] < sizes).reshape(clusters * MOST, sets)
+    sizes = generator.integers(1, MAX_CLUSTER + 1, size=(clusters, 1, sets))
+    return (np.arange(MAX_CLUSTER)[None, :, None] < sizes).reshape(clusters * MAX_CLUSTER, sets)
 
 
 def noise(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> Table:
@@ -35,8 +35,8 @@ def noise(generator: np.random.Generator, kind: str, clusters: int, sets: int) -
         shape = (clusters, rows, sets)
         return generator.normal(size=shape) if kind == "normal" else (generator.gamma(4, size=shape) - 4) / 2
 
-    values = np.sqrt(SHARED) * drawn(1) + np.sqrt(1 - SHARED) * drawn(MOST)
-    return values.reshape(clusters * MOST, sets)
+    values = np.sqrt(SHARED) * drawn(1) + np.sqrt(1 - SHARED) * drawn(MAX_CLUSTER)
+    return values.reshape(clusters * MAX_CLUSTER, sets)
 
 
 def yes_or_no(latent: Table, share: float) -> Table:
@@ -46,7 +46,7 @@ def yes_or_no(latent: Table, share: float) -> Table:
 
 def pairs(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> tuple[Table, Table, float]:
     """Pairs as columns, NaN where there is none, and the true difference; ``0.7 0.8`` are two shares."""
-    there = present(generator, clusters, sets)
+    there = present_rows(generator, clusters, sets)
     first, other = (noise(generator, "normal", clusters, sets) for _ in range(2))
     if kind in {"normal", "skewed"}:
         second, truth = first + 0.5 + noise(generator, kind, clusters, sets), 0.5

@@ -25,7 +25,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Sent:
+class TargetReply:
     """What goes out; without a body, the question comes back as the answer."""
 
     status: int = 200
@@ -41,7 +41,7 @@ class Sent:
     """Break off before any answer."""
 
     @classmethod
-    def of(cls, document: Any, status: int = 200, **headers: str) -> Sent:
+    def of(cls, document: Any, status: int = 200, **headers: str) -> TargetReply:
         return cls(
             status, json.dumps(document).encode(), {k.replace("_", "-"): v for k, v in headers.items()}
         )
@@ -55,7 +55,7 @@ class TargetServer(LoopbackServer):
         hold: wait for ``released`` before each answer, so that a test sees how many wait at once.
     """
 
-    def __init__(self, plan: Iterable[Sent] = (), *, hold: bool = False) -> None:
+    def __init__(self, plan: Iterable[TargetReply] = (), *, hold: bool = False) -> None:
         super().__init__(_Handler, "/answer")
         self.requests: list[Request] = []
         self.released = Event()
@@ -70,14 +70,14 @@ class TargetServer(LoopbackServer):
         self.released.set()
         super().__exit__(*error)
 
-    def enter(self, request: Request) -> Sent:
+    def enter(self, request: Request) -> TargetReply:
         """Note a request; what it meets."""
         with self.lock:
             self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
             self.arrivals.release()
-            return self._plan.popleft() if self._plan else Sent()
+            return self._plan.popleft() if self._plan else TargetReply()
 
     def leave(self) -> None:
         with self.lock:
@@ -96,7 +96,7 @@ class _Handler(Handler):
         with suppress(ConnectionError):  # a client that has given up
             self._answer(sent, request)
 
-    def _answer(self, sent: Sent, request: Request) -> None:
+    def _answer(self, sent: TargetReply, request: Request) -> None:
         if sent.hang_up:
             self.close_connection = True
             return

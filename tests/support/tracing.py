@@ -30,7 +30,7 @@ _OUTWARD = {"bind", "connect", "sendto", "sendmsg", "sendmmsg"}
 
 
 @dataclass(frozen=True)
-class Traced:
+class TracedCommand:
     """A command under strace.
 
     Attributes:
@@ -70,7 +70,7 @@ class Traced:
         return {f"{match['four'] or match['six']}:{match[1]}" for match in found}
 
     @property
-    def left_in_home(self) -> set[str]:
+    def files_in_home(self) -> set[str]:
         """The files in its home, without the suffixes of SQLite's own."""
         files = [path for path in self.home.rglob("*") if not path.is_dir()]
         return {re.sub(r"-(wal|shm)$", "", path.relative_to(self.home).as_posix()) for path in files}
@@ -116,10 +116,10 @@ class Traced:
                 process.wait(_PATIENCE)
 
 
-def traced(folder: Path) -> Traced:
+def prepare_trace(folder: Path) -> TracedCommand:
     """A command to run in new folders under this one. Fails the test where there is no strace."""
     if shutil.which("strace") is None:
         pytest.fail("This test needs strace: install the package `strace`.", pytrace=False)
     for name in ("home", "work", "tmp"):
         (folder / name).mkdir(parents=True)
-    return Traced(folder)
+    return TracedCommand(folder)

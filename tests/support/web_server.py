@@ -27,7 +27,7 @@ _KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')
 
 
 @contextmanager
-def site_in(folder: Path, **given: Any) -> Iterator[Site]:
+def open_site(folder: Path, **given: Any) -> Iterator[Site]:
     """A site over the database in a folder, which is made if it isn't there."""
     place = folder / "sgi.db"
     with open_database(place) as database:
@@ -38,21 +38,21 @@ def site_in(folder: Path, **given: Any) -> Iterator[Site]:
 
 
 @contextmanager
-def browsing(site: Site) -> Iterator[TestClient]:
+def web_client(site: Site) -> Iterator[TestClient]:
     """Something like a browser without a screen, which follows no redirections."""
     with TestClient(create_app(site), base_url=ADDRESS, follow_redirects=False) as client:
         yield client
 
 
 @contextmanager
-def serving(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
+def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """A real server on a free port, as `sgi serve` has it; gives its address."""
     config = uvicorn.Config(create_app(site), port=0, **server_options(limits or ConnectionLimits()))
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        until(lambda: server.started)
+        wait_until(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
         site.hosts = allowed_hosts("127.0.0.1", port)
         yield f"http://127.0.0.1:{port}"
@@ -68,18 +68,18 @@ def form_key(client: TestClient, path: str) -> str:
     return found[1]
 
 
-def send(client: TestClient, path: str, *, to: str | None = None, **values: Any) -> Any:
+def submit_form(client: TestClient, path: str, *, to: str | None = None, **values: Any) -> Any:
     """Fill in the form on a page and send it."""
     files = values.pop("files", None)
     return client.post(to or path, data={"form_key": form_key(client, path), **values}, files=files)
 
 
-def words(page: str) -> str:
+def visible_text(page: str) -> str:
     """A page as a reader sees it, roughly: without tags, on one line."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
-def until(holds: Any, seconds: float = 60.0) -> None:
+def wait_until(holds: Any, seconds: float = 60.0) -> None:
     """Wait until something holds."""
     ends = time.monotonic() + seconds
     while not holds():

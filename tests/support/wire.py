@@ -7,7 +7,7 @@ import re
 from contextlib import asynccontextmanager
 
 
-class Wire:
+class RawServer:
     """A server that says bytes, and what came to it: heads of requests, and how many connections."""
 
     def __init__(self, *said, then=None):
@@ -41,7 +41,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def served(wire, context=None):
+async def serve(wire, context=None):
     server = await asyncio.start_server(wire, "127.0.0.1", 0, ssl=context)
     try:
         yield server.sockets[0].getsockname()[1]

@@ -11,8 +11,8 @@ import sgi
 from sgi.cli.main import app
 from sgi.store.database import open_database
 from support.calibrations import labelled_run
-from support.judged_metrics import judged_run, offer
-from support.kept_runs import keep_run, rows
+from support.judged_metrics import judged_run, register_metrics
+from support.kept_runs import rows, store_run
 
 METRICS = ("grounding", "content_f1")
 
@@ -21,9 +21,9 @@ METRICS = ("grounding", "content_f1")
 def db(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
     path = folder / "sgi.db"
-    keep_run(path, folder, rows(24), name="monday", metrics=METRICS)
+    store_run(path, folder, rows(24), name="monday", metrics=METRICS)
     worse = rows(24, answer="The {topic} may be old.")
-    keep_run(path, folder, worse, name="friday", metrics=METRICS)
+    store_run(path, folder, worse, name="friday", metrics=METRICS)
     return path
 
 
@@ -94,7 +94,7 @@ def test_gate_counts_gates_on_stored_runs_and_decides_on_results_too(db):
 
 
 def test_runs_of_two_databases_are_refused_by_name(db, tmp_path):
-    keep_run(tmp_path / "other.db", tmp_path, rows(12), name="tuesday", metrics=METRICS)
+    store_run(tmp_path / "other.db", tmp_path, rows(12), name="tuesday", metrics=METRICS)
     other = sgi.open_run("tuesday", db=tmp_path / "other.db")
     with pytest.raises(sgi.UsageError, match="different databases"):
         sgi.gate(other, against=sgi.open_run("monday", db=db), max_drop=0.1)
@@ -163,7 +163,7 @@ def test_run_refuses_rows_in_memory_wrong_settings_and_a_name_in_use(db, tmp_pat
 
 
 def test_rescore_makes_a_new_run_from_stored_judgements(tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows(12)))
     with open_database(tmp_path / "sgi.db") as database:

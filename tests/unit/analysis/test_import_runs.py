@@ -15,10 +15,10 @@ from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.transfer import export
-from support.answers import write
+from support.answers import write_jsonl
 from support.command import sgi
-from support.judged_metrics import judged_run, offer
-from support.kept_runs import METRICS, keep_run, rows
+from support.judged_metrics import judged_run, register_metrics
+from support.kept_runs import METRICS, rows, store_run
 from support.runs import contents
 
 
@@ -53,8 +53,10 @@ SUMMARY = [column.name for column in schema.runs.columns].index("summary") + 1
 
 
 def test_an_honest_summary_comes_through_to_the_bit(database, other, tmp_path):
-    keep_run(tmp_path / "one.db", tmp_path, rows(), name="plain", metrics=(*METRICS, "grounding", "squad_em"))
-    keep_run(tmp_path / "one.db", tmp_path, rows(answer="All {topic}."), name="again")
+    store_run(
+        tmp_path / "one.db", tmp_path, rows(), name="plain", metrics=(*METRICS, "grounding", "squad_em")
+    )
+    store_run(tmp_path / "one.db", tmp_path, rows(answer="All {topic}."), name="again")
     assert sgi(
         tmp_path, "run", "plain.jsonl", "-m", "sgi,theta_rq", "--cluster", "contexts", "--db", "one.db"
     )
@@ -65,11 +67,13 @@ def test_an_honest_summary_comes_through_to_the_bit(database, other, tmp_path):
 
 
 def test_likewise_of_judged_and_rescored_runs(database, other, tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     made = [
         {"id": f"q{k}", "question": "Who?", "response": f"Please, {k}.", "reference": "R"} for k in range(4)
     ]
-    judged_run(database, write(tmp_path / "a.jsonl", made), ["politeness", "echo", "squad_em"], name="judged")
+    judged_run(
+        database, write_jsonl(tmp_path / "a.jsonl", made), ["politeness", "echo", "squad_em"], name="judged"
+    )
     anyio.run(partial(rescore, database, find_run(database, "judged"), name="rescored"))
     before = contents(database)
     export(database, tmp_path / "runs.jsonl")
@@ -81,7 +85,7 @@ def test_likewise_of_judged_and_rescored_runs(database, other, tmp_path, monkeyp
     "summary", [{}, {"metrics": "x"}, {"metrics": [{"metric": "sgi", "mean": 9e9}]}, {"n": [1]}]
 )
 def test_a_summary_in_the_file_is_not_believed(database, other, tmp_path, summary):
-    keep_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
+    store_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
     lines = lines_of(database, tmp_path)
     honest = row_of(lines, "runs")[SUMMARY]
     row_of(lines, "runs")[SUMMARY] = summary or {"a": 1}
@@ -118,7 +122,7 @@ def test_a_summary_in_the_file_is_not_believed(database, other, tmp_path, summar
     ],
 )
 def test_what_no_run_holds_is_told_with_its_line(database, other, tmp_path, table, column, value):
-    keep_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
+    store_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
     lines = lines_of(database, tmp_path)
     number = [one.name for one in schema.metadata.tables[table].columns].index(column) + 1
     row_of(lines, table)[number] = value
@@ -129,7 +133,7 @@ def test_what_no_run_holds_is_told_with_its_line(database, other, tmp_path, tabl
 
 @pytest.mark.parametrize("strange", ["[" * 5000 + "]" * 5000, '{"a":' * 300 + "1" + "}" * 300, '"'])
 def test_values_that_cannot_be_stored_are_told_with_their_line(database, other, tmp_path, strange):
-    keep_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
+    store_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
     export(database, tmp_path / "runs.jsonl")
     changed = tmp_path / "changed.jsonl"
     text = (tmp_path / "runs.jsonl").read_text()
@@ -139,7 +143,7 @@ def test_values_that_cannot_be_stored_are_told_with_their_line(database, other, 
 
 
 def test_rows_that_are_not_there_are_told(database, other, tmp_path):
-    keep_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
+    store_run(tmp_path / "one.db", tmp_path, rows(), name="plain")
     lines = lines_of(database, tmp_path)
     for table in ("scores", "batches", "samples"):
         fewer = [line for line in lines if line is not row_of(lines, table)]

@@ -22,8 +22,8 @@ from sgi.store.run_queries import find_run, list_runs, run_usage
 from sgi.store.run_writer import RunRecorder
 from sgi.store.scored_runs import scored_run
 from sgi.store.stored_batches import count_judgements, read_judgements, stored_batches
-from support.answers import write
-from support.judged_metrics import Politeness, judged_run, offer
+from support.answers import write_jsonl
+from support.judged_metrics import Politeness, judged_run, register_metrics
 from support.runs import contents
 
 WEIGHTED = "politeness(weights=[0.75, 0.25])"
@@ -31,7 +31,7 @@ WEIGHTED = "politeness(weights=[0.75, 0.25])"
 
 @pytest.fixture(autouse=True)
 def _judged(monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def rows(n=6):
 
 @pytest.fixture
 def origin(database, tmp_path):
-    judged_run(database, write(tmp_path / "a.jsonl", rows()), name="judged", embedders=("minilm",))
+    judged_run(database, write_jsonl(tmp_path / "a.jsonl", rows()), name="judged", embedders=("minilm",))
     return find_run(database, "judged")
 
 
@@ -118,7 +118,10 @@ def test_the_new_run_is_a_run_like_any_other(database, origin):
 
 def test_without_names_every_judged_metric_comes_out_as_it_was_to_the_bit(database, tmp_path):
     judged_run(
-        database, write(tmp_path / "a.jsonl", rows(300)), ["squad_em", "politeness", "echo"], name="judged"
+        database,
+        write_jsonl(tmp_path / "a.jsonl", rows(300)),
+        ["squad_em", "politeness", "echo"],
+        name="judged",
     )
     origin = find_run(database, "judged")
     made = made_of(database, origin)
@@ -196,14 +199,14 @@ def test_a_metric_that_asks_something_else_does_not(database, origin, metric):
 def test_what_differs_only_in_a_later_batch_leaves_no_run(database, tmp_path):
     data = [{"id": str(k), "response": f"R {k}", "reference": f"R {k}"} for k in range(300)]
     data[280]["reference"] = "another"
-    judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness"])
+    judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), ["politeness"])
     with pytest.raises(UsageError, match="asks a judge other questions"):
         made_of(database, find_run(database, "last"), "reference_politeness")
     assert len(list_runs(database)) == 1
 
 
 def test_the_nearest_evidence_is_taken(database, tmp_path):
-    path = write(tmp_path / "a.jsonl", rows())
+    path = write_jsonl(tmp_path / "a.jsonl", rows())
     judged_run(database, path, ["courtesy", WEIGHTED, "politeness(depth=2)", "politeness"], name="many")
     many = find_run(database, "many")
     made = made_of(
@@ -217,7 +220,7 @@ def test_the_nearest_evidence_is_taken(database, tmp_path):
 
 
 def test_what_has_no_evidence_is_named_beside_what_has(database, tmp_path):
-    path = write(tmp_path / "a.jsonl", rows())
+    path = write_jsonl(tmp_path / "a.jsonl", rows())
     judged_run(database, path, ["squad_em", "echo"], name="echoes")
     judged_run(database, path, ["squad_em"], name="plain")
     echoes, plain = find_run(database, "echoes"), find_run(database, "plain")
@@ -235,7 +238,7 @@ def test_what_has_no_evidence_is_named_beside_what_has(database, tmp_path):
 
 def test_a_metric_without_any_reply_is_left_out_and_told(database, tmp_path):
     data = [{"id": "1", "question": "Who?", "response": "no reply", "reference": "R"}]
-    judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness", "reference_politeness"])
+    judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), ["politeness", "reference_politeness"])
     made = made_of(database, find_run(database, "last"))
     assert made.report.summary.metrics[0].metric == "reference_politeness"
     assert made.notes == ("politeness has no judgements in this run and is left out.",)
@@ -302,7 +305,7 @@ class Patchy:
 
 def test_the_answers_of_a_target_belong_to_the_new_run_too(database, tmp_path):
     data = [{"id": str(k), "question": f"Who is {k}?", "reference": "R"} for k in range(6)]
-    judged_run(database, write(tmp_path / "a.jsonl", data), target=Patchy(), name="asked")
+    judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), target=Patchy(), name="asked")
     origin = find_run(database, "asked")
     record = find_run(database, made_of(database, origin).report.run)
     (before,), (after,) = (list(stored_batches(database, run)) for run in (origin, record))
@@ -354,7 +357,7 @@ def real(database, tmp_path):
     ]
     del data[3]["reference"]
     metrics = ["faithfulness", "answer_relevance", "ragas_score", "factual_accuracy"]
-    judged_run(database, write(tmp_path / "real.jsonl", data), metrics, name="real")
+    judged_run(database, write_jsonl(tmp_path / "real.jsonl", data), metrics, name="real")
     return find_run(database, "real")
 
 

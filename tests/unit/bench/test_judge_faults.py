@@ -13,7 +13,7 @@ from sgi.bench.page import bench_markdown
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.testing import ScriptedJudge
-from support.judge_server import JudgeServer, Says, ScriptedChat
+from support.judge_server import JudgeServer, ScriptedChat, ServerReply
 
 REPLY = '{"reason": "So it is.", "verdicts": [{"index": 1, "supported": 1}, {"index": 2, "supported": 0}]}'
 CALL = Call((Message("system", "task"), Message("user", "texts")), Shape("Reply", "{}"))
@@ -89,7 +89,7 @@ def replies(asked):
         "Verdicts_Support": {"verdicts": verdicts},
         "AllRatings": dict.fromkeys(("answer_relevance", "context_relevance", "groundedness"), RATING),
     }
-    return Says(json.dumps(wanted[name]))
+    return ServerReply(json.dumps(wanted[name]))
 
 
 def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):

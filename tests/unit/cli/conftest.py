@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from support.command import ELSEWHERE, Outcome, exit_code
+from support.command import REMOTE_VARIABLES, Outcome, exit_code
 
 
 @pytest.fixture
 def sgi(monkeypatch, capsys, tmp_path):
     """Run `sgi …` in this process, in an empty folder, with its own exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    for name in ELSEWHERE:
+    for name in REMOTE_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
     def run(*words: str) -> Outcome:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sgi.kernel import registry
-from support.answers import SPITEFUL, rows, write
+from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 
 GRADED = '''
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def labelled(n=40, *, spoilt=12, **changes):
 @pytest.fixture
 def made_run(sgi, tmp_path):
     def make(data, metrics="squad_em,rouge_l", name="nightly"):
-        write(tmp_path / "data.jsonl", data)
+        write_jsonl(tmp_path / "data.jsonl", data)
         result = sgi("run", "data.jsonl", "-m", metrics, "--name", name, "-q")
         assert result.code == 0, result.err
 
@@ -209,16 +209,16 @@ def test_rows_without_a_value_and_a_single_label_are_reported(sgi, made_run):
 def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
     data = labelled(12, spoilt=4)
     for row in data:
-        row["id"] += SPITEFUL
-        row["metadata"][SPITEFUL] = f"{SPITEFUL}{row['label']}"
+        row["id"] += TERMINAL_ATTACK
+        row["metadata"][TERMINAL_ATTACK] = f"{TERMINAL_ATTACK}{row['label']}"
     made_run(data, "squad_em")
-    result = sgi("agree", "nightly", "--label", SPITEFUL)
+    result = sgi("agree", "nightly", "--label", TERMINAL_ATTACK)
     assert result.code == 0
     assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
     assert "forged" not in {line.split(" ")[0] for line in result.out.splitlines()}
-    data[0]["metadata"][SPITEFUL] = [SPITEFUL]
+    data[0]["metadata"][TERMINAL_ATTACK] = [TERMINAL_ATTACK]
     made_run(data, "squad_em", "listed")
-    result = sgi("agree", "listed", "--label", SPITEFUL)
+    result = sgi("agree", "listed", "--label", TERMINAL_ATTACK)
     assert (result.code, set(result.err) & set("\x1b\x9b\u202e")) == (2, set())
 
 

@@ -13,7 +13,7 @@ from sgi.engine.calibration_file import CalibrationFile
 from sgi.kernel.errors import UsageError
 from sgi.store.database import open_database
 from support import command
-from support.answers import SPITEFUL, write
+from support.answers import TERMINAL_ATTACK, write_jsonl
 from support.calibrations import labelled_run
 
 TARGET = ("--target", "fpr=0.1")
@@ -54,7 +54,7 @@ def answers(n=260):
 def fitted(tmp_path_factory):
     """A folder with a labelled run without vectors and its calibration's file, and what was said of that."""
     folder = tmp_path_factory.mktemp("fitted")
-    write(folder / "data.jsonl", answers())
+    write_jsonl(folder / "data.jsonl", answers())
     result = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
     assert result.code == 0, result.err
     output = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
@@ -165,7 +165,7 @@ def test_the_same_in_python(nightly, tmp_path):
 def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
     rows = answers(20)
     rows[3].pop("reference")
-    write(tmp_path / "gaps.jsonl", rows)
+    write_jsonl(tmp_path / "gaps.jsonl", rows)
     result = sgi(
         "run",
         "gaps.jsonl",
@@ -189,7 +189,7 @@ def test_a_run_resumes_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "flaky_rag.py").write_text(FAILING)
     questions = [{key: row[key] for key in ("id", "question", "reference")} for row in answers(300)]
-    write(tmp_path / "questions.jsonl", questions)
+    write_jsonl(tmp_path / "questions.jsonl", questions)
     calibration = tmp_path / "content_f1.calibration.json"
     asked = ("-m", "content_f1", "--calibration", str(calibration), "--name", "stopped", "-q")
     stopped = sgi("run", "questions.jsonl", "--target", "flaky_rag:answer", *asked)
@@ -220,7 +220,7 @@ def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
 
 @pytest.mark.parametrize("further", [(), ("--no-store",)])
 def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, further):
-    write(tmp_path / "others.jsonl", answers(20))
+    write_jsonl(tmp_path / "others.jsonl", answers(20))
     asked = ("--calibration", "content_f1.calibration.json", *further)
     digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
     told = f"The calibration {digest} was fitted on these same rows, "
@@ -270,7 +270,9 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(sgi, nightly, tmp_path):
 
 
 def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path):
-    write(tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}])
+    write_jsonl(
+        tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}]
+    )
     result = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
     assert result.code == 2
     assert "content_f1 needs reference" in result.err
@@ -296,7 +298,7 @@ def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, told):
 
 
 def test_too_few_labels_are_refused(sgi, tmp_path):
-    write(tmp_path / "few.jsonl", answers(199))
+    write_jsonl(tmp_path / "few.jsonl", answers(199))
     sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
     result = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
     assert result.code == 2
@@ -310,7 +312,7 @@ def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     foreign = changed(own, metric="sgi", version=2, encoders=["bge@1,cls,512tok,fp32"])
     (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
-    write(tmp_path / "few.jsonl", rows)
+    write_jsonl(tmp_path / "few.jsonl", rows)
     result = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
     assert result.code == 2
     assert "another encoder: bge@1,cls,512tok,fp32; this run has minilm@" in result.err
@@ -367,10 +369,10 @@ def test_a_note_names_the_calibration_that_is_replaced(sgi, nightly, tmp_path):
 
 
 def test_names_steer_no_terminal(sgi, tmp_path):
-    rows = [row | {"metadata": {SPITEFUL: row["label"]}} for row in answers()]
-    write(tmp_path / "data.jsonl", rows)
+    rows = [row | {"metadata": {TERMINAL_ATTACK: row["label"]}} for row in answers()]
+    write_jsonl(tmp_path / "data.jsonl", rows)
     sgi("run", "data.jsonl", "-m", "content_f1", "-q")
-    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", SPITEFUL)
+    result = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", TERMINAL_ATTACK)
     assert result.code == 0
     for text in (result.out, result.err):
         assert "\x1b" not in text
@@ -387,7 +389,7 @@ def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
             texts = {"question": item["question"], "contexts": [item["knowledge"]]}
             rows.append(texts | {"id": f"{k}+", "response": item["right_answer"], "label": 1})
             rows.append(texts | {"id": f"{k}-", "response": item["hallucinated_answer"], "label": 0})
-    write(tmp_path / "halueval.jsonl", rows)
+    write_jsonl(tmp_path / "halueval.jsonl", rows)
     result = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
     assert result.code == 0, result.err
     outcome = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")

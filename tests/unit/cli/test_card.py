@@ -8,10 +8,9 @@ import pytest
 
 from sgi.kernel import registry
 from sgi.store.database import open_database
-from support.answers import SPITEFUL, unheard, write
-from support.judged_metrics import judged_run
-from support.judged_metrics import offer as offer_judged
-from support.overlap_metric import offer, rows
+from support.answers import TERMINAL_ATTACK, run_with_closed_stdout, write_jsonl
+from support.judged_metrics import judged_run, register_metrics
+from support.overlap_metric import register_metric, rows
 
 FAST = ("--draws", "40", "-q")
 
@@ -19,7 +18,7 @@ FAST = ("--draws", "40", "-q")
 @pytest.fixture(autouse=True)
 def _support(monkeypatch):
     names = registry.metric_names
-    offer(monkeypatch)
+    register_metric(monkeypatch)
     yield
     names.cache_clear()
 
@@ -27,7 +26,7 @@ def _support(monkeypatch):
 @pytest.fixture
 def made_run(sgi, tmp_path):
     def make(data=None, metrics="support", name="stones"):
-        write(tmp_path / "stones.jsonl", rows() if data is None else data)
+        write_jsonl(tmp_path / "stones.jsonl", rows() if data is None else data)
         result = sgi("run", "stones.jsonl", "-m", metrics, "--name", name, "-q")
         assert result.code == 0, result.err
 
@@ -174,9 +173,9 @@ def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_p
     data = [row | {"reference": row["response"][:9]} for row in rows(10)]
     made_run(data, "rouge_l", "lexical")
     assert "not shuffled: the metric reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
-    offer_judged(monkeypatch)
+    register_metrics(monkeypatch)
     with open_database(tmp_path / "sgi.db") as database:
-        judged_run(database, write(tmp_path / "a.jsonl", data), name="judged")
+        judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), name="judged")
     assert "not shuffled: the metric asks a judge" in sgi("card", "judged", "-m", "politeness", *FAST).out
 
 
@@ -207,7 +206,7 @@ def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
 def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, monkeypatch):
     data = rows()
     for k, row in enumerate(data):
-        row["metadata"] = {f"| {SPITEFUL}": [SPITEFUL, "<script>alert(1)</script>"][k % 2]}
+        row["metadata"] = {f"| {TERMINAL_ATTACK}": [TERMINAL_ATTACK, "<script>alert(1)</script>"][k % 2]}
     made_run(data)
     page = sgi("card", "stones", "-m", "support", *FAST).out
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -219,10 +218,10 @@ def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, 
 
 
 def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkeypatch):
-    column = f"human {SPITEFUL}"
+    column = f"human {TERMINAL_ATTACK}"
     data = [row | {"metadata": {column: row["label"]}} for row in rows(10)]
     name = "stones [bold]\x1b[31m| <b>.jsonl"
-    write(tmp_path / name, data)
+    write_jsonl(tmp_path / name, data)
     assert sgi("run", name, "-m", "support", "--name", "wild", "-q").code == 0
     words = ("card", "wild", "-m", "support", *FAST)
     page = sgi(*words, "--label", column)
@@ -243,4 +242,4 @@ def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkey
 def test_a_reader_that_leaves_is_no_error(sgi, made_run, tmp_path):
     data = [row | {"reference": row["response"][:9]} for row in rows(10)]
     made_run(data, "rouge_l")
-    assert unheard(tmp_path, "card", "stones", "-m", "rouge_l", *FAST) == (0, b"")
+    assert run_with_closed_stdout(tmp_path, "card", "stones", "-m", "rouge_l", *FAST) == (0, b"")

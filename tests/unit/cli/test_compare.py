@@ -8,15 +8,17 @@ from importlib.resources import as_file, files
 import pytest
 
 from support import command
-from support.answers import FLAKY, SPITEFUL, rows, write
+from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
 from support.embedding_server import EmbeddingServer
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
-    write(folder / "a.jsonl", rows())
-    write(folder / "b.jsonl", [*rows(spoilt=12), {"id": "only here", "response": "x", "reference": "x"}])
+    write_jsonl(folder / "a.jsonl", rows())
+    write_jsonl(
+        folder / "b.jsonl", [*rows(spoilt=12), {"id": "only here", "response": "x", "reference": "x"}]
+    )
     command.sgi(folder, "run", "a.jsonl", "-m", "squad_em,rouge_l,bleu", "--name", "before", "-q")
     command.sgi(folder, "run", "b.jsonl", "-m", "squad_em,rouge_l", "--name", "after", "-q")
     return folder
@@ -75,8 +77,8 @@ def test_one_metric_alone_keeps_its_p(sgi, two_runs):
 
 def test_pairs_without_a_value_are_counted_by_status(sgi, tmp_path):
     data = rows(10)
-    write(tmp_path / "a.jsonl", data)
-    write(
+    write_jsonl(tmp_path / "a.jsonl", data)
+    write_jsonl(
         tmp_path / "b.jsonl",
         [{k: v for k, v in row.items() if k != "response"} for row in data[:2]] + data[2:],
     )
@@ -88,8 +90,8 @@ def test_pairs_without_a_value_are_counted_by_status(sgi, tmp_path):
 
 
 def test_an_unfinished_run_is_compared_as_far_as_it_came(sgi, tmp_path):
-    (tmp_path / "flaky_for_compare.py").write_text(FLAKY)
-    write(tmp_path / "many.jsonl", rows(300))
+    (tmp_path / "flaky_for_compare.py").write_text(FAILING_TARGET)
+    write_jsonl(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--name", "whole", "-q")
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_compare:answer", "--name", "part", "-q")
     result = sgi("compare", "whole", "part")
@@ -99,8 +101,8 @@ def test_an_unfinished_run_is_compared_as_far_as_it_came(sgi, tmp_path):
 
 
 def test_nothing_in_common_is_an_error(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(3))
-    write(tmp_path / "b.jsonl", [row | {"id": f"other {row['id']}"} for row in rows(3)])
+    write_jsonl(tmp_path / "a.jsonl", rows(3))
+    write_jsonl(tmp_path / "b.jsonl", [row | {"id": f"other {row['id']}"} for row in rows(3)])
     for name in ("a", "b"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     result = sgi("compare", "a", "b")
@@ -112,16 +114,16 @@ def test_nothing_in_common_is_an_error(sgi, tmp_path):
 def test_hostile_ids_and_a_narrow_window(sgi, tmp_path, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     for name, spoilt in (("a", 0), ("b", 6)):
-        data = [row | {"id": f"{SPITEFUL}{row['id']}"} for row in rows(12, spoilt=spoilt)]
-        write(tmp_path / f"{name}.jsonl", data)
+        data = [row | {"id": f"{TERMINAL_ATTACK}{row['id']}"} for row in rows(12, spoilt=spoilt)]
+        write_jsonl(tmp_path / f"{name}.jsonl", data)
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE runs SET name = ? || name", [SPITEFUL])
+        connection.execute("UPDATE runs SET name = ? || name", [TERMINAL_ATTACK])
     result = sgi("compare", "last~1", "last")
     assert not set(result.out + result.err) & set("\x1b\x9b\u202e…")
     line = next(line for line in result.out.splitlines() if "worse" in line)
     assert {"100.00", "50.00", "-50.00", "12"} <= set(line.split())
-    assert sgi("compare", "last~1", "last", "--json").json["base"] == f"{SPITEFUL}a"
+    assert sgi("compare", "last~1", "last", "--json").json["base"] == f"{TERMINAL_ATTACK}a"
 
 
 def test_a_worse_embedder_is_found(sgi, no_remote_settings):
@@ -169,9 +171,9 @@ def test_another_version_is_refused_and_one_that_is_not_recorded_is_noted(sgi, t
 
 def test_missing_values_of_one_run_are_refused(sgi, tmp_path):
     data = rows(40)
-    write(tmp_path / "a.jsonl", data)
+    write_jsonl(tmp_path / "a.jsonl", data)
     cut = [{key: value for key, value in row.items() if key != "response"} for row in data[:4]]
-    write(tmp_path / "b.jsonl", [*cut, *data[4:]])
+    write_jsonl(tmp_path / "b.jsonl", [*cut, *data[4:]])
     for name in ("a", "b"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     result = sgi("compare", "a", "b")

@@ -6,12 +6,12 @@ from contextlib import closing
 import pytest
 
 from sgi.store.migrations import HEAD
-from support.answers import SPITEFUL, rows, write
+from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 
 
 @pytest.fixture
 def kept(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(12))
+    write_jsonl(tmp_path / "a.jsonl", rows(12))
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "-q").code == 0
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be(sgi, kept, words, said):
 
 def test_hostile_old_names_stay_text(sgi, old):
     with sqlite3.connect(old) as connection:
-        connection.execute("UPDATE evals SET test_run_id = ?", (SPITEFUL,))
+        connection.execute("UPDATE evals SET test_run_id = ?", (TERMINAL_ATTACK,))
     connection.close()
     for words in (["db", "import-evals", "old.db"], ["runs"], ["show", "last"]):
         result = sgi(*words)
@@ -129,7 +129,7 @@ def test_hostile_old_names_stay_text(sgi, old):
 def test_every_verb_works_on_postgresql(sgi, postgres_url, old, tmp_path, monkeypatch):
     monkeypatch.setenv("SGI_DATABASE_URL", postgres_url)
     for name, spoilt in (("a", 0), ("b", 15)):
-        write(tmp_path / f"{name}.jsonl", rows(spoilt=spoilt))
+        write_jsonl(tmp_path / f"{name}.jsonl", rows(spoilt=spoilt))
         assert sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q").code == 0
     assert [run["name"] for run in sgi("runs", "--json").json] == ["b", "a"]
     assert sgi("show", "b", "--json").json["summary"]["metrics"][0]["mean"] == 0.625

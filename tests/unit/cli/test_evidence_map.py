@@ -16,7 +16,7 @@ from sgi.reporting.views.evidence_map import (
     SIGNAL_MEANINGS,
     evidence_map_view,
 )
-from support.evidence_maps import CONTEXTS, OPENED, TALL, details, fact, hostile, sentence
+from support.evidence_maps import CONTEXTS, OPENED, TALL, details, fact, hostile_details, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,6 +121,6 @@ def test_the_map_names_what_it_leaves_out() -> None:
 
 @given(st.text(max_size=60), st.integers(-5, 200))
 def test_no_text_steers_the_terminal_or_begins_a_line(text: str, width: int) -> None:
-    result = lines(hostile(text + "\x1b[2K\r\n 9  0.99  forged\u2028\u202e\x9b1A"), width)
+    result = lines(hostile_details(text + "\x1b[2K\r\n 9  0.99  forged\u2028\u202e\x9b1A"), width)
     assert not set("".join(result)) & set("\x1b\x9b\r\n\u2028\u202e\x85")
     assert not any(line.startswith(" 9  0.99") for line in result)

@@ -9,13 +9,13 @@ import sys
 import pytest
 
 from support import command
-from support.answers import FLAKY, SPITEFUL, rows, write
+from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
 
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scored")
-    write(folder / "a.jsonl", rows(12))
+    write_jsonl(folder / "a.jsonl", rows(12))
     assert command.sgi(folder, "run", "a.jsonl", "-m", "squad_em", "-o", "scores.jsonl", "-q").code == 0
     return folder
 
@@ -81,8 +81,8 @@ def test_what_cannot_be(sgi, kept, words, said):
 
 
 def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
-    (tmp_path / "flaky_for_export.py").write_text(FLAKY)
-    write(tmp_path / "many.jsonl", rows(300))
+    (tmp_path / "flaky_for_export.py").write_text(FAILING_TARGET)
+    write_jsonl(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
     result = sgi("export", "last", "-o", "part.jsonl")
     assert "256 rows of 300; the others are not scored" in result.err
@@ -90,15 +90,17 @@ def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
 
 
 def test_hostile_values_are_data(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", [rows(1)[0] | {"id": SPITEFUL, "metadata": {SPITEFUL: 2**70}}])
+    write_jsonl(
+        tmp_path / "a.jsonl", [rows(1)[0] | {"id": TERMINAL_ATTACK, "metadata": {TERMINAL_ATTACK: 2**70}}]
+    )
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     (line,) = sgi("export", "last").out.splitlines()
-    assert json.loads(line)["id"] == SPITEFUL
-    assert json.loads(line)["metadata"] == {SPITEFUL: 2**70}
+    assert json.loads(line)["id"] == TERMINAL_ATTACK
+    assert json.loads(line)["metadata"] == {TERMINAL_ATTACK: 2**70}
 
 
 def test_a_reader_that_leaves_ends_it_quietly(sgi, tmp_path):
-    write(tmp_path / "many.jsonl", rows(2000))
+    write_jsonl(tmp_path / "many.jsonl", rows(2000))
     sgi("run", "many.jsonl", "-m", "squad_em", "-q")
     command = [sys.executable, "-m", "sgi", "export", "last"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -10,14 +10,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support import command
-from support.answers import FLAKY, SPITEFUL, rows, unheard, write
+from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, run_with_closed_stdout, write_jsonl
 
 
 @pytest.fixture(scope="module")
 def three_runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("three_runs")
     for name, spoilt in (("main", 0), ("same", 0), ("worse", 30)):
-        write(folder / f"{name}.jsonl", rows(100, spoilt=spoilt))
+        write_jsonl(folder / f"{name}.jsonl", rows(100, spoilt=spoilt))
         command.sgi(folder, "run", f"{name}.jsonl", "-m", "squad_em,rouge_l", "--name", name, "-q")
     return folder
 
@@ -77,9 +77,9 @@ def test_junit_that_cannot_be_written_is_an_error(sgi, kept):
 
 @pytest.mark.parametrize(("coverage", "code"), [("95%", 4), ("80%", 0), ("0.85", 0)])
 def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
-    (tmp_path / "flaky_for_gate.py").write_text(FLAKY)
+    (tmp_path / "flaky_for_gate.py").write_text(FAILING_TARGET)
     data = [row | {"reference": "answer"} for row in rows(300)]
-    write(tmp_path / "many.jsonl", data)
+    write_jsonl(tmp_path / "many.jsonl", data)
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_gate:answer", "-q")
     result = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage, "--allow-unfinished")
     assert result.code == code
@@ -90,7 +90,7 @@ def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
 
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
-    assert unheard(tmp_path, "gate", "worse", "squad_em>=0.9") == (4, b"")
+    assert run_with_closed_stdout(tmp_path, "gate", "worse", "squad_em>=0.9") == (4, b"")
 
 
 def test_an_unknown_metric_is_not_met(sgi, kept):
@@ -122,18 +122,18 @@ def test_what_makes_no_sense_exits_2_and_writes_no_report(sgi, kept, tmp_path, w
 
 
 def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(6))
+    write_jsonl(tmp_path / "a.jsonl", rows(6))
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
-    result = sgi("gate", SPITEFUL, f"{SPITEFUL}>0.5", "--junit", "gate.xml")
+        connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
+    result = sgi("gate", TERMINAL_ATTACK, f"{TERMINAL_ATTACK}>0.5", "--junit", "gate.xml")
     assert result.code == 4
     assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
     assert ET.parse("gate.xml").getroot().find(".//failure") is not None  # noqa: S314 - we wrote it
 
 
 def test_rows_that_could_not_be_read_count(sgi, tmp_path):
-    write(tmp_path / "some.jsonl", [*rows(90), *({"id": f"bad {k}", "response": k} for k in range(10))])
+    write_jsonl(tmp_path / "some.jsonl", [*rows(90), *({"id": f"bad {k}", "response": k} for k in range(10))])
     assert sgi("run", "some.jsonl", "-m", "squad_em", "--on-error", "skip", "-q").code == 3
     result = sgi("gate", "last", "squad_em>=0.9")
     assert result.code == 4
@@ -164,8 +164,8 @@ def nameless(questions, *, wrong=()):
 
 def test_rows_without_ids_keep_their_partners_after_an_inserted_line(sgi, tmp_path):
     wrong = range(20, 35)
-    write(tmp_path / "before.jsonl", nameless(range(60)))
-    write(tmp_path / "after.jsonl", nameless([0, 99, *range(1, 60)], wrong=wrong))
+    write_jsonl(tmp_path / "before.jsonl", nameless(range(60)))
+    write_jsonl(tmp_path / "after.jsonl", nameless([0, 99, *range(1, 60)], wrong=wrong))
     for name in ("before", "after"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     result = sgi("gate", "after", "--against", "before", "--max-drop", "0.2", "--json")
@@ -183,7 +183,7 @@ def test_rows_without_ids_keep_their_partners_after_an_inserted_line(sgi, tmp_pa
 def test_ids_of_other_questions_are_refused(sgi, tmp_path):
     for name, shift in (("before", 0), ("after", 1)):
         data = [row | {"id": f"q{k}"} for k, row in enumerate(nameless(range(shift, 60 + shift)))]
-        write(tmp_path / f"{name}.jsonl", data)
+        write_jsonl(tmp_path / f"{name}.jsonl", data)
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
     told = "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
     result = sgi("compare", "before", "after", "--allow-different")

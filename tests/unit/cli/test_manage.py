@@ -8,7 +8,7 @@ import pytest
 from sgi.cli.main import app
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
-from support.answers import SPITEFUL, rows, write
+from support.answers import TERMINAL_ATTACK, rows, write_jsonl
 from support.runs import add_run
 
 
@@ -17,7 +17,7 @@ def runs(tmp_path):
     """Three runs in the working folder's database; says which are there."""
     path = tmp_path / "sgi.db"
     with open_database(path) as database:
-        for run, name in (("r1", "monday"), ("r2", None), ("r3", SPITEFUL)):
+        for run, name in (("r1", "monday"), ("r2", None), ("r3", TERMINAL_ATTACK)):
             add_run(database, run, name=name, scores={"sgi": (1.0,), "bleu": (None,)})
 
     def there():
@@ -70,7 +70,7 @@ def test_tag_adds_prints_and_removes(sgi, runs):
         "name": None,
         "tags": ["nightly"],
     }
-    assert runs() == {"r1": ("monday", ()), "r2": (None, ("nightly",)), "r3": (SPITEFUL, ())}
+    assert runs() == {"r1": ("monday", ()), "r2": (None, ("nightly",)), "r3": (TERMINAL_ATTACK, ())}
 
 
 def test_tag_says_what_cannot_be(sgi, runs):
@@ -124,7 +124,7 @@ def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
 
 def test_no_name_steers_the_terminal(sgi, runs, monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
-    pages = [sgi("tag", "r3"), sgi("rename", "r3", f"{SPITEFUL}2"), sgi("delete", "r3")]
+    pages = [sgi("tag", "r3"), sgi("rename", "r3", f"{TERMINAL_ATTACK}2"), sgi("delete", "r3")]
     assert [page.code for page in pages] == [0, 2, 0]
     for page in pages:
         assert not set(page.out + page.err) & set("\x1b\x9b\u202e")
@@ -145,7 +145,7 @@ def test_runs_are_found_by_tag(sgi, runs):
 
 
 def test_a_new_run_is_tagged(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(3))
+    write_jsonl(tmp_path / "a.jsonl", rows(3))
     result = sgi("run", "a.jsonl", "-m", "squad_em", "--tag", "nightly", "--tag", " gpt-4o ", "-q")
     assert result.code == 0
     assert sgi("runs", "--json").json[0]["tags"] == ["gpt-4o", "nightly"]
@@ -163,7 +163,7 @@ def test_a_new_run_is_tagged(sgi, tmp_path):
     ],
 )
 def test_a_tag_that_cannot_be_is_refused_before_the_run(sgi, tmp_path, words, said):
-    write(tmp_path / "a.jsonl", rows(3))
+    write_jsonl(tmp_path / "a.jsonl", rows(3))
     result = sgi("run", "a.jsonl", "-m", "squad_em", *words)
     assert (result.code, said in result.err) == (2, True)
     assert not (tmp_path / "sgi.db").exists()
@@ -188,7 +188,7 @@ def answer(question):
 
 def test_a_run_that_is_deleted_while_it_is_written_ends_with_one_line(sgi, tmp_path, runs):
     (tmp_path / "deletes_its_run.py").write_text(DELETING)
-    write(tmp_path / "a.jsonl", rows(300))
+    write_jsonl(tmp_path / "a.jsonl", rows(300))
     with open_database(tmp_path / "sgi.db") as database:
         before = [record.id for record in list_runs(database)]
     result = sgi(

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from sgi.cli.plot import Kind
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 ALWAYS = ("distribution", "groups", "correlation", "roc")
 
@@ -20,10 +20,10 @@ def kept(tmp_path_factory):
     """Two runs with labels, angles and groups, and one with next to nothing."""
     folder = tmp_path_factory.mktemp("kept")
     database = str(folder / "sgi.db")
-    keep_run(database, folder, rows(80), name="monday", metrics=("sgi", "content_f1"))
-    keep_run(database, folder, rows(80, answer="{topic}"), name="friday", metrics=("sgi", "content_f1"))
+    store_run(database, folder, rows(80), name="monday", metrics=("sgi", "content_f1"))
+    store_run(database, folder, rows(80, answer="{topic}"), name="friday", metrics=("sgi", "content_f1"))
     bare = [{"id": str(k), "response": "a", "reference": "a"} for k in range(3)]
-    keep_run(database, folder, bare, name="bare", metrics=("squad_em",))
+    store_run(database, folder, bare, name="bare", metrics=("squad_em",))
     return database
 
 

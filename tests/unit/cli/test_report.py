@@ -11,8 +11,8 @@ import typer
 
 from sgi.kernel.errors import UsageError
 from sgi.reporting.render import report_format
-from support.answers import SPITEFUL
-from support.kept_runs import keep_run, rows
+from support.answers import TERMINAL_ATTACK
+from support.kept_runs import rows, store_run
 
 METRICS = ("squad_em", "content_f1", "rouge_l")
 
@@ -22,8 +22,8 @@ def kept(tmp_path_factory):
     """Two runs of 24 rows, of metrics that need no model."""
     folder = tmp_path_factory.mktemp("kept")
     database = str(folder / "sgi.db")
-    keep_run(database, folder, rows(24), name="monday", metrics=METRICS)
-    keep_run(database, folder, rows(24, answer="Item {k} has {k} {topic}."), name="friday", metrics=METRICS)
+    store_run(database, folder, rows(24), name="monday", metrics=METRICS)
+    store_run(database, folder, rows(24, answer="Item {k} has {k} {topic}."), name="friday", metrics=METRICS)
     return database
 
 
@@ -84,7 +84,7 @@ def test_two_runs_are_compared(sgi, kept, tmp_path):
 def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp_path):
     changed = [row | {"reference": "Nobody knows."} for row in rows(12)]
     for name, entry in (("one", rows(12)), ("two", changed)):
-        keep_run(tmp_path / "own.db", tmp_path, entry, name=name, metrics=["content_f1"])
+        store_run(tmp_path / "own.db", tmp_path, entry, name=name, metrics=["content_f1"])
     for verb, *more in (("report", "two", "--format", "md"), ("plot", "-k", "comparison", "--with", "two")):
         words = [
             verb,
@@ -140,7 +140,7 @@ def test_an_unwritable_file_is_an_error_before_the_work(sgi, kept, tmp_path):
 
 
 def test_a_page_never_takes_the_place_of_the_data(sgi, tmp_path):
-    keep_run("sgi.db", tmp_path, rows(4), name="a", metrics=("squad_em",))
+    store_run("sgi.db", tmp_path, rows(4), name="a", metrics=("squad_em",))
     before = (tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "b.html").symlink_to(tmp_path / "a.jsonl")
     result = sgi("report", "a", "-o", "b.html")
@@ -158,12 +158,17 @@ def test_open_shows_the_file(sgi, kept, tmp_path, monkeypatch):
 
 
 def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):
-    answer = f"{SPITEFUL}</script><script>alert(1)</script> [x](javascript:y) ` | \u2028"
+    answer = f"{TERMINAL_ATTACK}</script><script>alert(1)</script> [x](javascript:y) ` | \u2028"
     given = [
-        row | {"id": f"../{SPITEFUL}{k}", "response": answer, "metadata": {SPITEFUL: SPITEFUL + str(k % 2)}}
+        row
+        | {
+            "id": f"../{TERMINAL_ATTACK}{k}",
+            "response": answer,
+            "metadata": {TERMINAL_ATTACK: TERMINAL_ATTACK + str(k % 2)},
+        }
         for k, row in enumerate(rows(6))
     ]
-    keep_run("sgi.db", tmp_path, given, name="spite", metrics=("content_f1", "squad_em"))
+    store_run("sgi.db", tmp_path, given, name="spite", metrics=("content_f1", "squad_em"))
     page = sgi("report", "spite", "--format", "md").out
     assert not set(page) & set("\x1b\x9b\u202e\u2028\x00")
     assert "<script" not in page.replace("\\<", "")

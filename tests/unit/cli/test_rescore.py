@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sgi.store.database import open_database
-from support.answers import write
-from support.judged_metrics import judged_run, offer
+from support.answers import write_jsonl
+from support.judged_metrics import judged_run, register_metrics
 
 WEIGHTED = "politeness(weights=[1,0])"
 CANONICAL = "politeness(weights=[1, 0])"
@@ -23,9 +23,9 @@ def rows(*, replies=True):
 
 @pytest.fixture
 def kept(sgi, tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     with open_database(tmp_path / "sgi.db") as database:
-        path = write(tmp_path / "a.jsonl", rows())
+        path = write_jsonl(tmp_path / "a.jsonl", rows())
         report = judged_run(database, path, ["politeness", "echo", "squad_em"], name="judged")
     return report.run
 
@@ -69,9 +69,9 @@ def test_percent_or_not(sgi, kept):
 
 
 def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     with open_database(tmp_path / "other.db") as database:
-        judged_run(database, write(tmp_path / "a.jsonl", rows(replies=False)), ["politeness"])
+        judged_run(database, write_jsonl(tmp_path / "a.jsonl", rows(replies=False)), ["politeness"])
     result = sgi("rescore", "last", "--db", "other.db")
     assert result.code == 3
     assert "20.0% of the rows failed" in result.err

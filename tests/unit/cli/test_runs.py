@@ -11,15 +11,15 @@ from sgi.cli.main import app
 from sgi.cli.options import complete_run
 from sgi.store.database import open_database
 from support import command
-from support.answers import FLAKY, SPITEFUL, rows, unheard, write
+from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, run_with_closed_stdout, write_jsonl
 from support.runs import add_run
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
-    write(folder / "a.jsonl", rows())
-    write(folder / "b.jsonl", rows(spoilt=10))
+    write_jsonl(folder / "a.jsonl", rows())
+    write_jsonl(folder / "b.jsonl", rows(spoilt=10))
     for data, name in (("a.jsonl", "monday"), ("b.jsonl", "Tuesday"), ("b.jsonl", "wednesday")):
         result = command.sgi(folder, "run", data, "-m", "squad_em,rouge_l", "--name", name, "-q")
         assert result.code == 0
@@ -81,8 +81,8 @@ def test_a_named_database_that_is_not_there_is_an_error(sgi):
 
 
 def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
-    (tmp_path / "flaky_for_runs.py").write_text(FLAKY)
-    write(tmp_path / "many.jsonl", rows(300))
+    (tmp_path / "flaky_for_runs.py").write_text(FAILING_TARGET)
+    write_jsonl(tmp_path / "many.jsonl", rows(300))
     assert sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_runs:answer", "-q").code == 2
     result = sgi("runs")
     assert "256 of 300" in result.out
@@ -94,15 +94,15 @@ def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
 
 
 def test_no_name_steers_the_terminal_or_begins_a_line(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(3))
+    write_jsonl(tmp_path / "a.jsonl", rows(3))
     assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0
     with closing(sqlite3.connect(tmp_path / "sgi.db")) as connection:  # no command gives such a name
-        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
+        connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
         connection.commit()
     page = sgi("runs").out
-    assert one_line(SPITEFUL) in page
+    assert one_line(TERMINAL_ATTACK) in page
     assert not set(page) & set("\x1b\x9b\u202e")
-    assert sgi("runs", "--json").json[0]["name"] == SPITEFUL
+    assert sgi("runs", "--json").json[0]["name"] == TERMINAL_ATTACK
 
 
 @pytest.mark.parametrize("columns", ["20", "300"])
@@ -118,7 +118,7 @@ def test_a_narrow_window_cuts_nothing(sgi, three_runs, monkeypatch, columns):
 def test_a_reader_that_leaves_ends_it_quietly(tmp_path, words):
     with open_database(tmp_path / "sgi.db") as database:
         add_run(database)
-    assert unheard(tmp_path, *words) == (0, b"")
+    assert run_with_closed_stdout(tmp_path, *words) == (0, b"")
 
 
 def test_names_and_ids_are_completed(sgi, three_runs, tmp_path):

@@ -13,14 +13,14 @@ from sgi.kernel.sample import Sample
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from support import command
-from support.answers import FLAKY, SPITEFUL, rows, write
+from support.answers import FAILING_TARGET, TERMINAL_ATTACK, rows, write_jsonl
 from support.runs import add_run
 
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scored")
-    write(folder / "a.jsonl", rows(spoilt=10))
+    write_jsonl(folder / "a.jsonl", rows(spoilt=10))
     metrics = "squad_em,semantic_similarity"
     result = command.sgi(folder, "run", "a.jsonl", "-m", metrics, "--name", "monday", "-q")
     assert result.code == 0
@@ -103,7 +103,7 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
         {"id": name, "response": right[name], "reference": "yes", "metadata": {"method": name}}
         for name in "ab"
     ]
-    write(tmp_path / "a.jsonl", data)
+    write_jsonl(tmp_path / "a.jsonl", data)
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     facts = sgi("show", "last", "--by", "method", "--sort", "squad_em", "--json").json
     assert [group["name"] for group in facts["groups"]] == ["b", "a"]
@@ -139,7 +139,7 @@ def test_an_unknown_column_names_those_there_are(sgi, kept):
 
 
 def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", [{"id": "1", "response": "a", "reference": "a"}])
+    write_jsonl(tmp_path / "a.jsonl", [{"id": "1", "response": "a", "reference": "a"}])
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     result = sgi("show", "last", "--by", "label")
     assert result.code == 2
@@ -148,7 +148,7 @@ def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
 
 def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
     data = [row | {"metadata": {"label": "good"}} for row in rows(6)]
-    write(tmp_path / "a.jsonl", data)
+    write_jsonl(tmp_path / "a.jsonl", data)
     sgi("run", "a.jsonl", "-m", "squad_em", "-q")
     (group,) = sgi("show", "last", "--by", "label", "--json").json["groups"]
     assert (group["name"], group["rows"]) == ("good", 6)
@@ -156,8 +156,8 @@ def test_a_metadata_column_named_label_has_priority(sgi, tmp_path):
 
 @pytest.fixture
 def stopped(sgi, tmp_path):
-    (tmp_path / "flaky_for_show.py").write_text(FLAKY)
-    write(tmp_path / "many.jsonl", rows(300))
+    (tmp_path / "flaky_for_show.py").write_text(FAILING_TARGET)
+    write_jsonl(tmp_path / "many.jsonl", rows(300))
     result = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
     assert result.code == 2
 
@@ -180,7 +180,7 @@ def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
 
 def test_a_run_without_a_scored_row(sgi, tmp_path):
     (tmp_path / "hopeless_rag.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
-    write(tmp_path / "a.jsonl", rows(3))
+    write_jsonl(tmp_path / "a.jsonl", rows(3))
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_rag:answer", "-q").code == 2
     result = sgi("show", "last")
     assert (result.code, "rows      0 of 3" in result.out) == (0, True)
@@ -221,7 +221,7 @@ def test_the_spec_runs_again(sgi, kept, tmp_path):
     assert sgi("show", "monday", "--spec", "--by", "method").code == 2
 
 
-@pytest.mark.parametrize("text", [SPITEFUL, 'a"b\\c', "\x7f\x00\u2028", "é 東京 𝄞", ""])
+@pytest.mark.parametrize("text", [TERMINAL_ATTACK, 'a"b\\c', "\x7f\x00\u2028", "é 東京 𝄞", ""])
 def test_any_text_is_toml_and_steers_nothing(text):
     spec = {"data": text, "columns": {text: [text, 1, 0.5, True]}, "n-1": 2**70}
     lines = list(toml_lines(spec))
@@ -230,19 +230,23 @@ def test_any_text_is_toml_and_steers_nothing(text):
 
 
 def test_hostile_names_and_metadata_stay_text(sgi, tmp_path):
-    data = [row | {"metadata": {SPITEFUL: SPITEFUL}} for row in rows(6)]
-    write(tmp_path / "a.jsonl", data)
+    data = [row | {"metadata": {TERMINAL_ATTACK: TERMINAL_ATTACK}} for row in rows(6)]
+    write_jsonl(tmp_path / "a.jsonl", data)
     assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0
     with closing(sqlite3.connect(tmp_path / "sgi.db")) as connection:  # no command gives such a name
-        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
+        connection.execute("UPDATE runs SET name = ?", [TERMINAL_ATTACK])
         connection.commit()
-    for words in (["show", SPITEFUL], ["show", "last", "--by", SPITEFUL], ["show", "last", "--by", "x"]):
+    for words in (
+        ["show", TERMINAL_ATTACK],
+        ["show", "last", "--by", TERMINAL_ATTACK],
+        ["show", "last", "--by", "x"],
+    ):
         result = sgi(*words)
         assert result.code in {0, 2}
         assert not set(result.out + result.err) & set("\x1b\x9b\u202e")
-    page = sgi("show", "last", "--by", SPITEFUL).out
-    assert page.count(one_line(SPITEFUL)) == 3  # the run's name, the column and its value
-    assert sgi("show", "last", "--by", SPITEFUL, "--json").json["groups"][0]["name"] == SPITEFUL
+    page = sgi("show", "last", "--by", TERMINAL_ATTACK).out
+    assert page.count(one_line(TERMINAL_ATTACK)) == 3  # the run's name, the column and its value
+    assert sgi("show", "last", "--by", TERMINAL_ATTACK, "--json").json["groups"][0]["name"] == TERMINAL_ATTACK
 
 
 def test_what_no_json_library_likes_is_still_json(sgi, tmp_path):

@@ -13,9 +13,9 @@ from sgi.store.database import open_database
 from sgi.store.evaluations import MetricScore, StoredEvaluation
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
-from support.answers import SPITEFUL, write
+from support.answers import TERMINAL_ATTACK, write_jsonl
 from support.evidence_maps import CONTEXTS, RESPONSE, details
-from support.judged_metrics import judged_run, offer
+from support.judged_metrics import judged_run, register_metrics
 
 LONG = "So it is said, " * 200 + "and so it ends."
 CLAIMS = {
@@ -35,7 +35,7 @@ def lines(evidence, width=None, **score):
 
 @pytest.fixture
 def kept(sgi, tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     row = {"question": "Who?\nWhen?", "contexts": ["A passage.", LONG], "reference": ["R", "S"], "label": 1}
     data = [
         row | {"id": "q1", "response": LONG, "metadata": {"method": "bm25", "n": [1]}},
@@ -43,7 +43,7 @@ def kept(sgi, tmp_path, monkeypatch):
         {"id": "q3", "question": "Who?", "reference": "R"},
     ]
     with open_database(tmp_path / "sgi.db") as database:
-        path = write(tmp_path / "a.jsonl", data)
+        path = write_jsonl(tmp_path / "a.jsonl", data)
         return judged_run(database, path, ["politeness", "echo", "squad_em"], name="judged").run
 
 
@@ -116,13 +116,13 @@ def test_a_run_shows_the_usage_of_its_judge(sgi, kept, tmp_path):
     assert "politeness: " in output
     with open_database(tmp_path / "sgi.db") as database:
         recorder = open_recorder(database, find_run(database, "judged"), take_over=True)
-        recorder.save_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
+        recorder.save_usage({TERMINAL_ATTACK: Usage(calls=1, cached=2, cost=None)})
     output = sgi("show", "judged")
     assert "price unknown" in output.out
     assert not set(output.out) & set("\x1b\x9b\u202e")
     facts = sgi("show", "judged", "--json").json["usage"]
     assert facts["rule:judge,t=0"]["calls"] == 4
-    assert facts[SPITEFUL] == {
+    assert facts[TERMINAL_ATTACK] == {
         "calls": 1,
         "cached": 2,
         "retries": 0,
@@ -134,13 +134,13 @@ def test_a_run_shows_the_usage_of_its_judge(sgi, kept, tmp_path):
 
 
 def test_classes_are_counted_over_the_run_and_by_group(sgi, tmp_path, monkeypatch):
-    offer(monkeypatch)
+    register_metrics(monkeypatch)
     data = [
         {"id": f"q{k}", "question": "Who?", "response": f"Please, {k}.", "metadata": {"method": "ab"[k % 2]}}
         for k in range(40)
     ]
     with open_database(tmp_path / "sgi.db") as database:
-        judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness"])
+        judged_run(database, write_jsonl(tmp_path / "a.jsonl", data), ["politeness"])
     (metric,) = sgi("show", "last", "--json").json["summary"]["metrics"]
     assert (set(metric["classes"]), sum(metric["classes"].values())) == ({"kind", "rude"}, 40)
     said = ", ".join(f"{name} {rows} ({rows / 40:.1%})" for name, rows in metric["classes"].items())
@@ -245,7 +245,7 @@ def test_other_details_are_shown_as_stored():
 
 def test_a_real_run_of_grounding(sgi, tmp_path):
     row = {"id": "tower", "question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
-    write(tmp_path / "a.jsonl", [row])
+    write_jsonl(tmp_path / "a.jsonl", [row])
     assert sgi("run", "a.jsonl", "-m", "grounding", "--quiet").code == 0
     result = sgi("show", "last", "--sample", "tower")
     assert (result.code, result.err) == (0, "")

@@ -16,7 +16,7 @@ from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from support.loopback import Handler, LoopbackServer
-from support.partition_folders import by_hand, write_data
+from support.partition_folders import score_partitions, write_data
 
 
 class _Listener(LoopbackServer):
@@ -43,7 +43,7 @@ def rows(tmp_path):
 @pytest.fixture
 def folder(tmp_path, rows):
     """A folder of partitions, as `sgi run --ray` writes it."""
-    by_hand(
+    score_partitions(
         RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["rouge_l"]}), ClusterConfig(), 300
     )
     return tmp_path / "parts"

@@ -11,7 +11,7 @@ from sgi.distributed.storage import Folder, find_sources
 from sgi.distributed.worker import Settings, Task, Worker, share_judge
 from sgi.kernel import errors
 from sgi.llm.spec import JudgeSpec
-from support.partitions import rows_of, sgi
+from support.partitions import partition_lines, sgi
 
 
 @pytest.fixture
@@ -59,8 +59,10 @@ def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks,
     alone = tmp_path / "alone.jsonl"
     words = ["-m", "rouge_l,content_f1", "--on-error", "skip", "--no-store", "-q"]
     sgi("run", rows, *words, "-o", alone, code=3)
-    assert rows_of(tmp_path / "parts") == alone.read_bytes()
-    assert rows_of(tmp_path / "parts", ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
+    assert partition_lines(tmp_path / "parts") == alone.read_bytes()
+    assert (
+        partition_lines(tmp_path / "parts", ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
+    )
     assert (sum(part.rows for part in made), sum(part.rejected for part in made)) == (39, 1)
 
 

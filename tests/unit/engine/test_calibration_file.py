@@ -18,7 +18,7 @@ from sgi.kernel.registry import metric
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.testing import HashEmbedder, ScriptedJudge
 from sgi.testing.judging import typical_judge
-from support.calibration_files import EMBEDDER, RATE, content, fitted
+from support.calibration_files import EMBEDDER, RATE, calibration_file, file_content
 
 
 def written(path, values):
@@ -31,7 +31,7 @@ def check(calibration, resources):
 
 
 def test_what_is_written_reads_back(tmp_path):
-    made = fitted()
+    made = calibration_file()
     again = read_calibration(written(tmp_path / "c.json", made.to_json()))
     assert again == made
     assert again.digest == made.digest
@@ -41,9 +41,9 @@ def test_what_is_written_reads_back(tmp_path):
 
 
 def test_what_is_applied_is_on_the_scale_of_better_values():
-    made = fitted().fitted()
+    made = calibration_file().fitted()
     assert made.thresholds == LengthThresholds((20.0, 50.0), (0.9, FLAGS_NOTHING, 1.1), (40, 40, 40))
-    lower = fitted(higher_is_better=False).fitted()
+    lower = calibration_file(higher_is_better=False).fitted()
     assert lower.thresholds.thresholds == (-0.9, FLAGS_NOTHING, -1.1)
     assert lower.digest != made.digest
 
@@ -59,11 +59,11 @@ def test_what_is_applied_is_on_the_scale_of_better_values():
     ],
 )
 def test_any_difference_makes_another_digest(change):
-    assert fitted(**change).digest != fitted().digest
+    assert calibration_file(**change).digest != calibration_file().digest
 
 
 def test_the_metric_and_what_is_made_of_it():
-    made = fitted()
+    made = calibration_file()
     inner, outer = made.metrics()
     assert inner == metric("sgi")
     assert outer.canonical == f'calibrated(metric="sgi", calibration="{made.digest}")'
@@ -71,7 +71,7 @@ def test_the_metric_and_what_is_made_of_it():
 
 
 def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
-    path = written(tmp_path / "c.json", fitted().to_json())
+    path = written(tmp_path / "c.json", calibration_file().to_json())
     spec = RunSpec.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
     path.unlink()
     metrics = (*map(metric, spec.metrics), *spec.extra_metrics)
@@ -82,7 +82,7 @@ def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
     assert again == resolved
     assert again.extra_metrics == spec.extra_metrics
     assert again.identity(metrics) == spec.identity(metrics)
-    other = RunSpec.of({"data": "rows.jsonl", "calibration": fitted(run="another")})
+    other = RunSpec.of({"data": "rows.jsonl", "calibration": calibration_file(run="another")})
     assert other.identity((metric("sgi"), *other.extra_metrics)) != again.identity(
         (metric("sgi"), *again.extra_metrics)
     )
@@ -90,7 +90,7 @@ def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
 
 def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
     (tmp_path / "deep").mkdir()
-    written(tmp_path / "deep" / "c.json", fitted().to_json())
+    written(tmp_path / "deep" / "c.json", calibration_file().to_json())
     file = written(tmp_path / "deep" / "run.toml", 'data = "a.jsonl"\ncalibration = "c.json"\n')
     assert RunSpec.of(read_spec(file)).calibration.metric == "sgi"
 
@@ -108,32 +108,38 @@ def test_no_calibration_scores_nothing_beside():
         ("[" * 100_000, "is not JSON"),
         ("[1]", "is not a calibration"),
         ("{}", "is not a calibration"),
-        (content(format=2), "is of format 2; this version reads format 1"),
-        (content(format="1" * 100), "is of format '111111111111"),
-        (content(metric=3), "metric: "),
-        (content(bins=[]), "bins: "),
-        (content(bins=content()["bins"][1:]), "the bins leave out lengths"),
-        (content(bins=content()["bins"][:2]), "the bins leave out lengths"),
-        (content(bins=content()["bins"][::-1]), "the bins leave out lengths"),
-        (content(bins=content()["bins"][:1] + content()["bins"][2:]), "the bins leave out lengths"),
-        (content(map={"map": "spline"}), "map: The kind of a map is platt or isotonic"),
-        (content(map={"map": ["platt"]}), "The kind of a map"),
-        (content(map="platt"), "map: a map is an object"),
-        (content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}), "increasing scores"),
-        (content(map={"map": "platt", "slope": "steep", "intercept": 0}), "a list of numbers"),
-        (content(threshold=math.nan), "is not JSON"),
-        (content(threshold=math.inf), "is not JSON"),
+        (file_content(format=2), "is of format 2; this version reads format 1"),
+        (file_content(format="1" * 100), "is of format '111111111111"),
+        (file_content(metric=3), "metric: "),
+        (file_content(bins=[]), "bins: "),
+        (file_content(bins=file_content()["bins"][1:]), "the bins leave out lengths"),
+        (file_content(bins=file_content()["bins"][:2]), "the bins leave out lengths"),
+        (file_content(bins=file_content()["bins"][::-1]), "the bins leave out lengths"),
         (
-            content(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
+            file_content(bins=file_content()["bins"][:1] + file_content()["bins"][2:]),
+            "the bins leave out lengths",
+        ),
+        (file_content(map={"map": "spline"}), "map: The kind of a map is platt or isotonic"),
+        (file_content(map={"map": ["platt"]}), "The kind of a map"),
+        (file_content(map="platt"), "map: a map is an object"),
+        (
+            file_content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}),
+            "increasing scores",
+        ),
+        (file_content(map={"map": "platt", "slope": "steep", "intercept": 0}), "a list of numbers"),
+        (file_content(threshold=math.nan), "is not JSON"),
+        (file_content(threshold=math.inf), "is not JSON"),
+        (
+            file_content(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
             "is not JSON",
         ),
-        (content(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "not within"),
-        (content(recall=RATE | {"value": 1.5}), "recall.value: "),
-        (content(target={"rate": "fpr", "value": 1.0}), "target.value: "),
-        (content(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
-        (content(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
-        (content(further="x"), "further: "),
-        ({key: value for key, value in content().items() if key != "encoders"}, "encoders: "),
+        (file_content(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "not within"),
+        (file_content(recall=RATE | {"value": 1.5}), "recall.value: "),
+        (file_content(target={"rate": "fpr", "value": 1.0}), "target.value: "),
+        (file_content(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
+        (file_content(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
+        (file_content(further="x"), "further: "),
+        ({key: value for key, value in file_content().items() if key != "encoders"}, "encoders: "),
     ],
 )
 def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
@@ -163,7 +169,7 @@ def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
     ],
 )
 def test_a_file_that_was_changed_is_refused(tmp_path, key, value):
-    values = json.loads(fitted().to_json())
+    values = json.loads(calibration_file().to_json())
     assert values[key] != value
     path = written(tmp_path / "c.json", values | {key: value})
     with pytest.raises(UsageError, match="was changed since it was fitted: its digest is") as caught:
@@ -174,20 +180,20 @@ def test_a_file_that_was_changed_is_refused(tmp_path, key, value):
 
 
 def test_a_file_of_another_layout_is_the_same_file(tmp_path):
-    values = json.loads(fitted().to_json())
+    values = json.loads(calibration_file().to_json())
     backwards = json.dumps({key: values[key] for key in reversed(values)})
-    assert read_calibration(written(tmp_path / "c.json", backwards)) == fitted()
+    assert read_calibration(written(tmp_path / "c.json", backwards)) == calibration_file()
 
 
 def test_a_file_without_a_digest_is_refused(tmp_path):
-    path = written(tmp_path / "c.json", content())
+    path = written(tmp_path / "c.json", file_content())
     with pytest.raises(UsageError, match=r"c\.json: holds no digest of its content\. Fit a new calibration"):
         read_calibration(path)
 
 
 def test_the_other_direction_is_refused():
     with pytest.raises(UsageError, match="lower values of sgi are better"):
-        fitted(higher_is_better=False).metrics()
+        calibration_file(higher_is_better=False).metrics()
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
@@ -209,7 +215,7 @@ json_values = st.recursive(
 
 @given(st.data())
 def test_a_spoilt_file_is_refused(data):
-    values = json.loads(fitted().to_json())
+    values = json.loads(calibration_file().to_json())
     spot, place = values, []
     while isinstance(spot, (dict, list)) and spot and (not place or data.draw(st.booleans())):
         key = data.draw(st.sampled_from(sorted(spot) if isinstance(spot, dict) else range(len(spot))))
@@ -221,7 +227,7 @@ def test_a_spoilt_file_is_refused(data):
         made = read_calibration(values)
     except UsageError:
         return
-    assert made == fitted()  # what was drawn is what stood there, or means the same
+    assert made == calibration_file()  # what was drawn is what stood there, or means the same
 
 
 @given(json_values)
@@ -233,7 +239,7 @@ def test_any_json_is_refused_in_words(value):
 
 
 def test_another_encoder_is_refused_and_both_are_named():
-    made = fitted()
+    made = calibration_file()
     check(made, Resources({"hash": EMBEDDER}))
     other = HashEmbedder(48, "hash")
     with pytest.raises(UsageError) as caught:
@@ -245,34 +251,34 @@ def test_another_encoder_is_refused_and_both_are_named():
 
 def test_the_encoder_that_counts_is_the_one_the_metric_uses():
     further = HashEmbedder(48, "other")
-    made = fitted()
+    made = calibration_file()
     check(made, Resources({"hash": EMBEDDER, "other": further}))
     with pytest.raises(UsageError, match="another encoder"):
         check(made, Resources({"other": further, "hash": EMBEDDER}))
 
 
 def test_a_metric_without_vectors_minds_no_encoder():
-    check(fitted(metric="rouge_l", version=1, encoders=[]), Resources({"hash": EMBEDDER}))
+    check(calibration_file(metric="rouge_l", version=1, encoders=[]), Resources({"hash": EMBEDDER}))
 
 
 def test_another_judge_or_other_prompts_are_refused():
     judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
     prompts = prompts_digest([metric("faithfulness")])
-    made = fitted(**judged, prompts=prompts)
+    made = calibration_file(**judged, prompts=prompts)
     check(made, Resources(judge=ScriptedJudge({})))
     with pytest.raises(UsageError, match="another judge: scripted; this run has another"):
         check(made, Resources(judge=replace(ScriptedJudge({}), fingerprint="another")))
     with pytest.raises(UsageError, match=f"another set of prompts: 0000; this run has {prompts}"):
-        check(fitted(**judged, prompts="0000"), Resources(judge=ScriptedJudge({})))
+        check(calibration_file(**judged, prompts="0000"), Resources(judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_without_a_judge_is_refused():
     """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
     prompts = prompts_digest([metric("faithfulness")])
     for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
-        values = content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
+        values = file_content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
         with pytest.raises(UsageError, match=f"another judge: {told}"):
-            check(fitted(**values), Resources())
+            check(calibration_file(**values), Resources())
 
 
 @pytest.mark.parametrize(
@@ -280,15 +286,17 @@ def test_a_judged_metric_without_a_judge_is_refused():
 )
 def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, words):
     with pytest.raises(UsageError, match=words):
-        check(fitted(**claim), Resources({"hash": EMBEDDER}, judge=ScriptedJudge({})))
+        check(calibration_file(**claim), Resources({"hash": EMBEDDER}, judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
     judge = typical_judge()
     asks = prompts_digest([metric("faithfulness")])
-    values = content(metric="faithfulness", version=1, encoders=[], judge=judge.fingerprint, prompts=asks)
+    values = file_content(
+        metric="faithfulness", version=1, encoders=[], judge=judge.fingerprint, prompts=asks
+    )
     rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
-    made = evaluate(rows, calibration=fitted(**values), metrics="faithfulness", judge=judge)
+    made = evaluate(rows, calibration=calibration_file(**values), metrics="faithfulness", judge=judge)
     inner, outer = made.values()
     assert made.metrics[1].spec.needs == made.metrics[0].spec.needs
     assert inner.status.tolist() == outer.status.tolist() == ["ok", "missing"]
@@ -300,18 +308,18 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
             rows,
             "faithfulness",
             judge=replace(judge, fingerprint="another"),
-            calibration=fitted(**values),
+            calibration=calibration_file(**values),
         )
 
 
 def test_another_version_of_the_metric_is_refused():
     with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 2\. Fit a new"):
-        fitted(version=9).metrics()
+        calibration_file(version=9).metrics()
 
 
 def test_a_metric_that_is_not_here_is_told():
     with pytest.raises(UnknownNameError, match="semantic_grounding"):
-        fitted(metric="semantic_grounding").inner()
+        calibration_file(metric="semantic_grounding").inner()
 
 
 @pytest.mark.parametrize(("text", "value"), [("fpr=0.05", 0.05), (" fpr = 1e-3", 0.001), ("fpr=.5", 0.5)])

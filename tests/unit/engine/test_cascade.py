@@ -13,7 +13,7 @@ from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.stats.conformal import clearing_threshold
-from support.cascades import Stated
+from support.cascades import MetadataScore
 
 LEARNT = FittedThreshold(threshold=0.93, unsupported=40, candidates=40, labelled=80, apart=True)
 
@@ -80,14 +80,14 @@ def test_a_run_that_goes_on_keeps_its_threshold_and_another_rule_has_none():
 
 
 def test_the_detector_is_the_one_that_is_scored_or_a_plain_one():
-    assert detector_of([metric("squad_em"), Stated()]) == Stated()
+    assert detector_of([metric("squad_em"), MetadataScore()]) == MetadataScore()
     assert detector_of([metric("squad_em")]).canonical == "grounding"
-    assert detector_metrics([metric("squad_em"), Stated()]) == ()
+    assert detector_metrics([metric("squad_em"), MetadataScore()]) == ()
 
 
 def test_a_cascade_without_a_judged_metric_is_refused():
     with pytest.raises(UsageError, match="no metric needs a judge"):
-        require_judged([Stated()])
+        require_judged([MetadataScore()])
 
 
 def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_path):
@@ -96,8 +96,8 @@ def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_
     assert [found.canonical for found in asked.extra_metrics] == ["grounding"]
     assert plain.extra_metrics == ()
     learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"fitted": LEARNT})})
-    assert len({spec.identity([Stated()]) for spec in (plain, asked, learnt)}) == 3
-    stored = learnt.with_metrics([Stated()]).to_dict()
+    assert len({spec.identity([MetadataScore()]) for spec in (plain, asked, learnt)}) == 3
+    stored = learnt.with_metrics([MetadataScore()]).to_dict()
     assert RunSpec.of(stored).cascade == learnt.cascade
     path = tmp_path / "run.toml"
     path.write_text('cascade = {alpha = 0.05, labelled = "checked.jsonl"}\n')

@@ -16,9 +16,9 @@ from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import scored_run
-from support.cascades import row, unsupported
-from support.judge_server import JudgeServer, Says
-from support.judged_metrics import offer
+from support.cascades import row, unsupported_rows
+from support.judge_server import JudgeServer, ServerReply
+from support.judged_metrics import register_metrics
 
 ROWS = 600
 DOUBTFUL = 49
@@ -28,9 +28,11 @@ MARKS = json.dumps({"reasoning": "Kind.", "marks": [1.0, 0.5]})
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """Three batches: every fifteenth row is in doubt, and so are nine that people found unsupported."""
-    offer(monkeypatch)
-    monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | {"grounding": "support.cascades:Stated"})
-    rows = [row(f"r{n}", 0.9 if n % 15 else 0.2) for n in range(ROWS - 9)] + unsupported([0.5] * 9)
+    register_metrics(monkeypatch)
+    monkeypatch.setattr(
+        registry, "BUILT_IN", registry.BUILT_IN | {"grounding": "support.cascades:MetadataScore"}
+    )
+    rows = [row(f"r{n}", 0.9 if n % 15 else 0.2) for n in range(ROWS - 9)] + unsupported_rows([0.5] * 9)
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(sample.model_dump_json(exclude_unset=True) + "\n" for sample in rows))
     return path
@@ -38,7 +40,7 @@ def data(tmp_path, monkeypatch):
 
 @pytest.fixture
 def server():
-    with JudgeServer(replies=Says(MARKS)) as opened:
+    with JudgeServer(replies=ServerReply(MARKS)) as opened:
         yield opened
 
 

@@ -10,7 +10,7 @@ from sgi.engine.summary import Summary
 from sgi.reporting.formatting import notes
 from sgi.reporting.views.headline import Headline
 from sgi.stats.intervals import Interval
-from support.cascades import cascaded, row, unsupported
+from support.cascades import row, run_cascade, unsupported_rows
 
 TOLD = CascadeSummary(
     alpha=0.05,
@@ -53,7 +53,7 @@ def test_few_labels_are_told_and_promise_nothing():
 
 
 def test_labelled_rows_without_a_score_are_told():
-    result, _ = cascaded([*unsupported([None] * 40), row("s", 0.9)])
+    result, _ = run_cascade([*unsupported_rows([None] * 40), row("s", 0.9)])
     (line,) = result.summary().cascade.notes()
     assert line.endswith("there are 40, 0 of them with a score of grounding.")
 
@@ -63,7 +63,7 @@ def test_a_threshold_just_below_one_is_told_as_that():
 
 
 def test_labels_that_were_learnt_from_measure_nothing():
-    result, _ = cascaded([*unsupported([0.5] * 9), row("s", 0.9, label=True), row("n", None)])
+    result, _ = run_cascade([*unsupported_rows([0.5] * 9), row("s", 0.9, label=True), row("n", None)])
     told = result.summary().cascade
     assert told.misses is None
     assert (told.rows, told.cleared, told.without_value, told.labelled) == (11, 1, 1, 10)
@@ -73,17 +73,17 @@ def test_labels_that_were_learnt_from_measure_nothing():
 
 def test_where_all_is_cleared_nobody_knows_what_a_row_takes(tmp_path):
     path = tmp_path / "checked.jsonl"
-    rows = unsupported([0.5] * 9)
+    rows = unsupported_rows([0.5] * 9)
     path.write_text("".join(sample.model_dump_json(exclude_unset=True) + "\n" for sample in rows))
-    result, judge = cascaded([row("s", 0.9)], f"alpha=0.1,labelled={path}")
+    result, judge = run_cascade([row("s", 0.9)], f"alpha=0.1,labelled={path}")
     told = result.summary().cascade
     assert (judge.usage.calls, told.calls_per_row, told.calls_saved) == (0, None, None)
     assert not any(line.startswith("Judge calls saved") for line in told.notes())
 
 
 def test_a_summary_has_it_only_where_there_was_one():
-    rows = unsupported([0.5] * 9)
-    with_it, without = cascaded(rows)[0].summary(), cascaded(rows, None)[0].summary()
+    rows = unsupported_rows([0.5] * 9)
+    with_it, without = run_cascade(rows)[0].summary(), run_cascade(rows, None)[0].summary()
     for summary in (with_it, without):
         assert Summary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
     assert "cascade" not in without.to_dict()

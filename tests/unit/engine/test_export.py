@@ -10,13 +10,13 @@ from sgi.store.database import open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 
 @pytest.fixture
 def kept(database_url, tmp_path):
     """A database with a run of 600 rows, which are three batches, and its record."""
-    run = keep_run(database_url, tmp_path, rows(600), metrics=["squad_em", "content_f1"])
+    run = store_run(database_url, tmp_path, rows(600), metrics=["squad_em", "content_f1"])
     with open_database(database_url) as database:
         yield database, find_run(database, run)
 

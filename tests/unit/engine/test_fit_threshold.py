@@ -12,24 +12,26 @@ from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, EmbedderError, UsageError
 from sgi.kernel.registry import metric
 from sgi.testing.fakes import HashEmbedder
-from support.cascades import Stated, row, unsupported
+from support.cascades import MetadataScore, row, unsupported_rows
 
 
 def learn(rows, cascade="alpha=0.1", **more):
     rule = parse_cascade(cascade)
-    return anyio.run(lambda: fit_threshold(rule, Stated(), Resources(), open_dataset(rows), **more)).fitted
+    return anyio.run(
+        lambda: fit_threshold(rule, MetadataScore(), Resources(), open_dataset(rows), **more)
+    ).fitted
 
 
 def test_the_threshold_is_the_score_that_few_enough_unsupported_rows_exceed():
     scores = [place / 100 for place in range(40)]
-    rows = [*unsupported(scores), *(row(f"s{n}", 0.99, label=True) for n in range(50)), row("x", 1.0)]
+    rows = [*unsupported_rows(scores), *(row(f"s{n}", 0.99, label=True) for n in range(50)), row("x", 1.0)]
     found = learn(rows)  # ⌊41 × 0.1⌋ = 4: the fourth greatest
     assert (found.threshold, found.unsupported, found.labelled, found.apart) == (0.36, 40, 90, False)
 
 
 def test_too_few_unsupported_rows_clear_nothing():
-    assert learn(unsupported([0.1] * 8)).threshold is None
-    assert learn(unsupported([0.1] * 9)).threshold == 0.1
+    assert learn(unsupported_rows([0.1] * 8)).threshold is None
+    assert learn(unsupported_rows([0.1] * 9)).threshold == 0.1
     supported = learn([row("a", 0.2, label=True)])
     assert (supported.threshold, supported.unsupported, supported.labelled) == (None, 0, 1)
 
@@ -41,7 +43,7 @@ def test_one_row_of_each_question_counts():
 
 
 def test_rows_without_a_value_promise_nothing():
-    found = learn(unsupported([0.1] * 8 + [None] * 30))
+    found = learn(unsupported_rows([0.1] * 8 + [None] * 30))
     assert (found.unsupported, found.candidates, found.labelled, found.threshold) == (8, 38, 38, None)
     together = [
         row(f"u{n}", None if n % 2 else 0.5, label=False, question=f"Which {n // 2}?") for n in range(20)
@@ -96,14 +98,14 @@ def test_without_labels_there_is_a_way_out():
 
 def test_labels_of_the_data_are_not_those_of_a_target():
     with pytest.raises(UsageError, match="that the target will generate"):
-        learn(unsupported([0.1] * 9), own_answers=False)
+        learn(unsupported_rows([0.1] * 9), own_answers=False)
 
 
 @pytest.fixture
 def checked(tmp_path):
     """A file of nine unsupported rows."""
     path = tmp_path / "checked.jsonl"
-    lines = [json.loads(sample.model_dump_json(exclude_unset=True)) for sample in unsupported([0.3] * 9)]
+    lines = [json.loads(sample.model_dump_json(exclude_unset=True)) for sample in unsupported_rows([0.3] * 9)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 

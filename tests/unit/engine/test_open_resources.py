@@ -19,7 +19,7 @@ from sgi.kernel.sample import Sample
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import replies_path
 from sgi.testing.fakes import HashEmbedder
-from support.judge_server import JudgeServer, Says
+from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import Echo, RuleJudge
 
 SAMPLE = Sample(id="a", question="Who?", response="Thank you.")
@@ -38,7 +38,7 @@ def ask(judge, samples=(SAMPLE,), **more):
 
 @pytest.fixture
 def server():
-    with JudgeServer(replies=Says(REPLY)) as running:
+    with JudgeServer(replies=ServerReply(REPLY)) as running:
         yield running
 
 
@@ -120,8 +120,8 @@ def test_replies_lie_beside_vectors(vectors, replies):
 
 
 def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):
-    replies = [Says("no"), Says("no")]
-    with JudgeServer(replies, replies=Says(REPLY)) as server:
+    replies = [ServerReply("no"), ServerReply("no")]
+    with JudgeServer(replies, replies=ServerReply(REPLY)) as server:
         place = {"cache": tmp_path / "vectors.db"}
         for _ in range(2):
             with pytest.raises(JudgeError):

@@ -16,10 +16,10 @@ from sgi.kernel.protocols import Embeddings
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.testing.fakes import HashEmbedder
-from support.cascades import Stated, cascaded, row, unsupported
+from support.cascades import MetadataScore, row, run_cascade, unsupported_rows
 from support.judged_metrics import Echo, Politeness, ReferencePoliteness, RuleJudge
 
-LABELLED = unsupported([0.5] * 9)  # with alpha 0.1: cleared is what scores more than 0.5
+LABELLED = unsupported_rows([0.5] * 9)  # with alpha 0.1: cleared is what scores more than 0.5
 REASON = "not judged: grounding is above 0.5 (cascade, alpha 0.1)"
 
 
@@ -42,7 +42,7 @@ def scored(rows, metrics, judge, failed=None, *, embedder=None, **more):
 
 def test_the_judge_is_asked_about_rows_in_doubt_alone():
     rows = [*LABELLED, row("a", 0.5), row("b", 0.501), row("c", 0.99), row("d", None), row("e", 0.0)]
-    result, judge = cascaded(rows)
+    result, judge = run_cascade(rows)
     told = dict(zip((sample.id for sample in result.samples), result["politeness"].status, strict=True))
     assert {name for name, status in told.items() if status == "undefined"} == {"b", "c"}
     assert judge.usage.calls == len(rows) - 2
@@ -55,10 +55,10 @@ def test_the_judge_is_asked_about_rows_in_doubt_alone():
 def test_scores_in_doubt_are_those_of_a_run_without_a_cascade_bit_for_bit():
     rng = np.random.default_rng(7)
     rows = [*LABELLED, *(row(f"r{n}", float(score)) for n, score in enumerate(rng.random(691)))]
-    metrics = [Stated(), Politeness(), metric("content_f1"), Echo()]
+    metrics = [MetadataScore(), Politeness(), metric("content_f1"), Echo()]
     rows = [sample.model_copy(update={"reference": "It is."}) for sample in rows]
-    whole, _ = cascaded(rows, None, metrics=metrics, embedder=HashEmbedder())
-    part, judge = cascaded(rows, metrics=metrics, embedder=HashEmbedder())
+    whole, _ = run_cascade(rows, None, metrics=metrics, embedder=HashEmbedder())
+    part, judge = run_cascade(rows, metrics=metrics, embedder=HashEmbedder())
     assert list(part) == list(whole)
     doubtful = part["grounding"].values <= 0.5
     for name in ("politeness", "echo"):
@@ -72,7 +72,7 @@ def test_scores_in_doubt_are_those_of_a_run_without_a_cascade_bit_for_bit():
 def test_a_row_that_lacks_a_field_is_missing_whether_it_is_cleared_or_not():
     rows = [row("a", 0.9), row("b", 0.9, reference="B."), row("c", 0.1), row("d", 0.1, reference="D.")]
     judge = RuleJudge()
-    routed, made, questions = scored(rows, [Stated(), ReferencePoliteness()], judge)
+    routed, made, questions = scored(rows, [MetadataScore(), ReferencePoliteness()], judge)
     found = made.scores["reference_politeness"]
     assert found.status.tolist() == [Status.MISSING, Status.UNDEFINED, Status.MISSING, Status.OK]
     assert "reference" in found.reasons[0]
@@ -82,7 +82,7 @@ def test_a_row_that_lacks_a_field_is_missing_whether_it_is_cleared_or_not():
 def test_rows_that_failed_before_are_failed_and_not_asked_about():
     rows = [row("a", 0.9), row("b", 0.9), row("c", 0.1)]
     judge = RuleJudge()
-    routed, made, _ = scored(rows, [Stated(), Politeness()], judge, {1: "no answer"})
+    routed, made, _ = scored(rows, [MetadataScore(), Politeness()], judge, {1: "no answer"})
     assert made.scores["politeness"].status.tolist() == [Status.UNDEFINED, Status.FAILED, Status.OK]
     assert made.scores["politeness"].reasons[1] == "no answer"
     assert (judge.usage.calls, routed.inquired) == (1, 1)
@@ -91,13 +91,13 @@ def test_rows_that_failed_before_are_failed_and_not_asked_about():
 @pytest.mark.parametrize("stated", [0.9, 0.1])
 def test_a_batch_all_of_one_kind(stated):
     rows = [row("a", stated), row("b", stated)]
-    _, made, _ = scored(rows, [Stated(), Politeness()], RuleJudge())
+    _, made, _ = scored(rows, [MetadataScore(), Politeness()], RuleJudge())
     assert set(made.scores["politeness"].status) == {"undefined" if stated > 0.5 else "ok"}
     assert list(made.scores) == ["grounding", "politeness"]
 
 
 def test_without_a_threshold_nothing_is_cleared():
-    _, made, _ = scored([row("a", 1.0)], [Stated(), Politeness()], RuleJudge(), threshold=None)
+    _, made, _ = scored([row("a", 1.0)], [MetadataScore(), Politeness()], RuleJudge(), threshold=None)
     assert made.scores["politeness"].ok.all()
     assert Router.of(Cascade(alpha=0.1), []) is None
 
@@ -128,13 +128,13 @@ def test_truncated_rows_of_both_parts_are_counted_once(offline, judged, counted)
         row("d", 0.1, question="A long one, d?", contexts=(), response="Short."),
         row("e", 0.1, question="A long one, e?", contexts=(), response="Short."),
     ]
-    metrics = [Stated(), metric(offline), judged]
+    metrics = [MetadataScore(), metric(offline), judged]
     _, made, _ = scored(rows, metrics, RuleJudge(), embedder=Cutting())
     assert made.truncated == counted
 
 
 def test_every_row_and_metric_is_told_as_done_with():
-    metrics, told = [Stated(), Politeness(), Echo()], []
+    metrics, told = [MetadataScore(), Politeness(), Echo()], []
     rows = [row("a", 0.9), row("b", 0.1)]
     rows += [Sample(id="c", contexts=("C.",), response="C.", metadata={"stated": 0.9})]  # asks nothing
     resources = Resources({"hash": HashEmbedder()}, judge=RuleJudge())
@@ -147,21 +147,21 @@ def test_two_metrics_that_ask_the_same_are_one_call():
         spec = Politeness.spec.__class__("twice", 1, needs=Politeness.spec.needs, low=0.0, high=1.0)
 
     routed, _, questions = scored(
-        [row("a", 0.1), row("b", 0.1)], [Stated(), Politeness(), Twice()], RuleJudge()
+        [row("a", 0.1), row("b", 0.1)], [MetadataScore(), Politeness(), Twice()], RuleJudge()
     )
     assert (questions, routed.inquired) == (2, 2)
 
 
 def test_no_judge_is_told():
     with pytest.raises(UsageError, match="A judge is needed for"):
-        scored([row("a", 0.1)], [Stated(), Politeness()], None)
+        scored([row("a", 0.1)], [MetadataScore(), Politeness()], None)
 
 
 def test_failures_are_a_share_of_the_rows_that_were_asked_about():
     rows = [*LABELLED, *(row(f"s{n}", 0.9) for n in range(91)), row("no reply", 0.1)]
     with pytest.raises(JudgeError, match=r"10% of the 10 rows sent to the judge failed; the limit.*no reply"):
-        cascaded(rows, max_failures=0.09)
-    result, _ = cascaded(rows, max_failures=0.1)
+        run_cascade(rows, max_failures=0.09)
+    result, _ = run_cascade(rows, max_failures=0.1)
     assert result["politeness"].status.tolist().count("failed") == 1
 
 
@@ -169,10 +169,10 @@ def test_a_share_of_few_rows_stops_nothing_before_the_end():
     early = [row("no reply", 0.1), *(row(f"a{n}", 0.1) for n in range(9))]
     late = [row(f"b{n}", 0.1) for n in range(30)]
     rows = [*LABELLED, *early, *(row(f"s{n}", 0.9) for n in range(300)), *late]
-    result, _ = cascaded(rows, max_failures=0.03)  # 1 of 19 in the first batch, 1 of 49 in all
+    result, _ = run_cascade(rows, max_failures=0.03)  # 1 of 19 in the first batch, 1 of 49 in all
     assert result["politeness"].status.tolist().count("failed") == 1
     with pytest.raises(JudgeError, match=r"2\.04% of the 49 rows sent to the judge failed"):
-        cascaded(rows, max_failures=0.02)
+        run_cascade(rows, max_failures=0.02)
 
 
 def test_the_share_is_taken_from_counts_and_not_from_every_row_again():
@@ -182,7 +182,7 @@ def test_the_share_is_taken_from_counts_and_not_from_every_row_again():
 
         __len__ = __getitem__ = __iter__
 
-    metrics = [Stated(), Politeness()]
+    metrics = [MetadataScore(), Politeness()]
     accumulator = Accumulator(router=router(metrics))
     rows = [row("a", 0.9), row("b", 0.1), row("no reply", 0.1)]
     _, made, _ = scored(rows, metrics, RuleJudge())
@@ -198,20 +198,20 @@ def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_ask
     rows = [*LABELLED, *(row(f"no reply {n}", 0.1) for n in range(3000))]
     judge = RuleJudge()
     with pytest.raises(JudgeError, match=r"% of the 256 rows sent to the judge failed"):
-        cascaded(rows, judge=judge)
+        run_cascade(rows, judge=judge)
     assert judge.usage.calls < 2000
 
 
 def test_a_threshold_just_below_one_is_told_as_that():
-    near = router([Stated(), Politeness()], threshold=0.999993)
+    near = router([MetadataScore(), Politeness()], threshold=0.999993)
     assert "above 0.99999" in near.reason
-    assert "above 1 (" in router([Stated(), Politeness()], threshold=1.0).reason
+    assert "above 1 (" in router([MetadataScore(), Politeness()], threshold=1.0).reason
 
 
 def test_a_file_of_labelled_rows_by_python(tmp_path):
     path = tmp_path / "checked.jsonl"
     path.write_text("".join(sample.model_dump_json(exclude_unset=True) + "\n" for sample in LABELLED))
-    result, judge = cascaded(
+    result, judge = run_cascade(
         [row("x", 0.9, label=False), row("y", 0.2)], {"alpha": 0.1, "labelled": str(path)}
     )
     assert judge.usage.calls == 1
@@ -222,4 +222,4 @@ def test_a_file_of_labelled_rows_by_python(tmp_path):
 
 def test_a_cascade_needs_a_metric_that_asks():
     with pytest.raises(UsageError, match="no metric needs a judge"):
-        cascaded(LABELLED, metrics=[Stated()])
+        run_cascade(LABELLED, metrics=[MetadataScore()])

@@ -16,7 +16,7 @@ from sgi.llm.limits import Limiter
 from sgi.llm.prices import Price
 from sgi.llm.retry import RetryingChat
 from sgi.llm.usage import UsageCounter
-from support.clocked import clocked
+from support.clocked import run_with_fake_clock
 from support.judge_server import ScriptedChat, call
 
 CENT = Completion("x", input_tokens=5000, output_tokens=5000)
@@ -29,7 +29,7 @@ def ask_all(chat, calls):
         tasks = [chat.complete(call(str(number))) for number in range(calls)]
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    return clocked(work())
+    return run_with_fake_clock(work())
 
 
 def test_calls_tokens_and_cost_are_counted():
@@ -71,7 +71,7 @@ def test_far_from_the_limit_calls_are_made_at_once():
         return asyncio.get_running_loop().time()
 
     metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=5.0)
-    assert clocked(work()) == 2  # the first alone, then all
+    assert run_with_fake_clock(work()) == 2  # the first alone, then all
 
 
 def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
@@ -88,7 +88,7 @@ def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
 
     chat = ScriptedChat(CENT, pause=1)
     metered = BudgetedChat(chat, UsageCounter(), price=PRICE, max_cost=0.305)
-    clocked(work())
+    run_with_fake_clock(work())
     assert 29 <= len(chat.calls) <= 30
     assert chat.most_at_once > 10
 
@@ -107,7 +107,7 @@ def test_one_cheap_call_does_not_let_dear_ones_pass(price):
 
     chat, counter = ScriptedChat(reply, pause=1), UsageCounter()
     metered = BudgetedChat(chat, counter, price=price, max_cost=0.2)
-    clocked(work())
+    run_with_fake_clock(work())
     dearest = price.of(call(f"499 {long}").tokens, 4000)
     assert counter.usage.calls == len(chat.calls)
     assert 0.2 - dearest <= counter.usage.cost <= 0.2 + dearest
@@ -123,7 +123,7 @@ def test_who_is_stopped_while_waiting_lets_the_next_one_in():
         return await asyncio.gather(first, third)
 
     metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=0.0301)
-    assert clocked(work()) == [CENT, CENT]
+    assert run_with_fake_clock(work()) == [CENT, CENT]
 
 
 def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
@@ -136,7 +136,7 @@ def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
         return await metered.complete(call("last"))
 
     metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=0.0401)
-    assert clocked(work()) == CENT
+    assert run_with_fake_clock(work()) == CENT
 
 
 def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
@@ -150,7 +150,7 @@ def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
         assert all(isinstance(end, JudgeUnavailableError) for end in ends)
         return asyncio.get_running_loop().time()
 
-    without, within = clocked(seconds(None)), clocked(seconds(10.0))
+    without, within = run_with_fake_clock(seconds(None)), run_with_fake_clock(seconds(10.0))
     assert without < 100
     assert within <= without + 18  # the tries of one call take 9 s
 
@@ -184,7 +184,7 @@ def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
 
     chat = ScriptedChat(Completion("x"))
     metered = BudgetedChat(chat, UsageCounter(), price=PRICE, max_cost=1.0)
-    clocked(work())
+    run_with_fake_clock(work())
     assert not chat.calls
 
 

@@ -24,12 +24,12 @@ from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.load import open_chat, open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, JudgeServer, Says, Supported, call, verdicts
-from support.wire import Wire, served
+from support.judge_server import PROMPT, JudgeServer, ServerReply, Supported, call, verdicts_reply
+from support.wire import RawServer, serve
 
 KEY = "sk-very-secret-0123456789"
 _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-_BODY = Says(verdicts("y")).sent("m")
+_BODY = ServerReply(verdicts_reply("y")).sent("m")
 pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
 
 
@@ -51,7 +51,7 @@ def complete(
     """What the model at a server that says these bytes replies to calls one after the other, or the error."""
 
     async def work():
-        async with served(wire, context) as port:
+        async with serve(wire, context) as port:
             spec = JudgeSpec(model=f"{kind}:m@{url.format(port=port)}", **{"timeout": 20, **settings})
             async with open_chat(spec) as chat:
                 for number, one_call in enumerate(calls or (call(),)):
@@ -66,7 +66,7 @@ def complete(
 
 
 def test_a_request_is_one_post_with_the_key_and_json():
-    wire = Wire(answer())
+    wire = RawServer(answer())
     complete(wire)
     (head,) = wire.heads
     assert head.startswith("POST /v1/chat/completions HTTP/1.1\r\n")
@@ -78,10 +78,10 @@ def test_a_request_is_one_post_with_the_key_and_json():
 
 def test_nothing_is_opened_before_the_first_request():
     async def work():
-        async with served(wire) as port, open_chat(JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1")):
+        async with serve(wire) as port, open_chat(JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1")):
             await asyncio.sleep(0.05)
 
-    wire = Wire(answer())
+    wire = RawServer(answer())
     asyncio.run(work())
     assert wire.connections == 0
 
@@ -119,7 +119,7 @@ def test_a_deployment_stays_one_part_of_the_path(monkeypatch, name):
 
 
 def test_one_connection_serves_calls_in_turn_and_is_closed_with_the_judge():
-    wire = Wire(answer())
+    wire = RawServer(answer())
     complete(wire, *[call(str(number)) for number in range(5)])
     assert (len(wire.heads), wire.connections) == (5, 1)
 
@@ -130,7 +130,7 @@ def test_connections_are_as_many_as_calls_at_once_and_none_stays():
         writer.write(answer())
 
     async def work():
-        async with served(wire) as port:
+        async with serve(wire) as port:
             async with open_chat(
                 JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=3)
             ) as chat:
@@ -139,7 +139,7 @@ def test_connections_are_as_many_as_calls_at_once_and_none_stays():
             await asyncio.sleep(0.05)
             return wire.open
 
-    wire = Wire(then=slowly)
+    wire = RawServer(then=slowly)
     assert asyncio.run(work()) == 0
     assert (len(wire.heads), wire.connections) == (12, 3)
 
@@ -150,7 +150,7 @@ def test_a_connection_the_server_closed_while_idle_is_replaced():
         await writer.drain()
         writer.close()
 
-    wire = Wire(then=once)
+    wire = RawServer(then=once)
     complete(wire, call("a"), call("b"), pause=0.1)
     assert (len(wire.heads), wire.connections) == (2, 2)
 
@@ -166,14 +166,14 @@ def test_a_connection_closed_under_a_request_costs_a_try_and_no_reply():
             writer.write(reply)
 
     async def work():
-        async with served(wire) as port:
+        async with serve(wire) as port:
             spec = JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=1)
             async with open_judge(spec, MemoryCache()) as judge:
                 for claim in "ab":
                     await judge.ask(PROMPT.about(claims=(claim,)), Verdicts[Supported])
                 return judge.usage
 
-    wire = Wire(then=next_of)
+    wire = RawServer(then=next_of)
     usage = asyncio.run(work())
     assert (usage.calls, usage.retries, len(wire.heads), wire.connections) == (2, 1, 3, 2)
 
@@ -183,14 +183,14 @@ def test_a_call_given_up_leaves_nothing_open():
         await asyncio.sleep(30)
 
     async def work():
-        async with served(wire) as port:
+        async with serve(wire) as port:
             async with open_chat(JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1")) as chat:
                 with pytest.raises(TimeoutError):
                     async with asyncio.timeout(0.1):
                         await chat.complete(call())
             await asyncio.sleep(0.05)
 
-    wire = Wire(then=never)
+    wire = RawServer(then=never)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         asyncio.run(work())
@@ -203,7 +203,7 @@ def test_a_silent_server_is_told_as_silent():
 
     began = time.monotonic()
     with pytest.raises(JudgeUnavailableError, match="did not answer in time"):
-        complete(Wire(then=never), timeout=0.2)
+        complete(RawServer(then=never), timeout=0.2)
     assert time.monotonic() - began < 5
 
 
@@ -212,13 +212,13 @@ def test_a_silent_server_is_told_as_silent():
 
 def test_a_packed_reply_is_unpacked():
     packed = answer(gzip.compress(_BODY), "Content-Encoding: gzip\r\n")
-    assert json.loads(complete(Wire(packed)).text) == json.loads(verdicts("y"))
+    assert json.loads(complete(RawServer(packed)).text) == json.loads(verdicts_reply("y"))
 
 
 def test_a_packed_error_is_read():
     body = gzip.compress(b'{"error": {"message": "no such thing", "code": "x"}}')
     with pytest.raises(Exception, match=r"rejected the request \(400\): no such thing x"):
-        complete(Wire(answer(body, "Content-Encoding: gzip\r\nX-Odd: \xe9\r\n", "400 Bad Request")))
+        complete(RawServer(answer(body, "Content-Encoding: gzip\r\nX-Odd: \xe9\r\n", "400 Bad Request")))
 
 
 def test_a_reply_without_end_is_left():
@@ -233,7 +233,7 @@ def test_a_reply_without_end_is_left():
             chunks.append(len(part))
 
     with pytest.raises(JudgeMalformedError, match="sent more than 16,777,216 bytes"):
-        complete(Wire(then=endlessly))
+        complete(RawServer(then=endlessly))
     assert len(chunks) < 40
 
 
@@ -243,7 +243,7 @@ def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
     content = gzip.compress(body) if packed else body
     head = "Content-Encoding: gzip\r\n" if packed else ""
     with pytest.raises(JudgeUnavailableError, match=r"server error \(500\)"):
-        complete(Wire(answer(content, head, "500 Internal Server Error")))
+        complete(RawServer(answer(content, head, "500 Internal Server Error")))
 
 
 @pytest.mark.parametrize("closes", [True, False])
@@ -254,7 +254,7 @@ def test_an_error_whose_body_does_not_end_is_reported_by_its_status(closes):
             writer.close()
 
     with pytest.raises(JudgeRejectedError, match=r"refused the key \(401\)"):
-        complete(Wire(then=write_half), timeout=1)
+        complete(RawServer(then=write_half), timeout=1)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -265,9 +265,9 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
         body = _BODY.ljust(length)
         return answer(gzip.compress(body), "Content-Encoding: gzip\r\n") if packed else answer(body)
 
-    assert complete(Wire(padded(5000))).text
+    assert complete(RawServer(padded(5000))).text
     with pytest.raises(JudgeMalformedError, match="sent more than 5,000 bytes"):
-        complete(Wire(padded(5001)))
+        complete(RawServer(padded(5001)))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_what_is_no_http_is_a_broken_connection(reply):
     with pytest.raises(
         JudgeUnavailableError, match="cannot be reached, or the connection was closed"
     ) as caught:
-        complete(Wire(then=and_close))
+        complete(RawServer(then=and_close))
     assert caught.value.__cause__ is None
     assert KEY not in str(caught.value)
 
@@ -303,7 +303,7 @@ def test_any_bytes_end_in_an_error_of_ours(reply, status):
         writer.close()
 
     with pytest.raises((JudgeUnavailableError, JudgeMalformedError)):
-        complete(Wire(then=and_close), url="http://127.0.0.1:{port}/v1")
+        complete(RawServer(then=and_close), url="http://127.0.0.1:{port}/v1")
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_any_bytes_end_in_an_error_of_ours(reply, status):
 def test_the_time_to_wait_is_read_in_both_forms(header, seconds):
     if header == "a date":  # of now, not of when the tests were collected
         header = format_datetime(datetime.now(UTC) + timedelta(seconds=3000), usegmt=True)
-    wire = Wire(answer(b"{}", f"Retry-After: {header}\r\n", "429 Too Many Requests"))
+    wire = RawServer(answer(b"{}", f"Retry-After: {header}\r\n", "429 Too Many Requests"))
     with pytest.raises(JudgeUnavailableError) as caught:
         complete(wire)
     assert caught.value.throttled
@@ -325,7 +325,7 @@ def test_the_time_to_wait_is_read_in_both_forms(header, seconds):
 
 
 def test_no_cookie_is_sent_back():
-    wire = Wire(answer(head="Set-Cookie: a=1\r\n"))
+    wire = RawServer(answer(head="Set-Cookie: a=1\r\n"))
     complete(wire, call("a"), call("b"), url="http://localhost:{port}/v1")  # jars keep none of an IP address
     assert len(wire.heads) == 2
     assert not any("cookie" in head.lower() for head in wire.heads)
@@ -349,7 +349,7 @@ def certificate(tmp_path_factory):
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
-    wire = Wire(answer())
+    wire = RawServer(answer())
     with pytest.raises(JudgeUnavailableError, match="cannot be reached"):
         complete(wire, url="https://127.0.0.1:{port}/v1", context=certificate[1])
     assert not wire.heads
@@ -357,7 +357,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
 
 def test_a_certificate_the_environment_vouches_for_is_taken(certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    wire = Wire(answer())
+    wire = RawServer(answer())
     complete(wire, call("a"), call("b"), url="https://127.0.0.1:{port}/v1", context=certificate[1])
     assert (len(wire.heads), wire.connections) == (2, 1)
 
@@ -367,12 +367,12 @@ def test_a_certificate_the_environment_vouches_for_is_taken(certificate, monkeyp
 
 def test_a_proxy_of_the_environment_gets_the_request_with_its_own_password(monkeypatch):
     async def work():
-        async with served(wire) as port:
+        async with serve(wire) as port:
             monkeypatch.setenv("HTTP_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
             async with open_chat(JudgeSpec(model="openai:m@http://judge.example/v1")) as chat:
                 await chat.complete(call())
 
-    wire = Wire(answer())
+    wire = RawServer(answer())
     asyncio.run(work())
     (head,) = wire.heads
     assert head.startswith("POST http://judge.example/v1/chat/completions HTTP/1.1\r\n")
@@ -381,12 +381,12 @@ def test_a_proxy_of_the_environment_gets_the_request_with_its_own_password(monke
 
 def test_a_proxy_tunnels_tls_and_never_sees_the_key(monkeypatch):
     async def work():
-        async with served(wire) as port:
+        async with serve(wire) as port:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
             async with open_chat(JudgeSpec(model="openai:m@https://judge.example/v1")) as chat:
                 await chat.complete(call())
 
-    wire = Wire(answer(b"", "", "407 Proxy Authentication Required"))
+    wire = RawServer(answer(b"", "", "407 Proxy Authentication Required"))
     with pytest.raises(JudgeUnavailableError, match="cannot be reached") as caught:
         asyncio.run(work())
     (head,) = wire.heads

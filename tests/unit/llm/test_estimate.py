@@ -21,7 +21,7 @@ from sgi.llm.spec import JudgeSpec
 from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts
+from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts_reply
 
 SCHEMA = Verdicts[Supported]
 
@@ -67,7 +67,7 @@ def test_the_estimate_is_what_a_model_is_sent_and_replies_as_the_example():
         count = call.messages[-1].text.count("The sky")
         from sgi.llm.calls import Completion
 
-        text = verdicts("y" * count)
+        text = verdicts_reply("y" * count)
         return Completion(text, input_tokens=call.tokens, output_tokens=estimated_tokens(text))
 
     judge = ChatJudge(BudgetedChat(ScriptedChat(reply), counter, max_tokens=4096), counter=counter)
@@ -106,7 +106,7 @@ def known(cache, **options):
 @pytest.mark.usefixtures("no_remote_settings")
 def test_what_the_cache_knows_costs_nothing_and_is_read():
     cache = MemoryCache()
-    asked_before(cache, verdicts("n"))
+    asked_before(cache, verdicts_reply("n"))
     judge = known(cache)
     assert [verdict.supported for verdict in ask(judge, "a").verdicts] == [False]
     assert ask(judge, "b").verdicts[0].supported
@@ -121,7 +121,7 @@ def test_what_the_cache_knows_costs_nothing_and_is_read():
 @pytest.mark.usefixtures("no_remote_settings")
 def test_of_an_unfit_reply_only_the_repair_is_still_to_be_paid():
     whole, first = MemoryCache(), MemoryCache()
-    asked_before(whole, "nonsense", verdicts("n"))
+    asked_before(whole, "nonsense", verdicts_reply("n"))
     half = asked_before(first, "nonsense", "nonsense")
     cached = known(whole)
     assert not ask(cached, "a").verdicts[0].supported

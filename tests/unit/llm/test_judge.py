@@ -15,7 +15,7 @@ from sgi.llm.reply_cache import CachedChat
 from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.claims import VERIFY, Support
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts
+from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts_reply
 
 SCHEMA = Verdicts[Supported]
 
@@ -31,14 +31,14 @@ def test_it_is_a_judge_that_counts():
 
 
 def test_a_repair_is_a_second_call_that_holds_the_reply_and_the_problem():
-    chat = ScriptedChat(lambda _, before: verdicts("yy" if before == 0 else "y"))
+    chat = ScriptedChat(lambda _, before: verdicts_reply("yy" if before == 0 else "y"))
     reply = ask(ChatJudge(chat))
     assert reply.verdicts[0].supported
     first, second = chat.calls
     assert [message.role for message in first.messages] == ["system", "user"]
     assert second.messages[:2] == first.messages
     assert [message.role for message in second.messages[2:]] == ["assistant", "user"]
-    assert second.messages[2].text == verdicts("yy")
+    assert second.messages[2].text == verdicts_reply("yy")
     assert "entries that were not asked: 2" in second.messages[3].text
 
 
@@ -110,7 +110,7 @@ def test_what_failed_from_the_cache_is_asked_anew_if_wished(reply, error):
         ask(judge(bad, again=True))
     assert [call.take for call in bad.calls[count:]] == [2] * count
 
-    good = ScriptedChat(verdicts("y"))
+    good = ScriptedChat(verdicts_reply("y"))
     assert ask(judge(good, again=True)).verdicts
     assert [call.take for call in good.calls] == [3]
     nobody = ScriptedChat(lambda *_: AssertionError("asked"))

@@ -8,7 +8,7 @@ import pytest
 
 from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 from sgi.llm.limits import Limiter
-from support.clocked import clocked
+from support.clocked import run_with_fake_clock
 
 
 async def starts(limiter, sizes, *, seconds=0.0):
@@ -26,16 +26,24 @@ async def starts(limiter, sizes, *, seconds=0.0):
 
 
 def test_as_many_at_once_as_allowed_in_order():
-    assert clocked(starts(Limiter(concurrency=3), [1] * 7, seconds=10)) == [0, 0, 0, 10, 10, 10, 20]
+    assert run_with_fake_clock(starts(Limiter(concurrency=3), [1] * 7, seconds=10)) == [
+        0,
+        0,
+        0,
+        10,
+        10,
+        10,
+        20,
+    ]
 
 
 def test_requests_a_minute_are_spaced_evenly():
-    assert clocked(starts(Limiter(concurrency=9, rpm=30), [1] * 5)) == [0, 2, 4, 6, 8]
+    assert run_with_fake_clock(starts(Limiter(concurrency=9, rpm=30), [1] * 5)) == [0, 2, 4, 6, 8]
 
 
 def test_tokens_a_minute_count_what_is_sent_and_what_is_written():
     limiter = Limiter(concurrency=9, tpm=600)
-    assert clocked(starts(limiter, [100, 50, 10, 1])) == pytest.approx([0, 10, 15, 16])
+    assert run_with_fake_clock(starts(limiter, [100, 50, 10, 1])) == pytest.approx([0, 10, 15, 16])
 
     async def work():
         async with limiter.slot(10):
@@ -44,12 +52,12 @@ def test_tokens_a_minute_count_what_is_sent_and_what_is_written():
             return asyncio.get_running_loop().time()
 
     limiter = Limiter(concurrency=9, tpm=600)
-    assert clocked(work()) == pytest.approx(10)
+    assert run_with_fake_clock(work()) == pytest.approx(10)
 
 
 def test_no_token_limit_is_passed_over_a_long_run():
     limiter = Limiter(concurrency=50, tpm=6000)
-    began = clocked(starts(limiter, [37] * 400, seconds=3))
+    began = run_with_fake_clock(starts(limiter, [37] * 400, seconds=3))
     for start in range(0, 140, 7):
         assert sum(37 for time in began if start <= time < start + 60) <= 6000 + 37
 
@@ -70,7 +78,7 @@ def test_a_busy_service_is_asked_half_as_much_and_not_before_its_time():
         await starts(limiter, [1] * 500)
         return halved, began, after, limiter.allowed
 
-    halved, began, after, recovered = clocked(work())
+    halved, began, after, recovered = run_with_fake_clock(work())
     assert halved == 8  # once, though sixteen were told
     assert began == [5] * 8
     assert 8.9 < after < 9.1
@@ -85,7 +93,7 @@ def test_one_turn_is_always_allowed():
                 await throttled(limiter)
         return limiter.allowed, asyncio.get_running_loop().time()
 
-    assert clocked(work()) == (1.0, 8.0)
+    assert run_with_fake_clock(work()) == (1.0, 8.0)
 
 
 def test_a_service_out_of_order_is_not_asked_less():
@@ -96,7 +104,7 @@ def test_a_service_out_of_order_is_not_asked_less():
                 raise JudgeUnavailableError("out of order", retry_after=9)
         return limiter.allowed, await starts(limiter, [1])
 
-    assert clocked(work()) == (4.0, [0])
+    assert run_with_fake_clock(work()) == (4.0, [0])
 
 
 def test_who_had_a_turn_goes_first():
@@ -112,7 +120,7 @@ def test_who_had_a_turn_goes_first():
         await asyncio.gather(one("a"), one("b"), one("c"), *retry)
         return order
 
-    assert clocked(work()) == ["a", "r1", "r2", "r3", "b", "c"]
+    assert run_with_fake_clock(work()) == ["a", "r1", "r2", "r3", "b", "c"]
 
 
 def test_who_is_stopped_gives_the_turn_back():
@@ -126,7 +134,7 @@ def test_who_is_stopped_gives_the_turn_back():
         await asyncio.gather(running, waiting, return_exceptions=True)
         return await starts(limiter, [1, 1], seconds=1)
 
-    assert clocked(work()) == [2, 3]
+    assert run_with_fake_clock(work()) == [2, 3]
 
 
 def test_who_is_stopped_in_the_moment_of_the_turn_gives_it_back():
@@ -140,7 +148,7 @@ def test_who_is_stopped_in_the_moment_of_the_turn_gives_it_back():
         await asyncio.gather(waiting, return_exceptions=True)
         return await starts(limiter, [1])
 
-    assert clocked(work()) == [0]
+    assert run_with_fake_clock(work()) == [0]
 
 
 def test_who_waits_can_be_sent_away_at_once():
@@ -153,7 +161,7 @@ def test_who_waits_can_be_sent_away_at_once():
         ends = await asyncio.gather(*waiting, return_exceptions=True)
         return ends, asyncio.get_running_loop().time(), await starts(limiter, [1])
 
-    (first, *others, stopped), ended, later = clocked(work())
+    (first, *others, stopped), ended, later = run_with_fake_clock(work())
     assert (first, ended, later) == ([0], 1, [60])
     assert [str(other) for other in others] == ["No. Pay."] * 3
     assert len(set(map(id, others))) == 3
@@ -174,4 +182,4 @@ def test_who_is_stopped_when_sent_away_takes_no_turn_from_anyone():
             assert not second.done()  # there is one turn, and it is held
         return await second
 
-    assert clocked(work()) == [2]
+    assert run_with_fake_clock(work()) == [2]

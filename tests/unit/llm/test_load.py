@@ -23,11 +23,11 @@ from sgi.kernel.protocols import Usage
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, JudgeServer, Says, Supported, ask, fails, verdicts
+from support.judge_server import PROMPT, JudgeServer, ServerReply, Supported, ask, error_reply, verdicts_reply
 
 KEY = "sk-very-secret-0123456789"
 SCHEMA = Verdicts[Supported]
-TWO = verdicts("yn")
+TWO = verdicts_reply("yn")
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 
@@ -40,7 +40,7 @@ def key(monkeypatch):
 
 
 def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
-    with JudgeServer(replies=Says(TWO), key=KEY) as server:
+    with JudgeServer(replies=ServerReply(TWO), key=KEY) as server:
         judgement, usage = ask(server)
     assert judgement == [True, False]
     assert usage == Usage(calls=1, input_tokens=100, output_tokens=10, cost=None)
@@ -67,20 +67,20 @@ def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
     ],
 )
 def test_json_within_a_fence_or_prose_is_read(reply):
-    with JudgeServer(replies=Says(reply)) as server:
+    with JudgeServer(replies=ServerReply(reply)) as server:
         assert ask(server)[0] == [True, False]
     assert len(server.requests) == 1
 
 
 def test_verdicts_stand_in_the_order_of_the_items():
-    reply = json.dumps({"verdicts": json.loads(verdicts("yn"))["verdicts"][::-1]})
-    with JudgeServer(replies=Says(reply)) as server:
+    reply = json.dumps({"verdicts": json.loads(verdicts_reply("yn"))["verdicts"][::-1]})
+    with JudgeServer(replies=ServerReply(reply)) as server:
         assert ask(server)[0] == [True, False]
 
 
 def test_a_second_run_makes_no_call():
     cache = MemoryCache()
-    with JudgeServer(replies=Says(TWO)) as server:
+    with JudgeServer(replies=ServerReply(TWO)) as server:
         first = ask(server, cache=cache)
         judgement, usage = ask(server, cache=cache)
     assert judgement == first[0]
@@ -89,14 +89,14 @@ def test_a_second_run_makes_no_call():
 
 
 def test_a_service_without_a_count_of_tokens_has_them_estimated():
-    with JudgeServer(replies=Says(TWO, usage=None)) as server:
+    with JudgeServer(replies=ServerReply(TWO, usage=None)) as server:
         _, usage = ask(server)
     assert 100 < usage.input_tokens < 1000
     assert usage.output_tokens == pytest.approx(len(TWO) / 4, abs=1)
 
 
 def test_a_service_that_omits_what_matters_little_is_read():
-    with JudgeServer(replies=Says(TWO, finish=None, usage=None)) as server:
+    with JudgeServer(replies=ServerReply(TWO, finish=None, usage=None)) as server:
         assert ask(server)[0] == [True, False]
 
 
@@ -113,11 +113,11 @@ UNFIT = {
     "a list": (f"[{TWO}]", "the reply: input should be an object"),
     "a key twice": (TWO.replace('"index": 2', '"index": 2, "index": 1'), "key 'index' twice"),
     "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
-    "too few verdicts": (verdicts("y"), "entries without a verdict: 2"),
-    "too many verdicts": (verdicts("yyy"), "that were not asked: 3"),
+    "too few verdicts": (verdicts_reply("y"), "entries without a verdict: 2"),
+    "too many verdicts": (verdicts_reply("yyy"), "that were not asked: 3"),
     "no verdicts": ('{"verdicts": []}', "entries without a verdict: 1, 2"),
     "an index twice": (TWO.replace('"index": 2', '"index": 1'), "with more than one: 1"),
-    "indices from 0": (verdicts("yn", first=0), "that were not asked: 0"),
+    "indices from 0": (verdicts_reply("yn", first=0), "that were not asked: 0"),
     "a text for a verdict": (
         TWO.replace("true", '"yes"'),
         'verdicts[0].supported: input should be a valid boolean, found "yes"',
@@ -139,7 +139,7 @@ UNFIT = {
 @pytest.mark.parametrize("name", UNFIT)
 def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
     reply, problem = UNFIT[name]
-    with JudgeServer([Says(reply)], Says(TWO)) as server:
+    with JudgeServer([ServerReply(reply)], ServerReply(TWO)) as server:
         judgement, usage = ask(server)
     assert judgement == [True, False]
     assert usage.calls == 2
@@ -152,7 +152,7 @@ def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
 @pytest.mark.parametrize("name", UNFIT)
 def test_what_stays_unfit_has_no_value_but_a_reason(name):
     reply, problem = UNFIT[name]
-    with JudgeServer(replies=Says(reply)) as server:
+    with JudgeServer(replies=ServerReply(reply)) as server:
         error, usage = ask(server)
     assert isinstance(error, JudgeMalformedError)
     assert problem in str(error)
@@ -164,7 +164,7 @@ def test_what_stays_unfit_has_no_value_but_a_reason(name):
 
 
 def test_a_reply_cut_at_the_limit_names_the_setting():
-    with JudgeServer(replies=Says(TWO[:-30], finish="length", usage=(50, 77))) as server:
+    with JudgeServer(replies=ServerReply(TWO[:-30], finish="length", usage=(50, 77))) as server:
         error, _ = ask(server)
     assert isinstance(error, JudgeMalformedError)
     assert str(error) == "The judge's reply was truncated after 77 tokens. Raise the judge's max_tokens."
@@ -174,11 +174,11 @@ def test_a_reply_cut_at_the_limit_names_the_setting():
 @pytest.mark.parametrize(
     ("says", "reason"),
     [
-        (Says(None, refusal="I'd rather not say."), "declined: I'd rather not say."),
-        (Says("I'm sorry, but I can't help with that."), "declined: I'm sorry, but"),
-        (Says("I cannot judge this."), "declined: I cannot judge"),
-        (Says("", finish="content_filter"), "content filter"),
-        (fails(400, "The response was filtered", "content_filter"), "content filter"),
+        (ServerReply(None, refusal="I'd rather not say."), "declined: I'd rather not say."),
+        (ServerReply("I'm sorry, but I can't help with that."), "declined: I'm sorry, but"),
+        (ServerReply("I cannot judge this."), "declined: I cannot judge"),
+        (ServerReply("", finish="content_filter"), "content filter"),
+        (error_reply(400, "The response was filtered", "content_filter"), "content filter"),
     ],
 )
 def test_refusals_and_filters_are_no_malformed_replies(says, reason):
@@ -190,7 +190,7 @@ def test_refusals_and_filters_are_no_malformed_replies(says, reason):
 
 
 def test_json_that_speaks_of_a_refusal_is_no_refusal():
-    with JudgeServer(replies=Says(f"Sorry for the wait. {TWO}")) as server:
+    with JudgeServer(replies=ServerReply(f"Sorry for the wait. {TWO}")) as server:
         assert ask(server)[0] == [True, False]
 
 
@@ -201,7 +201,12 @@ def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
     caplog.set_level(logging.DEBUG)
     cassette = tmp_path / "cassette.jsonl"
     cache = MemoryCache()
-    for says in (fails(400, f"bad request with {KEY}"), fails(401, KEY), Says(body=KEY.encode()), Says("no")):
+    for says in (
+        error_reply(400, f"bad request with {KEY}"),
+        error_reply(401, KEY),
+        ServerReply(body=KEY.encode()),
+        ServerReply("no"),
+    ):
         with JudgeServer(replies=says) as server:
             error, _ = ask(server, cache=cache, options={"record": cassette})
         cassette_text = cassette.read_text()
@@ -217,7 +222,7 @@ def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
 
 
 def test_cost_is_counted_from_given_prices():
-    with JudgeServer(replies=Says(TWO, usage=(1000, 100))) as server:
+    with JudgeServer(replies=ServerReply(TWO, usage=(1000, 100))) as server:
         _, usage = ask(server, input_price=2.0, output_price=10.0)
     assert usage.cost == pytest.approx(0.003)
 
@@ -245,7 +250,7 @@ def test_spending_stops_before_the_limit_loses_nothing_and_goes_on_from_the_cach
                         group.create_task(judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA))
             return judge.usage
 
-    with JudgeServer(replies=Says(verdicts("y"), usage=(300, 200), delay=0.005)) as server:
+    with JudgeServer(replies=ServerReply(verdicts_reply("y"), usage=(300, 200), delay=0.005)) as server:
         usage = asyncio.run(work(limit))
         assert usage.calls == len(server.requests) == len(cache._values)
         assert limit - 2 * COST <= usage.cost <= limit
@@ -262,7 +267,10 @@ def test_one_short_reply_says_nothing_about_those_to_come():
             ends = await asyncio.gather(*tasks, return_exceptions=True)
             return ends, judge.usage
 
-    with JudgeServer([Says(verdicts("y"), usage=(300, 5))], Says(verdicts("y"), usage=(600, 4000))) as server:
+    with JudgeServer(
+        [ServerReply(verdicts_reply("y"), usage=(300, 5))],
+        ServerReply(verdicts_reply("y"), usage=(600, 4000)),
+    ) as server:
         ends, usage = asyncio.run(work())
     dearest = 0.0406
     assert usage.calls == len(server.requests)
@@ -280,7 +288,7 @@ def test_a_limit_needs_a_price():
 
 def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
     file = tmp_path / "cassette.jsonl"
-    with JudgeServer([Says("nonsense")], Says(TWO)) as server:
+    with JudgeServer([ServerReply("nonsense")], ServerReply(TWO)) as server:
         cache = MemoryCache()
         ask(server, cache=cache)
         judgement, _ = ask(server, cache=cache, options={"record": file})  # from the cache, and recorded
@@ -297,10 +305,10 @@ def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
 @pytest.mark.parametrize("last", [TWO, "nonsense", "I am sorry, no.", None])
 def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, takes, last):
     file, cache = tmp_path / "cassette.jsonl", MemoryCache()
-    with JudgeServer(replies=Says("rubbish")) as server:
+    with JudgeServer(replies=ServerReply("rubbish")) as server:
         for _ in range(takes - 1):
             ask(server, cache=cache, options={"again": True})
-        server._replies = fails(400, "The request is too odd") if last is None else Says(last)
+        server._replies = error_reply(400, "The request is too odd") if last is None else ServerReply(last)
         judgement, _ = ask(server, cache=cache, options={"again": True, "record": file})
     replayed, usage = ask(server, options={"replay": file})
     assert str(replayed) == str(judgement)
@@ -310,7 +318,7 @@ def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, ta
 
 def test_a_dead_service_is_replayed_as_one(tmp_path):
     file = tmp_path / "cassette.jsonl"
-    with JudgeServer(replies=fails(503)) as server:
+    with JudgeServer(replies=error_reply(503)) as server:
         judgement, _ = ask(server, retries=0, options={"record": file})
     replayed, usage = ask(server, options={"replay": file})
     assert isinstance(replayed, JudgeUnavailableError)
@@ -331,6 +339,6 @@ def test_concurrency_is_bounded():
             tasks = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
             await asyncio.gather(*tasks)
 
-    with JudgeServer(replies=Says(verdicts("y"), delay=0.05)) as server:
+    with JudgeServer(replies=ServerReply(verdicts_reply("y"), delay=0.05)) as server:
         asyncio.run(work())
     assert server.most_at_once == 3

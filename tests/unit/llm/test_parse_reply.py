@@ -15,7 +15,7 @@ from sgi.kernel.prompts import ReplyModel, Verdict, Verdicts
 from sgi.llm.calls import Completion, Finish
 from sgi.llm.parse_reply import InvalidReplyError, parse_reply
 from sgi.metrics.judged.reply_types import Binary, Reason
-from support.judge_server import Supported, verdicts
+from support.judge_server import Supported, verdicts_reply
 
 
 class Rating(ReplyModel):
@@ -182,8 +182,8 @@ def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
         assert [verdict.index for verdict in reply_model.verdicts] == list(range(1, items + 1))
 
 
-@given(st.integers(1, len(verdicts("ynyn")) - 1))
+@given(st.integers(1, len(verdicts_reply("ynyn")) - 1))
 def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
-    text = verdicts("ynyn")[:length]
+    text = verdicts_reply("ynyn")[:length]
     with pytest.raises(InvalidReplyError):
         parse_reply(Completion(text), Verdicts[Supported], {"items": 4})

@@ -18,7 +18,7 @@ from sgi.llm.calls import Completion, Finish
 from sgi.llm.reply_cache import CachedChat
 from sgi.llm.usage import UsageCounter
 from sgi.store.cache import MemoryCache, SqliteCache
-from support.judge_server import JudgeServer, Says, ScriptedChat, call, verdicts
+from support.judge_server import JudgeServer, ScriptedChat, ServerReply, call, verdicts_reply
 
 
 def test_what_was_answered_is_kept_whole():
@@ -195,7 +195,7 @@ _RUN = textwrap.dedent("""
 def test_a_killed_process_pays_for_no_finished_answer_again(tmp_path):
     place = tmp_path / "cache.db"
     support = Path(__file__).parents[2]
-    with JudgeServer(replies=Says(verdicts("y"), delay=0.15)) as server:
+    with JudgeServer(replies=ServerReply(verdicts_reply("y"), delay=0.15)) as server:
         command = [sys.executable, "-c", _RUN, server.url, str(place)]
         environment = {**os.environ, "PYTHONPATH": str(support)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

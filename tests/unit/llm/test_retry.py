@@ -11,7 +11,7 @@ from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableEr
 from sgi.llm.limits import Limiter
 from sgi.llm.retry import RetryingChat
 from sgi.llm.usage import UsageCounter
-from support.clocked import clocked
+from support.clocked import run_with_fake_clock
 from support.judge_server import ScriptedChat, call
 
 
@@ -72,7 +72,7 @@ def test_a_wait_the_service_asks_for_is_kept():
         await wrapped.complete(call())
         return asyncio.get_running_loop().time()
 
-    assert clocked(timed()) == 3.5
+    assert run_with_fake_clock(timed()) == 3.5
 
 
 def test_the_deadline_holds_for_all_tries_together():
@@ -84,18 +84,18 @@ def test_the_deadline_holds_for_all_tries_together():
     # A try takes 4 s and a wait 3 s: of the third try there is 1 s left.
     chat = ScriptedChat(lambda *_: busy(3), pause=4)
     wrapped, _ = retrying(chat, retries=20, timeout=15)
-    message, seconds = clocked(ended())
+    message, seconds = run_with_fake_clock(ended())
     assert "did not answer within 15 s (after 3 tries)" in message
     assert (seconds, len(chat.calls)) == (15, 3)
 
     # No wait is begun that would not leave time for a try.
     chat = ScriptedChat(lambda *_: busy(3), pause=4)
     wrapped, _ = retrying(chat, retries=20, timeout=14)
-    assert clocked(ended()) == ("It is busy (after 2 tries). Wait.", 11)
+    assert run_with_fake_clock(ended()) == ("It is busy (after 2 tries). Wait.", 11)
 
     slow = ScriptedChat("x", pause=500)
     wrapped, _ = retrying(slow, timeout=5, retries=0)
-    message, seconds = clocked(ended())
+    message, seconds = run_with_fake_clock(ended())
     assert "did not answer within 5 s." in message
     assert (seconds, len(slow.calls)) == (5, 1)
 
@@ -106,7 +106,7 @@ def test_waiting_for_a_turn_is_not_counted():
         return await asyncio.gather(*tasks), asyncio.get_running_loop().time()
 
     wrapped, _ = retrying(ScriptedChat("x", pause=1), timeout=3, concurrency=1)
-    replies, seconds = clocked(work())
+    replies, seconds = run_with_fake_clock(work())
     assert (len(replies), seconds) == (8, 8)
 
 
@@ -145,7 +145,7 @@ def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
 
     chat = ScriptedChat(lambda *_: REJECTED(), pause=1)
     wrapped, _ = retrying(chat, rpm=10)
-    errors, seconds = clocked(work())
+    errors, seconds = run_with_fake_clock(work())
     assert {str(error) for error in errors} == {"It refused the key. Check it."}
     assert (len(chat.calls), seconds) == (1, 1)
 
@@ -165,7 +165,7 @@ def test_a_final_no_is_tried_again_after_a_while_by_one():
 
     chat = ScriptedChat(lambda _, before: REJECTED() if before < 2 else "x")
     wrapped, _ = retrying(chat, concurrency=1)
-    ends, calls = clocked(work())
+    ends, calls = run_with_fake_clock(work())
     # Seconds 0, 29, 31, 60, 62, 62: the third try is answered, and then all are sent.
     assert ends == [5, 5, 5, 5, 4, 0]
     assert calls == [1, 1, 2, 2, 3, 8]
@@ -184,7 +184,7 @@ def test_a_service_that_has_answered_may_turn_down_single_requests():
                 ends.append("no")
         return ends
 
-    assert clocked(ask()) == ["x", "no", "x", "no", "x", "x"]
+    assert run_with_fake_clock(ask()) == ["x", "no", "x", "no", "x", "x"]
     assert len(chat.calls) == 6
 
 
@@ -198,7 +198,7 @@ def test_a_service_that_has_answered_is_believed_when_it_says_no_three_times_in_
             with pytest.raises(JudgeRejectedError, match="no more"):
                 await wrapped.complete(call(str(number)))
 
-    clocked(ask())
+    run_with_fake_clock(ask())
     assert len(chat.calls) == 4
 
 
@@ -212,7 +212,7 @@ def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up(
         )
         return ends, asyncio.get_running_loop().time()
 
-    ends, seconds = clocked(ask())
+    ends, seconds = run_with_fake_clock(ask())
     assert {type(end) for end in ends} == {JudgeRejectedError}
     assert "requests a wait of 86400 s, longer than the timeout of 5 s" in str(ends[-1])
     assert seconds < 1

@@ -17,7 +17,7 @@ from sgi.llm.load import open_chat, open_judge
 from sgi.llm.service import Service, fingerprint_of
 from sgi.llm.spec import JudgeSpec, ModelName
 from sgi.store.cache import MemoryCache
-from support.judge_server import JudgeServer, Says, call, fails
+from support.judge_server import JudgeServer, ServerReply, call, error_reply
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
@@ -70,7 +70,7 @@ def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
     with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
         service("azure:m")
-    with JudgeServer(replies=Says("{}"), key="azure-key-1") as server:
+    with JudgeServer(replies=ServerReply("{}"), key="azure-key-1") as server:
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1") + "/")
         _, fingerprint = complete("azure:my-gpt")
         monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2025-01-01-preview")
@@ -87,7 +87,7 @@ def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch
 
 
 def test_a_content_filter_of_azure_is_told_as_one(monkeypatch):
-    fault = fails(400, "The response was filtered due to the prompt", "content_filter")
+    fault = error_reply(400, "The response was filtered due to the prompt", "content_filter")
     with JudgeServer(replies=fault) as server:
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
         monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
@@ -121,7 +121,7 @@ def test_a_model_without_schemas_is_asked_by_a_tool_call(monkeypatch):
     }
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    with JudgeServer(replies=Says(body=json.dumps(answer).encode())) as server:
+    with JudgeServer(replies=ServerReply(body=json.dumps(answer).encode())) as server:
         completion, _ = complete(f"ollama:qwen3-cloud@{server.url}")
     assert completion.text == '{"a": 1}'
     (request,) = server.requests
@@ -138,7 +138,7 @@ def test_sampling_is_left_to_the_model_if_wished():
 
 def test_text_that_is_no_unicode_is_marked_or_refused():
     assert _encodable("\ud800x\U0001f98a") == "\ufffdx\U0001f98a"
-    says = Says("\ud800x")  # JSON writes half a pair as it is
+    says = ServerReply("\ud800x")  # JSON writes half a pair as it is
     with (
         JudgeServer(replies=says) as server,
         pytest.raises(JudgeMalformedError, match="other than a chat completion"),
@@ -156,7 +156,7 @@ def test_half_a_pair_in_what_is_judged_is_sent_as_a_mark():
             await judge.ask(other, Plain)
             return judge.usage.calls, judge.usage.cached
 
-    with JudgeServer(replies=Says('{"marks": [0.5]}')) as server:
+    with JudgeServer(replies=ServerReply('{"marks": [0.5]}')) as server:
         assert asyncio.run(work()) == (2, 1)
     assert "a\ufffd\U0001f98ab" in server.requests[0].text
 
@@ -164,7 +164,7 @@ def test_half_a_pair_in_what_is_judged_is_sent_as_a_mark():
 def test_a_redirect_does_not_take_the_key_along(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with JudgeServer() as other:
-        away = Says(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
+        away = ServerReply(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
         expectation = pytest.raises(JudgeRejectedError, match=r"answered with a redirect \(307\)")
         with JudgeServer(replies=away) as server, expectation:
             complete(f"openai:m@{server.url}")
@@ -235,7 +235,7 @@ def asks(schema, answer):
             )
             return await judge.ask(prompt.about(text="y"), schema)
 
-    with JudgeServer(replies=Says(answer)) as server:
+    with JudgeServer(replies=ServerReply(answer)) as server:
         reply = asyncio.run(work(server.url))
     return reply, server.requests[0].body["response_format"]["json_schema"]
 

@@ -14,10 +14,10 @@ from sgi.kernel.prompts import Verdicts
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
-from support.judge_server import PROMPT, JudgeServer, Says, Supported, ask, fails, verdicts
+from support.judge_server import PROMPT, JudgeServer, ServerReply, Supported, ask, error_reply, verdicts_reply
 
 SCHEMA = Verdicts[Supported]
-TWO = verdicts("yn")
+TWO = verdicts_reply("yn")
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 # Faults that may pass
@@ -26,24 +26,24 @@ pytestmark = pytest.mark.usefixtures("no_remote_settings")
 @pytest.mark.parametrize(
     "fault",
     [
-        fails(429, retry_after="0"),
-        fails(429, retry_after_ms="1"),
-        fails(500, retry_after="0"),
-        fails(503, retry_after="0"),
-        fails(408, retry_after="0"),
-        Says(TWO, hang_up=True),
-        Says(TWO, drop=True),
+        error_reply(429, retry_after="0"),
+        error_reply(429, retry_after_ms="1"),
+        error_reply(500, retry_after="0"),
+        error_reply(503, retry_after="0"),
+        error_reply(408, retry_after="0"),
+        ServerReply(TWO, hang_up=True),
+        ServerReply(TWO, drop=True),
     ],
 )
 def test_a_fault_that_passes_costs_a_retry(fault):
-    with JudgeServer([fault], Says(TWO)) as server:
+    with JudgeServer([fault], ServerReply(TWO)) as server:
         judgement, usage = ask(server)
     assert judgement == [True, False]
     assert (usage.calls, usage.retries, len(server.requests)) == (1, 1, 2)
 
 
 def test_a_busy_service_without_a_time_to_wait_is_asked_again():
-    with JudgeServer([fails(429)], Says(TWO)) as server:
+    with JudgeServer([error_reply(429)], ServerReply(TWO)) as server:
         assert ask(server)[0] == [True, False]
     assert len(server.requests) == 2
 
@@ -51,9 +51,9 @@ def test_a_busy_service_without_a_time_to_wait_is_asked_again():
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (fails(429, retry_after="0"), "receives too many requests (429) (after 3 tries)"),
-        (fails(500, retry_after="0"), "server error (500) (after 3 tries)"),
-        (Says(TWO, hang_up=True), "cannot be reached, or the connection was closed (after 3 tries)"),
+        (error_reply(429, retry_after="0"), "receives too many requests (429) (after 3 tries)"),
+        (error_reply(500, retry_after="0"), "server error (500) (after 3 tries)"),
+        (ServerReply(TWO, hang_up=True), "cannot be reached, or the connection was closed (after 3 tries)"),
     ],
 )
 def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
@@ -64,7 +64,7 @@ def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
     assert (usage.calls, usage.retries, len(server.requests)) == (0, 2, 3)
 
 
-@pytest.mark.parametrize("slow", [Says(TWO, delay=30), Says(TWO, trickle=0.05)])
+@pytest.mark.parametrize("slow", [ServerReply(TWO, delay=30), ServerReply(TWO, trickle=0.05)])
 def test_a_slow_service_is_given_up_at_the_deadline(slow):
     with JudgeServer(replies=slow) as server:
         error, _ = ask(server, timeout=0.3)
@@ -73,7 +73,7 @@ def test_a_slow_service_is_given_up_at_the_deadline(slow):
 
 
 def test_a_wait_beyond_the_deadline_is_not_begun():
-    with JudgeServer(replies=fails(429, retry_after="60")) as server:
+    with JudgeServer(replies=error_reply(429, retry_after="60")) as server:
         error, _ = ask(server, timeout=5.0)
     assert isinstance(error, JudgeRejectedError)
     assert "requests a wait of 60 s, longer than the timeout of 5 s" in str(error)
@@ -96,11 +96,14 @@ def test_nobody_listens():
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (fails(401, "bad key", "invalid_api_key"), "refused the key (401). Check OPENAI_API_KEY."),
-        (fails(403), "refused the key (403)"),
-        (fails(404, "no such model", "model_not_found"), "does not exist (404). Check the model's name"),
-        (fails(402), "quota is used up (402)"),
-        (fails(429, "You exceeded your quota", "insufficient_quota"), "quota is used up (429)"),
+        (error_reply(401, "bad key", "invalid_api_key"), "refused the key (401). Check OPENAI_API_KEY."),
+        (error_reply(403), "refused the key (403)"),
+        (
+            error_reply(404, "no such model", "model_not_found"),
+            "does not exist (404). Check the model's name",
+        ),
+        (error_reply(402), "quota is used up (402)"),
+        (error_reply(429, "You exceeded your quota", "insufficient_quota"), "quota is used up (429)"),
     ],
 )
 def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, reason):
@@ -123,17 +126,19 @@ def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, 
     ("fault", "reason"),
     [
         (
-            fails(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+            error_reply(
+                400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"
+            ),
             "too long for the model",
         ),
-        (fails(400, "something\x1b[31m else"), "rejected the request (400): something [31m else"),
-        (fails(422, "x" * 5000), "rejected the request (422): xxx"),
-        (Says(body=b"<html>It works!</html>"), "other than a chat completion"),
-        (Says(body=b"[]"), "other than a chat completion"),
-        (Says(body=b'{"choices": []}'), "other than a chat completion"),
-        (Says(body=b'{"choices": [{"message": 3}]}'), "other than a chat completion"),
-        (Says(body=b"{}"), "other than a chat completion"),
-        (Says(body=b"\xff\xfe"), "other than a chat completion"),
+        (error_reply(400, "something\x1b[31m else"), "rejected the request (400): something [31m else"),
+        (error_reply(422, "x" * 5000), "rejected the request (422): xxx"),
+        (ServerReply(body=b"<html>It works!</html>"), "other than a chat completion"),
+        (ServerReply(body=b"[]"), "other than a chat completion"),
+        (ServerReply(body=b'{"choices": []}'), "other than a chat completion"),
+        (ServerReply(body=b'{"choices": [{"message": 3}]}'), "other than a chat completion"),
+        (ServerReply(body=b"{}"), "other than a chat completion"),
+        (ServerReply(body=b"\xff\xfe"), "other than a chat completion"),
     ],
 )
 def test_a_request_that_is_not_taken_fails_alone(fault, reason):
@@ -150,8 +155,8 @@ def test_a_request_that_is_not_taken_fails_alone(fault, reason):
 def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
     def replies(request):
         if request.body.get("response_format", {}).get("type") == "json_schema":
-            return fails(400, "response_format of type json_schema is not supported")
-        return Says(verdicts("y"))
+            return error_reply(400, "response_format of type json_schema is not supported")
+        return ServerReply(verdicts_reply("y"))
 
     async def work():
         async with open_judge(JudgeSpec(model=f"openai:m@{server.url}"), MemoryCache()) as judge:

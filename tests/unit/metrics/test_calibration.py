@@ -21,7 +21,7 @@ from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric
-from support.grounded import evidence_map, hashed, maps, row
+from support.grounded import evidence_map, evidence_maps_of, row, score_with_hash_vectors
 
 FITTED = Calibration(
     "3f2a",
@@ -150,9 +150,12 @@ def test_what_the_metric_within_was_made_of_is_kept():
 
 def test_a_calibrated_detector_has_its_evidence_map():
     sample = row("The tower is 312 m tall.", "The tower is 330 m tall.")
-    inner = hashed([sample])
+    inner = score_with_hash_vectors([sample])
     scores = FITTED.apply(inner, Batch.of([sample]))
-    assert evidence_map({name: scores.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
+    assert (
+        evidence_map({name: scores.details[0][name] for name in inner.details[0]})
+        == evidence_maps_of(inner)[0]
+    )
     shown = evidence_map_view(scores.details[0], sample.contexts)
     assert shown == evidence_map_view(inner.details[0], sample.contexts)
     assert [*other_details(scores.details[0])] == ["score", "threshold", "verdict"]

@@ -14,7 +14,7 @@ from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.torch import TorchPairNetwork
 from sgi.models.token_encoder.torch import TorchTokenNetwork
 from support.entailment_models import NLI, WORDS, word_tokenizer
-from support.tracing import SGI, traced
+from support.tracing import SGI, prepare_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,9 +172,9 @@ def test_a_version_that_trusts_folders_is_refused(folder, monkeypatch):
 
 
 def test_a_folder_opens_no_socket(folder, tmp_path):
-    command = traced(tmp_path / "traced")
+    command = prepare_trace(tmp_path / "traced")
     text = "the tower is tall"
     done = command.run(*SGI, "check", "--c", text, "--r", text, "-e", f"torch:{folder}")
     assert done.returncode == 0, done.stderr
     assert command.inet_sockets == []
-    assert command.left_in_home <= {".cache/sgi/vectors.db"}
+    assert command.files_in_home <= {".cache/sgi/vectors.db"}

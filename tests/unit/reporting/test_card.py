@@ -11,7 +11,7 @@ from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl,
 from sgi.reporting.card import card_markdown, card_tables, headline, remarks
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl, StratifiedAuroc
-from support.cards import baseline, card, interval, ranked
+from support.cards import baseline, card, interval, ranking_of
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
 
@@ -30,21 +30,21 @@ def full(**changes):
         "length_matched": MatchedControl(
             0.0,
             20,
-            ranked(0.77, 0.75, 0.79),
+            ranking_of(0.77, 0.75, 0.79),
             (baseline("length", 0.5, 0.5, 0.5, "lower"),),
             {},
-            ShuffledControl(ranked(0.55)),
+            ShuffledControl(ranking_of(0.55)),
         ),
-        "length_within": ranked(0.64, 0.6, 0.68),
-        "length_stratified": StratifiedAuroc(ranked(0.75, 0.7, 0.8), 9, 3),
+        "length_within": ranking_of(0.64, 0.6, 0.68),
+        "length_stratified": StratifiedAuroc(ranking_of(0.75, 0.7, 0.8), 9, 3),
         "overlap_matched": MatchedControl(
-            0.05, 15, ranked(0.7), (), {}, ShuffledControl(None, reason="none")
+            0.05, 15, ranking_of(0.7), (), {}, ShuffledControl(None, reason="none")
         ),
         "permuted": PermutationControl(0.501, interval(0.45, 0.55), 200, 0.005),
-        "shuffled": ShuffledControl(ranked(0.9, 0.88, 0.92)),
+        "shuffled": ShuffledControl(ranking_of(0.9, 0.88, 0.92)),
         "subgroups": (
             Subgroup("model", "gpt", 7, 2 / 7, None),
-            Subgroup("model", "t5", 93, 0.4, ranked(0.8)),
+            Subgroup("model", "t5", 93, 0.4, ranking_of(0.8)),
         ),
         "calibration": (platt, constant),
         "dropped": {"no label": 1234},

@@ -18,7 +18,7 @@ from sgi.reporting.views.evidence_map import (
     evidence_map_view,
 )
 from sgi.reporting.views.lowest import LowestRows
-from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
 from support.views import HOSTILE, bare_view, sample, score
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_stars_stand_at_words() -> None:
 
 @pytest.mark.parametrize("text", [HOSTILE, "a\n- b\n# c", "**x** | _y_ ~~z~~ <b>", "1. a"])
 def test_no_text_is_markup_or_begins_a_line(text: str) -> None:
-    contents = lines(hostile(text))
+    contents = lines(hostile_details(text))
     assert all(re.match(r" {2,4}- ", line) for line in contents)
     assert not set("".join(contents)) & set("\n\x00\x07\u202e\u2028")
     assert not re.search(r"(?<!\\)<", "".join(contents))

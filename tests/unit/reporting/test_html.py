@@ -23,8 +23,8 @@ from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page as page_of
 from sgi.store.run_queries import find_run
-from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
-from support.kept_runs import keep_run, rows
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile_details, sentence
+from support.kept_runs import rows, store_run
 from support.views import (
     HOSTILE,
     HOSTILE_ID,
@@ -282,8 +282,8 @@ def test_equal_views_make_equal_files(report: str) -> None:
 
 def test_reports_of_real_runs(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'sgi.db'}"
-    keep_run(database, tmp_path, rows(24), name="first")
-    keep_run(database, tmp_path, rows(24, answer="There are {k} {topic}."), name="second")
+    store_run(database, tmp_path, rows(24), name="first")
+    store_run(database, tmp_path, rows(24, answer="There are {k} {topic}."), name="second")
     with open_database(database, create=False) as opened:
         first, second = find_run(opened, "first"), find_run(opened, "second")
         views = run_of(opened, first), run_of(opened, second)
@@ -331,7 +331,7 @@ def test_a_map_that_cannot_be_read_is_shown_as_it_is_kept() -> None:
 
 
 def test_a_hostile_evidence_map_is_shown_as_text() -> None:
-    told = _with_evidence(hostile(HOSTILE))
+    told = _with_evidence(hostile_details(HOSTILE))
     page = _Page(told)
     assert page.open == []
     assert "Sentence 1 of 1 scores below 0.5." in told
@@ -343,7 +343,7 @@ def test_a_hostile_evidence_map_is_shown_as_text() -> None:
 
 
 def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
-    told = _with_evidence(hostile("x " * (2 * _MEGA)))
+    told = _with_evidence(hostile_details("x " * (2 * _MEGA)))
     assert len(told.encode()) < 6 * _MEGA
     assert " characters)" in told
 

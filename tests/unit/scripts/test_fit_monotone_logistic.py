@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from support.scripts import loaded
+from support.scripts import load_script
 
-with loaded("fit_monotone_logistic") as _script:
+with load_script("fit_monotone_logistic") as _script:
     Labelled, fit = _script.Labelled, _script.fit
 
 

@@ -10,14 +10,14 @@ from sgi.bench.measures import Verdict
 from sgi.bench.perturbation import Kind
 from support.evidence_maps import evidence_map
 from support.kept_runs import rows, write_rows
-from support.scripts import loaded
+from support.scripts import load_script
 
 NOTHING = float("nan")
 
 
 @pytest.fixture(scope="module")
 def script():
-    with loaded("grounding_demands") as module:
+    with load_script("grounding_demands") as module:
         yield module
 
 

@@ -6,12 +6,12 @@ import pytest
 from sgi.metrics.grounding.signals import Signals
 from support.evidence_maps import SOLD, TALL, evidence_map, sentence
 from support.kept_runs import rows, write_rows
-from support.scripts import loaded
+from support.scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def script():
-    with loaded("grounding_page") as module:
+    with load_script("grounding_page") as module:
         yield module
 
 

@@ -7,7 +7,7 @@ from zipfile import ZipFile, ZipInfo
 
 import pytest
 
-from support.scripts import loaded
+from support.scripts import load_script
 
 PINNED = (
     "model.safetensors",
@@ -26,7 +26,7 @@ MEMBERS = {f"all-mpnet-base-v2/{name}": name.encode() * 500 for name in PINNED}
 
 @pytest.fixture
 def script(monkeypatch):
-    with loaded("join_mpnet") as module:
+    with load_script("join_mpnet") as module:
         assert sorted(module.SHA256) == sorted(PINNED)
         for name in PINNED:
             content = MEMBERS[f"all-mpnet-base-v2/{name}"]

@@ -3,14 +3,14 @@
 import pytest
 
 from sgi.stats.intervals import Interval
-from support.scripts import loaded
+from support.scripts import load_script
 
 SETS = 150
 
 
 @pytest.fixture(scope="module")
 def simulation():
-    with loaded("simulate_rankings") as module:
+    with load_script("simulate_rankings") as module:
         yield module
 
 

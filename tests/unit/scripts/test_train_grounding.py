@@ -7,14 +7,14 @@ from sgi.metrics.grounding.model import FILE, GroundingModel, grounding_model
 from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows
-from support.scripts import loaded
+from support.scripts import load_script
 
 KINDS = len(MEASURED)
 
 
 @pytest.fixture(scope="module")
 def script():
-    with loaded("train_grounding") as module:
+    with load_script("train_grounding") as module:
         yield module
 
 

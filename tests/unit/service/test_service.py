@@ -15,7 +15,7 @@ from support.service_clients import (
     PRIVATE,
     AsyncClient,
     Client,
-    Refused,
+    RejectedKeyError,
     evaluate,
     similarity,
 )
@@ -44,7 +44,7 @@ def test_every_metric_of_an_answer_in_one_call_of_the_embedder():
     assert tuple(made.scores) == DEFAULT_METRICS
     assert made.scores["semantic_similarity"].value == pytest.approx(0.96, abs=1e-6)
     assert made.scores["squad_token_f1"].value == 1.0
-    assert [sorted(texts) for texts in client.asked] == [sorted(PARIS)]
+    assert [sorted(texts) for texts in client.requests] == [sorted(PARIS)]
     assert made.embedders == ("AsyncClient@own",)
     assert made.seconds > 0
 
@@ -58,9 +58,11 @@ def test_the_record_has_the_published_columns():
 
 
 def test_a_given_answer_is_judged_and_nobody_asked():
-    asked = []
-    made = evaluate(RAGEvalService(asked.append, embedder=Client()), answer="Lyon", contexts="Lyon is large.")
-    assert (made.answer, made.contexts, made.seconds, asked) == ("Lyon", ("Lyon is large.",), 0.0, [])
+    questions = []
+    made = evaluate(
+        RAGEvalService(questions.append, embedder=Client()), answer="Lyon", contexts="Lyon is large."
+    )
+    assert (made.answer, made.contexts, made.seconds, questions) == ("Lyon", ("Lyon is large.",), 0.0, [])
 
 
 def test_without_target_and_answer_there_is_nothing_to_do():
@@ -79,7 +81,7 @@ def test_a_target_that_fails_fails_every_metric_with_its_reason(caplog):
     assert {score.reason for score in made.scores.values()} == {made.reason}
     assert "broken raised KeyError: 'index'" in made.reason
     assert made.to_dict()["reasons"]["answer"] == made.reason
-    assert client.asked == []
+    assert client.requests == []
     assert [(log.name, log.levelname) for log in caplog.records] == [("sgi.service", "ERROR")]
 
 
@@ -89,7 +91,7 @@ def test_without_a_reference_what_compares_with_one_is_missing():
 
 
 FAULTS = {
-    "raises": (Refused(), "Client raised Refused (401)."),
+    "raises": (RejectedKeyError(), "Client raised Refused (401)."),
     "ragged": ([[1.0, 2.0], [1.0]], "Client returned vectors of different dimensions: 2 and 1."),
     "zero": ([[0.0, 0.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
     "nan": ([[float("nan"), 1.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
@@ -138,7 +140,7 @@ def test_both_texts_go_into_one_call(kind):
     client = kind()
     found = similarity(RAGEvalService(), reference_answer="a", generated_answer="b", embedding_model=client)
     assert found == pytest.approx(0.96, abs=1e-6)
-    assert client.asked == [["a", "b"]]
+    assert client.requests == [["a", "b"]]
 
 
 def test_opposite_vectors_count_as_0_and_equal_ones_as_1():
@@ -154,7 +156,7 @@ def test_a_blank_text_is_0_with_a_warning_and_nothing_is_embedded(texts, caplog)
     assert similarity(RAGEvalService(), *texts, client) == 0.0
     made = evaluate(RAGEvalService(embedder=client), reference=texts[0], answer=texts[1])
     assert made.scores["semantic_similarity"].value == 0.0
-    assert client.asked == []
+    assert client.requests == []
     assert [log.levelname for log in caplog.records] == ["WARNING", "WARNING"]
     assert "is blank" in caplog.text
 

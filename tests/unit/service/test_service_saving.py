@@ -21,9 +21,9 @@ from support.service_clients import (
     PARIS,
     PRIVATE,
     Client,
-    Refused,
+    RejectedKeyError,
     evaluate,
-    kept,
+    save_and_read,
     similarity,
 )
 
@@ -63,13 +63,13 @@ def test_what_was_evaluated_is_what_is_looked_up(service):
 
 def test_a_failed_answer_is_kept_with_its_reason(service):
     made = evaluate(RAGEvalService(lambda _: 3, embedder=HashEmbedder()))
-    full = kept(service, made)
+    full = save_and_read(service, made)
     assert full["answer"] is None
     assert full["reasons"]["answer"] == full["reasons"]["bleu"] == made.reason
 
 
 def test_plain_values_are_kept_as_the_published_insert_has_them(service):
-    full = kept(
+    full = save_and_read(
         service,
         bleu=0.25,
         semantic_similarity=None,
@@ -96,7 +96,7 @@ def test_plain_values_are_kept_as_the_published_insert_has_them(service):
 
 def test_values_beside_an_evaluation_go_before_it(service):
     made = evaluate(RAGEvalService(embedder=HashEmbedder()), answer=PARIS[1])
-    full = kept(service, made, bleu=0.125, bleu_reasoning="by hand", answer="Lyon", reference="Nice")
+    full = save_and_read(service, made, bleu=0.125, bleu_reasoning="by hand", answer="Lyon", reference="Nice")
     assert (full["bleu"], full["bleu_reasoning"], full["rouge_l"] > 0) == (0.125, "by hand", True)
     assert (full["answer"], full["reference"], full["question"]) == ("Lyon", "Nice", "Capital of France?")
 
@@ -113,7 +113,7 @@ def test_values_beside_an_evaluation_go_before_it(service):
 )
 def test_values_that_are_none_leave_nothing(service, values, error, words):
     with pytest.raises(error, match=words):
-        kept(service, **values)
+        save_and_read(service, **values)
     assert service.get_by_test_run_id("nightly") == []
 
 
@@ -144,7 +144,7 @@ class Away(HashEmbedder):
 
     def embed(self, texts):
         if any("away" in text for text in texts):
-            raise Refused
+            raise RejectedKeyError
         return super().embed(texts)
 
 
@@ -154,9 +154,9 @@ def test_a_model_that_fails_for_a_while_leaves_the_run_as_it_is(service, monkeyp
     models = {"small": OwnModel(Away(name="small"))}
     monkeypatch.setattr(EmbeddingModels, "open", lambda self, name: models.get(name) or named(self, name))
     both = ["semantic_similarity", 'semantic_similarity(models=["hash", "small"])']
-    asked = RAGEvalService(embedder=HashEmbedder(), metrics=both)
+    service_with_both = RAGEvalService(embedder=HashEmbedder(), metrics=both)
     for answer in answers:
-        made = evaluate(asked, answer=answer)
+        made = evaluate(service_with_both, answer=answer)
         assert made.embedders == (HashEmbedder().fingerprint, models["small"].fingerprint)
         assert made.left_out.keys() == ({"small"} if "away" in answer else set())
         assert made.scores[both[1]].status is Status.OK
@@ -238,8 +238,8 @@ def test_closed_it_opens_anew(service, tmp_path):
 def test_cancelling_an_evaluation_leaves_the_service_usable():
     class Slow(Client):
         async def embed_texts(self, texts):
-            if not self.asked:
-                self.asked.append(texts)
+            if not self.requests:
+                self.requests.append(texts)
                 await asyncio.sleep(60)
             return self.result
 

@@ -5,7 +5,7 @@ import pytest
 
 from sgi.stats.paired_tests import paired_differences
 from support import simulated
-from support.scripts import loaded
+from support.scripts import load_script
 
 SETS = 2000
 AT_ONCE = 250  # columns of one call share its draws
@@ -13,7 +13,7 @@ AT_ONCE = 250  # columns of one call share its draws
 
 @pytest.fixture(scope="module")
 def simulation():
-    with loaded("simulate_intervals") as script:
+    with load_script("simulate_intervals") as script:
         yield script
 
 

@@ -5,7 +5,7 @@ from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.intervals import student_quantile
 from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
-from support.ranked_answers import drawn
+from support.ranked_answers import simulate_answers
 
 
 def at_95(scores, labels, weights):
@@ -13,7 +13,7 @@ def at_95(scores, labels, weights):
 
 
 def test_statistics_see_the_same_draws_sorted_by_score():
-    scores, labels, clusters = drawn(np.random.default_rng(10), 25)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(10), 25)
     seen = {"first": [], "second": []}
 
     def watching(name):
@@ -59,7 +59,7 @@ def test_the_bootstrap_refuses_what_makes_no_sense():
 
 
 def test_the_interval_of_average_precision_by_its_definition():
-    scores, labels, clusters = drawn(np.random.default_rng(12), 30)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(12), 30)
     value = average_precision(scores, labels)
     without = [average_precision(scores[clusters != c], labels[clusters != c]) for c in range(30)]
     error = np.sqrt(29 / 30 * np.sum((without - np.mean(without)) ** 2))
@@ -72,7 +72,7 @@ def test_the_interval_of_average_precision_by_its_definition():
 
 
 def test_order_of_rows_and_names_of_clusters_are_no_matter_to_it():
-    scores, labels, clusters = drawn(np.random.default_rng(13), 40)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(13), 40)
     turned = np.random.default_rng(0).permutation(80)
     found = average_precision_interval(scores, labels, clusters)
     names = np.array([f"question {code}" for code in clusters])
@@ -81,7 +81,7 @@ def test_order_of_rows_and_names_of_clusters_are_no_matter_to_it():
 
 
 def test_rows_that_belong_together_are_left_out_together():
-    scores, labels, clusters = drawn(np.random.default_rng(14), 60)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(14), 60)
     once = average_precision_interval(scores, labels, clusters)
     tenfold = (np.repeat(column, 10) for column in (scores, labels, clusters))
     again = average_precision_interval(*tenfold)
@@ -89,7 +89,7 @@ def test_rows_that_belong_together_are_left_out_together():
 
 
 def test_many_clusters_are_left_out_in_groups(monkeypatch):
-    columns = drawn(np.random.default_rng(15), 400)
+    columns = simulate_answers(np.random.default_rng(15), 400)
     each = average_precision_interval(*columns)
     monkeypatch.setattr("sgi.stats.rank_resampling._MAX_JACKKNIFE_GROUPS", 100)
     grouped = average_precision_interval(*columns)
@@ -117,7 +117,7 @@ def test_average_precision_has_no_interval_where_nothing_is_seen_of_its_spread()
 @pytest.mark.parametrize("questions", [20, 50, pytest.param(200, marks=pytest.mark.slow)])
 def test_intervals_of_average_precision_cover_as_often_as_they_say(questions):
     generator = np.random.default_rng((11, questions))
-    found = [average_precision_interval(*drawn(generator, questions)) for _ in range(400)]
+    found = [average_precision_interval(*simulate_answers(generator, questions)) for _ in range(400)]
     hits = [each.low <= 0.7529959968648294 <= each.high for each in found]
     assert 0.92 <= np.mean(hits) <= 0.975
 
@@ -127,6 +127,6 @@ def test_intervals_of_false_alarms_cover_as_often_as_they_say():
     generator = np.random.default_rng(11)
     hits, trials = 0, 300
     for _ in range(trials):
-        found = bootstrap_interval(at_95, *drawn(generator, 200), draws=200)
+        found = bootstrap_interval(at_95, *simulate_answers(generator, 200), draws=200)
         hits += found.low <= 0.7404889771585556 <= found.high
     assert 0.93 <= hits / trials <= 0.975

@@ -4,7 +4,7 @@ import pytest
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.rank_resampling import bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall, ranking
-from support.ranked_answers import drawn
+from support.ranked_answers import simulate_answers
 
 
 def by_pairs(scores, labels):
@@ -59,19 +59,19 @@ def test_weights_are_repeats_of_rows():
 
 
 def test_order_preserving_changes_of_the_scores_change_nothing():
-    scores, labels, clusters = drawn(np.random.default_rng(2), 60)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(2), 60)
     assert ranking(np.exp(scores), labels, clusters) == ranking(scores, labels, clusters)
 
 
 def test_repeating_rows_in_their_cluster_adds_no_certainty():
-    scores, labels, clusters = drawn(np.random.default_rng(3), 80)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(3), 80)
     once = auroc_interval(scores, labels, clusters)
     tenfold = auroc_interval(*(np.repeat(column, 10) for column in (scores, labels, clusters)))
     assert (tenfold.low, tenfold.high) == pytest.approx((once.low, once.high), abs=1e-12)
 
 
 def test_ranking_holds_all_of_it():
-    scores, labels, clusters = drawn(np.random.default_rng(7), 40)
+    scores, labels, clusters = simulate_answers(np.random.default_rng(7), 40)
     found = ranking(scores, labels.astype(int), clusters)
     assert found.auroc == auroc(scores, labels)
     assert found.interval == auroc_interval(scores, labels, clusters)

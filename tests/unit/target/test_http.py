@@ -13,7 +13,7 @@ from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec
 from sgi.target.errors import TransientError
 from sgi.target.http import MAX_REPLY, open_http
-from support.target_server import Sent, TargetServer
+from support.target_server import TargetReply, TargetServer
 
 PRIVATE = 's3cr3t/va lue+"x"'
 HEADERS = {"Authorization": "Bearer ${RAG_TEST_KEY}"}
@@ -51,7 +51,7 @@ def test_a_question_is_posted_and_its_answer_read():
 
 def test_body_headers_and_query_are_sent_with_their_secrets():
     settings = {"headers": HEADERS, "body": {"top_k": 3, "auth": {"token": "${RAG_TEST_KEY}"}}}
-    with TargetServer([Sent.of({"answer": "a"})]) as server:
+    with TargetServer([TargetReply.of({"answer": "a"})]) as server:
         ask(f"{server.url}?v=2&key=${{RAG_TEST_KEY}}", question_field="input.query", **settings)
     request = server.requests[0]
     assert request.headers["authorization"] == f"Bearer {PRIVATE}"
@@ -85,7 +85,7 @@ def test_the_fingerprint_names_secrets_and_holds_none():
     ],
 )
 def test_where_answers_and_passages_stand(document, settings, reply):
-    with TargetServer([Sent.of(document)]) as server:
+    with TargetServer([TargetReply.of(document)]) as server:
         assert ask(server.url, **settings) == [reply]
 
 
@@ -100,7 +100,7 @@ def test_texts_go_and_come_as_they_are(text):
     [({"answer": "\ud800"}, "the answer"), ({"answer": "a", "contexts": ["p", "\udfffq"]}, "context 1")],
 )
 def test_half_a_character_is_no_answer(document, what):
-    error = failure(Sent.of(document))
+    error = failure(TargetReply.of(document))
     assert f"{what} has a lone surrogate" in str(error)
     assert "truncated or decoded" in error.hint
     assert not isinstance(error, TransientError)
@@ -135,7 +135,7 @@ def test_half_a_character_is_no_answer(document, what):
     ],
 )
 def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, problem):
-    error = failure(Sent.of(document), **settings)
+    error = failure(TargetReply.of(document), **settings)
     assert problem in str(error)
     assert "answer_field and contexts_field" in error.hint
     assert not isinstance(error, TransientError)
@@ -156,25 +156,25 @@ def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, p
     ],
 )
 def test_what_is_no_json_is_told_by_its_first_part(body, problem):
-    error = failure(Sent(body=body))
+    error = failure(TargetReply(body=body))
     assert problem in str(error)
     assert len(str(error)) < 400
 
 
 def test_foreign_names_are_shown_clean_and_short():
-    error = str(failure(Sent.of({"\x1b[31m\ud800" + "n" * 100_000: 1})))
+    error = str(failure(TargetReply.of({"\x1b[31m\ud800" + "n" * 100_000: 1})))
     assert error.isprintable()
     assert len(error) < 400
 
 
 def test_a_mark_of_byte_order_does_no_harm():
-    with TargetServer([Sent(body=b'\xef\xbb\xbf{"answer": "a"}')]) as server:
+    with TargetServer([TargetReply(body=b'\xef\xbb\xbf{"answer": "a"}')]) as server:
         assert ask(server.url) == [Reply("a")]
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
 def test_what_may_be_gone_next_time_is_transient(status):
-    error = failure(Sent.of({"detail": "busy"}, status))
+    error = failure(TargetReply.of({"detail": "busy"}, status))
     assert isinstance(error, TransientError)
     assert error.retry_after is None
     assert f"/answer answered {status}" in str(error)
@@ -195,7 +195,7 @@ def test_what_may_be_gone_next_time_is_transient(status):
     ],
 )
 def test_other_statuses_are_final(status, words):
-    error = failure(Sent(status, b"no\x00\n" + b"x" * 100_000))
+    error = failure(TargetReply(status, b"no\x00\n" + b"x" * 100_000))
     assert type(error) is TargetError
     assert len(str(error)) < 400
     with pytest.raises(TargetError, match=words):
@@ -205,7 +205,7 @@ def test_other_statuses_are_final(status, words):
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_and_says_where_it_leads(status):
     with TargetServer() as other:
-        error = failure(Sent(status, b"", {"Location": f"{other.url}?t=abc"}), headers=HEADERS)
+        error = failure(TargetReply(status, b"", {"Location": f"{other.url}?t=abc"}), headers=HEADERS)
     assert other.requests == []
     assert f"it redirects to {other.url}. Redirects are not followed" in str(error)
     assert "abc" not in str(error)
@@ -221,11 +221,11 @@ def test_a_redirect_is_not_followed_and_says_where_it_leads(status):
     ],
 )
 def test_a_redirect_may_lead_anywhere(location, words):
-    assert words in str(failure(Sent(302, b"", {"Location": location})))
+    assert words in str(failure(TargetReply(302, b"", {"Location": location})))
 
 
 def test_a_status_of_redirects_that_leads_nowhere_is_an_error_like_others():
-    assert "answered 304 (Not Modified)." in str(failure(Sent(304, b"")))
+    assert "answered 304 (Not Modified)." in str(failure(TargetReply(304, b"")))
 
 
 @pytest.mark.parametrize("host", ["999.1.1.1", "[v1.x]", "127.0.0.1:1/" + "a" * 70_000])
@@ -249,29 +249,29 @@ def test_a_url_no_client_can_use_is_told_at_once(host):
     ],
 )
 def test_a_target_may_ask_for_time_in_seconds(value, seconds):
-    assert failure(Sent.of({}, 429, Retry_After=value)).retry_after == seconds
+    assert failure(TargetReply.of({}, 429, Retry_After=value)).retry_after == seconds
 
 
 def test_a_target_may_ask_for_time_by_date():
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    assert 50 < failure(Sent.of({}, 503, Retry_After=later)).retry_after <= 100
-    assert failure(Sent.of({}, 503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT")).retry_after == 0
-    assert failure(Sent.of({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT")).retry_after is None
+    assert 50 < failure(TargetReply.of({}, 503, Retry_After=later)).retry_after <= 100
+    assert failure(TargetReply.of({}, 503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT")).retry_after == 0
+    assert failure(TargetReply.of({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT")).retry_after is None
 
 
 def test_a_connection_that_breaks_off_is_transient():
-    assert "closed the connection" in str(failure(Sent(drop=True)))
-    assert isinstance(failure(Sent(hang_up=True)), TransientError)
+    assert "closed the connection" in str(failure(TargetReply(drop=True)))
+    assert isinstance(failure(TargetReply(hang_up=True)), TransientError)
 
 
 def test_an_error_whose_body_breaks_off_is_told_by_its_status():
-    error = failure(Sent(401, b"who are you? " * 9, drop=True))
+    error = failure(TargetReply(401, b"who are you? " * 9, drop=True))
     assert not isinstance(error, TransientError)
     assert "answered 401 (Unauthorized)" in str(error)
 
 
 def test_an_error_with_a_long_body_is_told_by_its_status():
-    error = failure(Sent(500, b"x" * 17_000_000))
+    error = failure(TargetReply(500, b"x" * 17_000_000))
     assert "answered 500 (Internal Server Error): xxx" in str(error)
     assert len(str(error)) < 1000
 
@@ -285,27 +285,31 @@ def test_one_that_is_not_there_is_transient():
 
 def test_a_reply_that_is_too_long_is_refused():
     longest = b'{"answer": "' + b"a" * (MAX_REPLY - 14) + b'"}'
-    with TargetServer([Sent(body=longest)]) as server:
+    with TargetServer([TargetReply(body=longest)]) as server:
         assert len(ask(server.url)[0].response) == MAX_REPLY - 14
-    assert "sent more than 10,000,000 bytes" in str(failure(Sent(body=longest + b" ")))
+    assert "sent more than 10,000,000 bytes" in str(failure(TargetReply(body=longest + b" ")))
     packed = gzip.compress(b" " * 200_000_000)
-    assert "sent more than 10,000,000 bytes" in str(failure(Sent(200, packed, {"Content-Encoding": "gzip"})))
+    assert "sent more than 10,000,000 bytes" in str(
+        failure(TargetReply(200, packed, {"Content-Encoding": "gzip"}))
+    )
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "zstd", "br"])
 def test_an_encoding_that_can_grow_without_bound_is_refused(encoding):
     twice = gzip.compress(gzip.compress(b'{"answer": "a"}'))
 
-    assert "sent a body with the encoding" in str(failure(Sent(200, twice, {"Content-Encoding": encoding})))
+    assert "sent a body with the encoding" in str(
+        failure(TargetReply(200, twice, {"Content-Encoding": encoding}))
+    )
 
 
 def test_broken_compression_is_told():
-    error = failure(Sent(200, b"no gzip", {"Content-Encoding": "gzip"}))
+    error = failure(TargetReply(200, b"no gzip", {"Content-Encoding": "gzip"}))
     assert "request failed (DecodingError)" in str(error)
 
 
 def test_questions_stand_alone():
-    with TargetServer([Sent.of({"answer": "a"}, Set_Cookie="session=1; Path=/")]) as server:
+    with TargetServer([TargetReply.of({"answer": "a"}, Set_Cookie="session=1; Path=/")]) as server:
         ask(server.url, "one", "two")
     assert all("cookie" not in request.headers for request in server.requests)
 
@@ -314,12 +318,12 @@ def test_questions_stand_alone():
 def test_secrets_that_a_service_repeats_are_not_shown(status):
     words = f"key {PRIVATE} / Bearer {PRIVATE} / s3cr3t%2Fva%20lue%2B%22x%22 / " + PRIVATE.replace('"', r"\"")
     for body in (words.encode(), words.encode() * 1000):
-        error = failure(Sent(status, body), headers=HEADERS)
+        error = failure(TargetReply(status, body), headers=HEADERS)
         assert "***" in str(error)
         assert "s3cr3t" not in str(error) + repr(error)
     if status == 200:
         for name in (PRIVATE, "x" * 20 + PRIVATE, "x" * 190 + PRIVATE):
-            assert "s3cr3t" not in str(failure(Sent.of({name: 1}), headers=HEADERS))
+            assert "s3cr3t" not in str(failure(TargetReply.of({name: 1}), headers=HEADERS))
 
 
 def test_a_variable_that_is_not_set_is_named_before_anything_is_sent(monkeypatch):

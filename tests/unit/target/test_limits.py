@@ -17,7 +17,7 @@ from sgi.target.http import open_http
 from sgi.target.limits import MAX_WAIT, LimitedTarget
 from sgi.target.python import PythonTarget
 from sgi.target.spec import TargetSpec
-from support.target_server import Sent, TargetServer
+from support.target_server import TargetReply, TargetServer
 
 
 @pytest.fixture(autouse=True)
@@ -247,7 +247,7 @@ def test_one_that_always_hangs_is_given_up_and_others_go_on():
     hang.set()
 
 
-@pytest.mark.parametrize("sent", [Sent(delay=30), Sent(trickle=0.05)])
+@pytest.mark.parametrize("sent", [TargetReply(delay=30), TargetReply(trickle=0.05)])
 def test_a_service_that_is_slow_is_given_up(sent):
     async def run(url):
         async with open_http(TargetSpec(where=url)) as target:

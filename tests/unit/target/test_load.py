@@ -9,7 +9,7 @@ import pytest
 from sgi.kernel.errors import TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec, open_target
-from support.target_server import Sent, TargetServer
+from support.target_server import TargetReply, TargetServer
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def test_a_function_is_opened_by_its_name():
 
 
 def test_a_service_is_opened_by_its_url_and_asked_again_where_that_helps():
-    plan = [Sent(500), Sent(hang_up=True), Sent.of({}, 429, Retry_After="0")]
+    plan = [TargetReply(500), TargetReply(hang_up=True), TargetReply.of({}, 429, Retry_After="0")]
     with TargetServer(plan) as server:
         fingerprint, reply = ask("Who?", where=server.url, retries=3)
     assert (fingerprint, reply) == (f"http:{server.url}", Reply("Who?", ("a passage",)))
@@ -39,7 +39,7 @@ def test_a_service_is_opened_by_its_url_and_asked_again_where_that_helps():
 
 
 def test_a_refusal_is_not_repeated():
-    with TargetServer([Sent(401, b"no")]) as server, pytest.raises(TargetError, match="answered 401"):
+    with TargetServer([TargetReply(401, b"no")]) as server, pytest.raises(TargetError, match="answered 401"):
         ask("Who?", where=server.url, retries=3)
     assert len(server.requests) == 1
 
@@ -51,7 +51,7 @@ def test_what_cannot_be_opened_is_told_at_once():
 
 def test_no_secret_is_in_the_last_error_nor_in_its_causes(monkeypatch):
     monkeypatch.setenv("RAG_TEST_KEY", "s3cr3t")
-    with TargetServer([Sent(503, b"s3cr3t")] * 2) as server, pytest.raises(TargetError) as caught:
+    with TargetServer([TargetReply(503, b"s3cr3t")] * 2) as server, pytest.raises(TargetError) as caught:
         ask(
             "Who?",
             where=f"{server.url}?key=${{RAG_TEST_KEY}}",

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 
 from sgi.web.body_limit import FORM_LIMIT
-from support.web_server import browsing, form_key, send, words
+from support.web_server import form_key, submit_form, visible_text, web_client
 
 
 @pytest.fixture
 def narrow(site):
     """A browser of a site that takes uploads of 1 kB."""
     site.upload_limit = 1000
-    with browsing(site) as client:
+    with web_client(site) as client:
         yield client
 
 
@@ -25,9 +25,9 @@ def _parts(total, size=8192):
 
 def test_an_upload_beyond_the_limit_is_told_on_a_page_and_nothing_is_kept(narrow, site):
     files = {"file": ("rows.jsonl", _lines(1000 + FORM_LIMIT))}
-    response = send(narrow, "/upload", files=files)
+    response = submit_form(narrow, "/upload", files=files)
     assert response.status_code == 413
-    assert "--upload-limit" in words(response.text)
+    assert "--upload-limit" in visible_text(response.text)
     assert not site.folder.exists() or not list(site.folder.iterdir())
 
 
@@ -51,11 +51,11 @@ def test_what_is_counted_is_what_comes_not_what_the_headers_say(narrow):
 
 
 def test_forms_without_a_file_are_small(client):
-    response = send(client, "/runs/before/edit", name="x" * FORM_LIMIT)
+    response = submit_form(client, "/runs/before/edit", name="x" * FORM_LIMIT)
     assert response.status_code == 413
     assert client.get("/runs/before").status_code == 200
 
 
 def test_what_fits_goes_through(narrow):
-    response = send(narrow, "/upload", files={"file": ("rows.jsonl", _lines(900))})
+    response = submit_form(narrow, "/upload", files={"file": ("rows.jsonl", _lines(900))})
     assert response.status_code == 303

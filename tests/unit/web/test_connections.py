@@ -13,7 +13,7 @@ import pytest
 
 from sgi.web.connections import ConnectionLimits
 from sgi.web.token_throttle import FREE_TRIES
-from support.web_server import serving, until
+from support.web_server import serve_site, wait_until
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Wait: "
 
@@ -71,7 +71,7 @@ def is_open(wire):
 @pytest.mark.usefixtures("many_files")
 @pytest.mark.parametrize("first", [HALF, b""])
 def test_1100_half_open_connections_of_one_address_keep_nobody_out(site, first):
-    with serving(site) as address, opened(address, 1100, first) as wires:
+    with serve_site(site) as address, opened(address, 1100, first) as wires:
         assert is_healthy(address)
         assert sum(map(is_open, wires[-8:])) == 8, "those that waited longest made room"
         assert not is_open(wires[0])
@@ -80,14 +80,14 @@ def test_1100_half_open_connections_of_one_address_keep_nobody_out(site, first):
 @pytest.mark.usefixtures("many_files")
 def test_the_total_holds_for_trusted_proxies_too(site):
     limits = ConnectionLimits(total=32, per_address=4, proxies=frozenset({"127.0.0.1"}))
-    with serving(site, limits) as address, opened(address, 200) as wires:
+    with serve_site(site, limits) as address, opened(address, 200) as wires:
         assert is_healthy(address)
-        until(lambda: not is_open(wires[150]))
+        wait_until(lambda: not is_open(wires[150]))
         assert is_open(wires[-1])
 
 
 def test_headers_must_be_complete_in_time_however_they_trickle(site):
-    with serving(site, ConnectionLimits(header_seconds=1.0)) as address, opened(address, 1) as (wire,):
+    with serve_site(site, ConnectionLimits(header_seconds=1.0)) as address, opened(address, 1) as (wire,):
         done = threading.Event()
 
         def trickle():
@@ -107,7 +107,7 @@ def test_headers_must_be_complete_in_time_however_they_trickle(site):
 
 def test_the_next_request_of_a_connection_must_come_in_time_too(site):
     whole = b"GET /healthz HTTP/1.1\r\nHost: %b\r\n\r\n"
-    with serving(site, ConnectionLimits(header_seconds=1.0)) as address:
+    with serve_site(site, ConnectionLimits(header_seconds=1.0)) as address:
         asked = whole % urlsplit(address).netloc.encode()
         with opened(address, 1, asked + HALF) as (wire,):
             answer = received(wire)
@@ -122,7 +122,7 @@ def post(address, length):
 
 def test_a_slow_body_is_cut_off_and_a_steady_one_is_not(site):
     limits = ConnectionLimits(body_rate=100, body_seconds=1.0)
-    with serving(site, limits) as address, opened(address, 2, post(address, 1500)) as (slow, steady):
+    with serve_site(site, limits) as address, opened(address, 2, post(address, 1500)) as (slow, steady):
         for _ in range(15):
             steady.sendall(b"a" * 100)
             if is_open(slow):
@@ -140,12 +140,12 @@ def received_until(wire, beginning):
 
 def test_where_all_connections_are_at_work_a_new_one_is_refused(site):
     limits = ConnectionLimits(per_address=3)
-    with serving(site, limits) as address, opened(address, 3, post(address, 1500)) as wires:
+    with serve_site(site, limits) as address, opened(address, 3, post(address, 1500)) as wires:
         time.sleep(0.3)  # their requests have begun
         with opened(address, 1, b"GET / HTTP/1.1\r\n") as (late,):
             assert received(late).startswith(b"HTTP/1.1 503 ")
         wires[0].close()
-        until(lambda: is_answered(address))
+        wait_until(lambda: is_answered(address))
 
 
 def is_answered(address):
@@ -167,7 +167,7 @@ def test_the_total_fits_the_descriptors_of_the_process(monkeypatch):
 def test_forwarded_addresses_are_believed_of_trusted_proxies_alone(site, proxies, waits):
     site.token = "the very secret token"  # noqa: S105 - of this test
     headers = {"Authorization": "Bearer a guess", "X-Forwarded-For": "203.0.113.9"}
-    with serving(site, ConnectionLimits(proxies=proxies)) as address:
+    with serve_site(site, ConnectionLimits(proxies=proxies)) as address:
         for _ in range(FREE_TRIES + 1):
             asked = urllib.request.Request(f"{address}/api/v1/runs", headers=headers)  # noqa: S310 - ours
             with pytest.raises(urllib.error.HTTPError):

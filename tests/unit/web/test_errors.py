@@ -9,7 +9,7 @@ from sgi.kernel.errors import StoreError
 from sgi.web import security
 from sgi.web.routes import runs as listing
 from sgi.web.throttle import ServerBusyError
-from support.web_server import form_key, words
+from support.web_server import form_key, visible_text
 
 
 def _broken(*_, **__):
@@ -34,7 +34,7 @@ def _broken(*_, **__):
 def test_what_is_missing_is_said_clearly(client, path, told):
     response = client.get(path)
     assert response.status_code == 404
-    assert told in words(response.text)
+    assert told in visible_text(response.text)
     assert "<h1>" in response.text
 
 
@@ -52,7 +52,7 @@ def test_what_is_missing_is_said_clearly(client, path, told):
 def test_an_invalid_parameter_is_named(client, path, message):
     response = client.get(path)
     assert response.status_code == 400
-    assert message in words(response.text)
+    assert message in visible_text(response.text)
 
 
 def test_a_script_gets_the_words_alone(client):
@@ -67,7 +67,7 @@ def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
 
     monkeypatch.setattr(listing, "run_list", away)
     response = client.get("/")
-    assert (response.status_code, "The database is away. Bring it back." in words(response.text)) == (
+    assert (response.status_code, "The database is away. Bring it back." in visible_text(response.text)) == (
         503,
         True,
     )
@@ -101,7 +101,7 @@ def test_what_is_busy_is_said_with_503_and_when_to_come_again(client, monkeypatc
     monkeypatch.setattr(listing, "run_list", busy)
     response = client.get("/")
     assert (response.status_code, int(response.headers["retry-after"]) > 0) == (503, True)
-    assert "Too many. Wait." in words(response.text)
+    assert "Too many. Wait." in visible_text(response.text)
 
 
 def test_a_form_that_cannot_be_read(client):

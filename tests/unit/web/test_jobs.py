@@ -13,7 +13,7 @@ from sgi.web import jobs as running
 from sgi.web.jobs import Jobs, split_tags
 from sgi.web.throttle import ServerBusyError
 from support.kept_runs import rows, write_rows
-from support.web_server import until
+from support.web_server import wait_until
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def upload(tmp_path):
 def test_an_upload_becomes_a_run_with_its_tags_and_its_file_goes(jobs, site, upload):
     spec = upload(name="mine")
     job = jobs.submit(spec, "rows.jsonl", ("b", "a"))
-    until(lambda: job.is_over)
+    wait_until(lambda: job.is_over)
     assert (job.state, job.problem) == ("finished", "")
     record = find_run(site.database, "mine")
     assert (record.id, record.tags, record.scored) == (job.run, ("a", "b"), 12)
@@ -50,7 +50,7 @@ def test_what_is_wrong_is_told_with_the_owners_name_of_the_file(jobs, tmp_path):
     path = tmp_path / "upload-1.jsonl"
     path.write_text('{"id": "1", "response": "x"}\n{"id": "2", "response": 3}\n')
     job = jobs.submit(RunSpec(data=path, metrics=("squad_em",)), "mine.jsonl")
-    until(lambda: job.is_over)
+    wait_until(lambda: job.is_over)
     assert job.state == "failed"
     assert job.problem.startswith("mine.jsonl:2: id '2': field 'response'")
     assert "upload-1" not in job.problem
@@ -69,7 +69,7 @@ def test_one_fault_does_not_stop_the_next(jobs, upload, monkeypatch):
 
     monkeypatch.setattr(running, "start_run", faulty)
     first, second = (jobs.submit(upload(n), "rows.jsonl") for n in (1, 2))
-    until(lambda: second.is_over)
+    wait_until(lambda: second.is_over)
     assert (first.state, second.state) == ("failed", "finished")
     assert "RuntimeError" in first.problem
     assert "a bug" not in first.problem
@@ -101,14 +101,14 @@ def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypa
     monkeypatch.setattr(running, "MAX_WAITING", 2)
     first = jobs.submit(upload(0), "a.jsonl")
     begun.wait(10)
-    until(lambda: first.state == "running")
+    wait_until(lambda: first.state == "running")
     others = [jobs.submit(upload(n), "a.jsonl") for n in (1, 2)]
     assert [job.state for job in others] == ["waiting", "waiting"]
     assert jobs.unfinished() == [first, *others]
     with pytest.raises(ServerBusyError, match="are queued"):
         jobs.submit(upload(3), "a.jsonl")
     free.set()
-    until(lambda: all(job.is_over for job in others))
+    wait_until(lambda: all(job.is_over for job in others))
     assert {job.state for job in (first, *others)} == {"finished"}
 
 
@@ -122,7 +122,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
         real(self, job, event)
         if isinstance(event, Advanced) and job.run is not None:
             inside.set()
-            until(lambda: self._closed)  # the next batch is not begun before the server ends
+            wait_until(lambda: self._closed)  # the next batch is not begun before the server ends
 
     monkeypatch.setattr(running.Jobs, "_on_event", heard)
     first = jobs.submit(upload(1, n=1200), "a.jsonl", ("kept",))
@@ -152,7 +152,7 @@ def test_closing_while_a_file_is_read_begins_no_run(site, upload, monkeypatch):
     before = len(list_runs(site.database))
     spec = upload()
     job = jobs.submit(spec, "a.jsonl")
-    until(lambda: job.is_over)
+    wait_until(lambda: job.is_over)
     jobs.close()
     assert (job.state, job.run, spec.data.exists()) == ("stopped", None, False)
     assert len(list_runs(site.database)) == before

@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from sgi.kernel.errors import UsageError
 from sgi.web.security import LOGIN, POLICY, SESSION, allowed_hosts, check_token
-from support.web_server import ADDRESS, browsing, form_key, send, serving, site_in, words
+from support.web_server import ADDRESS, form_key, open_site, serve_site, submit_form, visible_text, web_client
 
 TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
 
@@ -18,7 +18,7 @@ TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
 @pytest.fixture
 def guarded(site):
     site.token = TOKEN
-    with browsing(site) as client:
+    with web_client(site) as client:
         yield client
 
 
@@ -102,7 +102,7 @@ def test_a_host_by_any_name_is_answered_elsewhere(guarded, site, host):
 
 def test_two_hosts_are_none(site):
     site.hosts = None
-    with browsing(site) as client:
+    with web_client(site) as client:
         assert client.get("/healthz", headers=[("Host", "x"), ("Host", "y")]).status_code == 400
 
 
@@ -118,7 +118,7 @@ def test_an_address_made_of_the_host_decides_nothing(guarded, monkeypatch, spoof
 
 
 def test_over_a_real_connection_no_host_leads_past_the_token(site):
-    with serving(site) as address:
+    with serve_site(site) as address:
         site.hosts, site.token = None, TOKEN
         place = urlsplit(address)
         for host in ("x/static/?", "x/healthz?", "[", "x"):
@@ -157,7 +157,7 @@ def test_a_form_needs_the_key_of_its_session(client, site):
     assert client.post(path, data={"name": "x"}).status_code == 403
     assert client.post(path, data={"name": "x", "form_key": "0" * 64}).status_code == 403
     assert client.post(path, data={"name": "x", "form_key": "é😀"}).status_code == 403
-    with browsing(site) as other:
+    with web_client(site) as other:
         assert other.post(path, data={"name": "x", "form_key": key}).status_code == 403
     assert client.post(path, data={"name": "x", "form_key": key}).status_code == 303
     assert client.get("/runs/x").status_code == 200
@@ -207,7 +207,7 @@ def test_an_id_with_a_slash_survives_the_login(guarded):
     asked = guarded.get(f"{path}?at=%2F1")
     further = parse_qs(urlsplit(asked.headers["location"]).query)["next"]
     assert further == [f"{path}?at=%2F1"]
-    response = send(guarded, "/login", token=TOKEN, further=further[0])
+    response = submit_form(guarded, "/login", token=TOKEN, further=further[0])
     assert response.headers["location"] == f"{path}?at=%2F1"
 
 
@@ -223,9 +223,9 @@ def test_without_the_token_a_program_is_refused(guarded):
 
 def test_the_token_opens_the_pages_and_is_kept_nowhere(guarded, caplog):
     with caplog.at_level(logging.DEBUG):
-        wrong = send(guarded, "/login", token=TOKEN[1:], further="/runs/before")
+        wrong = submit_form(guarded, "/login", token=TOKEN[1:], further="/runs/before")
         assert (wrong.status_code, "Wrong token." in wrong.text) == (403, True)
-        response = send(guarded, "/login", token=TOKEN, further="/runs/before")
+        response = submit_form(guarded, "/login", token=TOKEN, further="/runs/before")
         assert (response.status_code, response.headers["location"]) == (303, "/runs/before")
     cookie = response.headers["set-cookie"]
     assert cookie.startswith(f"{LOGIN}=")
@@ -236,14 +236,14 @@ def test_the_token_opens_the_pages_and_is_kept_nowhere(guarded, caplog):
     assert not any(
         TOKEN in text for text in (cookie, page.text, caplog.text, str(page.headers), response.text)
     )
-    assert send(guarded, "/", to="/logout").headers["location"] == "/login"
+    assert submit_form(guarded, "/", to="/logout").headers["location"] == "/login"
     assert guarded.get("/").status_code == 303
 
 
 def test_a_login_holds_for_its_session_alone_and_only_for_a_while(guarded, site, monkeypatch):
-    send(guarded, "/login", token=TOKEN)
+    submit_form(guarded, "/login", token=TOKEN)
     login = guarded.cookies[LOGIN]
-    with browsing(site) as other:
+    with web_client(site) as other:
         other.cookies.set(LOGIN, login)
         assert other.get("/").status_code == 303
     assert guarded.get("/").status_code == 200
@@ -264,13 +264,13 @@ def test_a_login_cannot_be_made_up(guarded, login):
 def test_after_the_login_nobody_is_led_elsewhere(guarded):
     for elsewhere in ("//evil.example", "https://evil.example"):
         assert 'value="/"' in guarded.get("/login", params={"next": elsewhere}).text
-        response = send(guarded, "/login", token=TOKEN, further=elsewhere)
+        response = submit_form(guarded, "/login", token=TOKEN, further=elsewhere)
         assert response.headers["location"] == "/"
 
 
 def test_behind_tls_cookies_stay_there(site):
     site.hosts = None
-    with browsing(site) as client:
+    with web_client(site) as client:
         assert "Secure" in client.get("https://example.org/").headers["set-cookie"]
 
 
@@ -291,12 +291,12 @@ def test_a_token_that_is_no_good_is_not_shown(token):
 
 
 def test_a_site_does_not_show_its_secrets(tmp_path):
-    with site_in(tmp_path, token=TOKEN) as site:
+    with open_site(tmp_path, token=TOKEN) as site:
         assert TOKEN not in repr(site)
         assert repr(site.secret) not in repr(site)
 
 
 def test_a_refusal_says_what_to_do(client):
-    assert "Only pages of this server" in words(
+    assert "Only pages of this server" in visible_text(
         client.post("/logout", headers={"Origin": "http://evil.example"}).text
     )

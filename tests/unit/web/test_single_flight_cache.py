@@ -11,7 +11,7 @@ from sgi.reporting.views.columns import run_columns
 from sgi.store.run_queries import find_run
 from sgi.web.single_flight_cache import SingleFlightCache, size_of
 from sgi.web.throttle import ServerBusyError
-from support.web_server import until
+from support.web_server import wait_until
 
 
 def test_what_was_used_longest_ago_goes():
@@ -65,7 +65,7 @@ def test_who_waits_for_what_fails_is_told():
     threads = [threading.Thread(target=want) for _ in range(5)]
     for thread in threads:
         thread.start()
-    until(lambda: kept._busy == 5)
+    wait_until(lambda: kept._busy == 5)
     free.set()
     for thread in threads:
         thread.join(30)
@@ -77,7 +77,7 @@ def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
     assert kept.get("quick", lambda: 1) == 1
     with ThreadPoolExecutor(3) as threads:
         waiting = [threads.submit(kept.get, key, lambda: free.wait(30)) for key in ("slow", "slow", "other")]
-        until(lambda: kept._busy == 3)
+        wait_until(lambda: kept._busy == 3)
         with pytest.raises(ServerBusyError, match="busy"):
             kept.get("slow", lambda: 2)
         with pytest.raises(ServerBusyError):

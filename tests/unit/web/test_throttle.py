@@ -6,7 +6,7 @@ import time
 import pytest
 
 from sgi.web.throttle import ServerBusyError, Throttle
-from support.web_server import until
+from support.web_server import wait_until
 
 
 def test_one_works_at_a_time():
@@ -37,7 +37,7 @@ def test_a_few_wait_and_the_others_are_sent_away_at_once():
     with throttle.acquire():
         thread = threading.Thread(target=work)
         thread.start()
-        until(lambda: throttle._queue._value == 0)
+        wait_until(lambda: throttle._queue._value == 0)
         began = time.monotonic()
         with pytest.raises(ServerBusyError), throttle.acquire():
             pass

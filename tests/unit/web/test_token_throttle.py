@@ -4,7 +4,7 @@ import pytest
 
 from sgi.web import token_throttle
 from sgi.web.token_throttle import FREE_TRIES, MAX_SECONDS, TokenThrottle
-from support.web_server import browsing, send
+from support.web_server import submit_form, web_client
 
 TOKEN = "the very secret token"  # noqa: S105 - of these tests
 GUESS = "a guess"
@@ -28,7 +28,7 @@ def clock():
 def guarded(site, clock):
     site.token = TOKEN
     site.throttle = TokenThrottle(clock)
-    with browsing(site) as made:
+    with web_client(site) as made:
         yield made
 
 
@@ -60,16 +60,16 @@ def test_delays_double_up_to_five_minutes(clock):
 
 def test_the_form_and_the_health_page_are_no_way_around(guarded, clock):
     for _ in range(FREE_TRIES):
-        assert send(guarded, "/login", token=GUESS).status_code == 403
-    response = send(guarded, "/login", token=GUESS)
+        assert submit_form(guarded, "/login", token=GUESS).status_code == 403
+    response = submit_form(guarded, "/login", token=GUESS)
     assert (response.status_code, response.headers["retry-after"]) == (429, "1")
-    assert send(guarded, "/login", token=TOKEN).status_code == 429
+    assert submit_form(guarded, "/login", token=TOKEN).status_code == 429
     known = guarded.get("/readyz", headers=RIGHT)
     assert known.content == guarded.get("/readyz", headers=WRONG).content, "nothing tells right from wrong"
 
 
 def test_who_has_signed_in_is_not_kept_out(guarded):
-    send(guarded, "/login", token=TOKEN)
+    submit_form(guarded, "/login", token=TOKEN)
     assert guess(guarded, FREE_TRIES + 2)[-1] == 200, "the session is known, and the token not looked at"
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.manage_runs import data_files
 from sgi.web.uploads import file_name, offline_metrics, remove_leftovers, save_upload
-from support.kept_runs import keep_run, rows
-from support.web_server import browsing
+from support.kept_runs import rows, store_run
+from support.web_server import web_client
 
 
 @given(st.text(max_size=200))
@@ -81,7 +81,7 @@ def test_what_a_killed_server_left_goes_when_the_next_begins(site):
         _left(site, "mine.csv", 999),
     ]
     (site.folder / "upload-folder").mkdir()
-    with browsing(site):
+    with web_client(site):
         assert not any(path.exists() for path in gone)
         assert all(path.exists() for path in stay)
     assert (site.folder / "upload-folder").is_dir()
@@ -89,7 +89,7 @@ def test_what_a_killed_server_left_goes_when_the_next_begins(site):
 
 def test_an_upload_that_a_run_goes_on_with_stays(site):
     site.folder.mkdir()
-    keep_run(site.place, site.folder, rows(4), name="upload-2")
+    store_run(site.place, site.folder, rows(4), name="upload-2")
     path = _left(site, "upload-2.jsonl", 999)
     assert str(path) in data_files(site.database)
     remove_leftovers(site)

@@ -18,7 +18,7 @@ SCORES = [1.0, 0.3, 0.9, 0.2, 0.2, 0.1] * 4
 @pytest.fixture(autouse=True)
 def _support(monkeypatch):
     names = registry.metric_names
-    overlap_metric.offer(monkeypatch)
+    overlap_metric.register_metric(monkeypatch)
     yield
     names.cache_clear()
 

@@ -9,7 +9,7 @@ from sgi.analysis.card.card import Calibration, MatchedControl, ShuffledControl,
 from sgi.analysis.card.verdicts import notes, number, warnings, width_words
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import PermutationControl
-from support.cards import NOT_SHUFFLED, baseline, card, interval, ranked
+from support.cards import NOT_SHUFFLED, baseline, card, interval, ranking_of
 
 
 def said(**changes):
@@ -45,16 +45,16 @@ def warned(**changes):
     ],
 )
 def test_a_ranking_that_is_not_shown_is_reported(auroc, low, high, word):
-    assert word in said(ranking=ranked(auroc, low, high))
+    assert word in said(ranking=ranking_of(auroc, low, high))
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.75, 0.85), (0.51, 0.6), (0.501, 0.9)])
 def test_what_ranks_is_not_called_chance(low, high):
-    assert "chance" not in said(ranking=ranked((low + high) / 2, low, high))
+    assert "chance" not in said(ranking=ranking_of((low + high) / 2, low, high))
 
 
 def test_a_narrow_interval_gets_no_advice_for_more_rows():
-    assert "More rows" not in said(ranking=ranked(0.5, 0.48, 0.52))
+    assert "More rows" not in said(ranking=ranking_of(0.5, 0.48, 0.52))
 
 
 def test_a_trivial_score_ranks_better_only_where_the_intervals_are_apart():
@@ -82,16 +82,16 @@ def test_a_trivial_score_of_the_wrong_direction_is_named():
     ("found", "word"),
     [
         (
-            ranked(0.6, 0.55, 0.65),
+            ranking_of(0.6, 0.55, 0.65),
             "the score separates the classes less well: AUROC 0.600 [0.550, 0.650], compared with 0.800 on",
         ),
         (
-            ranked(0.77, 0.74, 0.8),
+            ranking_of(0.77, 0.74, 0.8),
             "the AUROC is 0.770 [0.740, 0.800], not shown to differ from 0.800 on all rows.",
         ),
-        (ranked(0.95, 0.9, 1.0), "the score separates the classes better: AUROC 0.950"),
-        (ranked(0.52, 0.45, 0.6), "the score is not shown to differ from chance: AUROC 0.520"),
-        (ranked(0.9), "the score is not shown to differ from chance: AUROC 0.900."),
+        (ranking_of(0.95, 0.9, 1.0), "the score separates the classes better: AUROC 0.950"),
+        (ranking_of(0.52, 0.45, 0.6), "the score is not shown to differ from chance: AUROC 0.520"),
+        (ranking_of(0.9), "the score is not shown to differ from chance: AUROC 0.900."),
     ],
 )
 def test_the_verdict_on_matched_rows(found, word):
@@ -116,18 +116,22 @@ def test_the_verdict_on_matched_rows(found, word):
     ],
 )
 def test_pairs_that_still_differ_allow_no_verdict(auroc, low, high, differ):
-    alone = replace(baseline("length", auroc, 0, 1), ranking=ranked(auroc, low, high))
-    text = said(length_matched=MatchedControl(50.0, 70, ranked(0.77, 0.74, 0.8), (alone,), {}, NOT_SHUFFLED))
+    alone = replace(baseline("length", auroc, 0, 1), ranking=ranking_of(auroc, low, high))
+    text = said(
+        length_matched=MatchedControl(50.0, 70, ranking_of(0.77, 0.74, 0.8), (alone,), {}, NOT_SHUFFLED)
+    )
     assert ("the AUROC is 0.770 [0.740, 0.800], but length may explain part of it." in text) == differ
     assert (f"The pairs are not balanced: length alone has AUROC {auroc:.3f}" in text) == differ
     assert ("not shown to differ" in text) == (not differ)
-    within = said(length_within=ranked(auroc, low, high))
+    within = said(length_within=ranking_of(auroc, low, high))
     assert ("Deciles of length do not remove its effect: length alone has AUROC" in within) == differ
 
 
 def test_trivial_scores_that_are_better_on_matched_rows_too():
     others = (baseline("verbatim", 0.98, 0.97, 0.99), baseline("length", 0.5, 0.5, 0.5))
-    text = said(length_matched=MatchedControl(0.0, 1282, ranked(0.77, 0.75, 0.79), others, {}, NOT_SHUFFLED))
+    text = said(
+        length_matched=MatchedControl(0.0, 1282, ranking_of(0.77, 0.75, 0.79), others, {}, NOT_SHUFFLED)
+    )
     assert "On 1,282 pairs of equal length" in text
     assert "These baselines rank better on those pairs: verbatim (0.98)." in text
 
@@ -136,15 +140,15 @@ def test_trivial_scores_that_are_better_on_matched_rows_too():
     ("found", "word"),
     [
         (
-            ranked(0.5, 0.45, 0.55),
+            ranking_of(0.5, 0.45, 0.55),
             "separates the classes less well: AUROC 0.50, compared with 0.80 with the right contexts. It",
         ),
         (
-            ranked(0.78, 0.73, 0.83),
+            ranking_of(0.78, 0.73, 0.83),
             "is not shown to rank differently: AUROC 0.78, compared with 0.80 with the right contexts.",
         ),
         (
-            ranked(0.9, 0.88, 0.92),
+            ranking_of(0.9, 0.88, 0.92),
             "separates the classes better: AUROC 0.90, compared with 0.80 with the right contexts. The right",
         ),
     ],
@@ -152,7 +156,7 @@ def test_trivial_scores_that_are_better_on_matched_rows_too():
 def test_contexts_shuffled(found, word):
     assert f"With shuffled contexts, the score {word}" in said(shuffled=ShuffledControl(found))
     assert "shuffled" not in said()
-    on_pairs = MatchedControl(0.0, 50, ranked(0.8, 0.75, 0.85), (), {}, ShuffledControl(found))
+    on_pairs = MatchedControl(0.0, 50, ranking_of(0.8, 0.75, 0.85), (), {}, ShuffledControl(found))
     assert f"With shuffled contexts on those pairs, the score {word}" in said(length_matched=on_pairs)
 
 
@@ -178,11 +182,11 @@ def test_probabilities_that_gain_nothing():
 
 def test_too_good_to_be_true():
     assert warned() == ""
-    assert warned(ranking=ranked(0.99, 0.98, 1.0)) == ""
-    text = warned(ranking=ranked(0.9951, 0.99, 1.0))
+    assert warned(ranking=ranking_of(0.99, 0.98, 1.0)) == ""
+    text = warned(ranking=ranking_of(0.9951, 0.99, 1.0))
     assert "AUROC 0.995 is above 0.99, which suggests leakage" in text
     assert "against itself" in text
-    assert "is reversed and close to 0" in warned(ranking=ranked(0.004, 0.0, 0.01))
+    assert "is reversed and close to 0" in warned(ranking=ranking_of(0.004, 0.0, 0.01))
 
 
 def test_shuffled_labels_that_do_not_give_chance():
@@ -196,13 +200,13 @@ def test_numbers_and_widths():
 
 
 def test_many_subgroups_are_said_not_to_be_corrected_for_their_number():
-    shown = Subgroup("model", "gpt", 50, 0.4, ranked(0.8, 0.7, 0.9))
+    shown = Subgroup("model", "gpt", 50, 0.4, ranking_of(0.8, 0.7, 0.9))
     assert "The intervals of the 3 subgroups are at 95 % each, not corrected" in said(subgroups=(shown,) * 3)
     for few in (
         (),
         (shown,),
         (shown, replace(shown, ranking=None)),
-        (shown, replace(shown, ranking=ranked(1))),
+        (shown, replace(shown, ranking=ranking_of(1))),
     ):
         assert "not corrected" not in said(subgroups=few)
 

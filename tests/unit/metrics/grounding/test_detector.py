@@ -12,7 +12,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.metrics.grounding.detector import Grounding
 from sgi.metrics.grounding.model import grounding_model, sigmoid
-from support.grounded import hashed, is_sound, maps, row
+from support.grounded import evidence_maps_of, is_consistent, row, score_with_hash_vectors
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."
 BEES = "Bees sleep under wooden roofs."
@@ -35,7 +35,7 @@ GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren v
     ],
 )
 def test_where_there_is_no_value_there_is_a_reason(sample, reason):
-    scores = hashed([sample])
+    scores = score_with_hash_vectors([sample])
     assert (scores.status[0], scores.reasons[0]) == (Status.UNDEFINED, reason)
     assert np.isnan(scores.values[0])
     assert scores.details == ({},)
@@ -49,21 +49,24 @@ def test_a_row_without_a_value_wants_nothing_embedded(sample):
 
 
 def test_one_passage_in_english_is_enough():
-    assert hashed([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
+    assert score_with_hash_vectors([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
 
 
 def test_a_row_without_a_value_leaves_the_others_alone():
     rows = [row(TOWER, TOWER), row("", TOWER), row(BEES, TOWER)]
-    scores = hashed(rows)
+    scores = score_with_hash_vectors(rows)
     assert scores.ok.tolist() == [True, False, True]
-    assert scores.values[[0, 2]].tolist() == [*hashed(rows[:1]).values, *hashed(rows[2:]).values]
+    assert scores.values[[0, 2]].tolist() == [
+        *score_with_hash_vectors(rows[:1]).values,
+        *score_with_hash_vectors(rows[2:]).values,
+    ]
 
 
 def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
     response = "The old tower in Paris is 312 m tall. Bees sleep under wooden roofs."
-    plain = hashed([row(response, BEES, TOWER, "Nobody swims.")])
-    among = hashed([row(response, "", BEES, " \n", TOWER, "\t", "Nobody swims.", "")])
-    (first,), (second,) = maps(plain), maps(among)
+    plain = score_with_hash_vectors([row(response, BEES, TOWER, "Nobody swims.")])
+    among = score_with_hash_vectors([row(response, "", BEES, " \n", TOWER, "\t", "Nobody swims.", "")])
+    (first,), (second,) = evidence_maps_of(plain), evidence_maps_of(among)
     assert among.values.tolist() == plain.values.tolist()
     assert second.passages == (1, 3, 5)
     assert [sentence.passage for sentence in second.sentences] == [3, 1]
@@ -76,8 +79,10 @@ def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
 
 
 def test_a_swapped_number_is_contradicted_and_both_are_shown():
-    right, wrong = hashed([row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]).values
-    (evidence,) = maps(hashed([row(TOWER.replace("330", "312"), BEES, TOWER)]))
+    right, wrong = score_with_hash_vectors(
+        [row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]
+    ).values
+    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(TOWER.replace("330", "312"), BEES, TOWER)]))
     check = evidence.sentences[0].checks[-1]
     assert wrong < right - 0.1
     assert (check.fact, check.verdict, check.found, check.passage) == ("312 m", "contradicted", "330 m", 1)
@@ -86,7 +91,7 @@ def test_a_swapped_number_is_contradicted_and_both_are_shown():
 
 
 def test_a_swapped_name_and_date_lower_the_score():
-    scored = hashed(
+    scored = score_with_hash_vectors(
         [row(text, TOWER) for text in (TOWER, TOWER.replace("Paris", "Oslo"), TOWER.replace("1889", "1925"))]
     ).values
     assert max(scored[1:]) < scored[0] - 0.1
@@ -94,8 +99,8 @@ def test_a_swapped_name_and_date_lower_the_score():
 
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
     response = f"{TOWER} {BEES} The passages do not say who built it."
-    scores = hashed([row(response, TOWER, question="How tall is it?")])
-    (evidence,), intercept = maps(scores), grounding_model().intercept
+    scores = score_with_hash_vectors([row(response, TOWER, question="How tall is it?")])
+    (evidence,), intercept = evidence_maps_of(scores), grounding_model().intercept
     whole = sum(part.log_odds for part in evidence.signals.values()) + intercept
     assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
     assert len(evidence.sentences) == 4
@@ -106,13 +111,15 @@ def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
 
 
 def test_a_sentence_that_claims_nothing_has_no_score():
-    silent = maps(hashed([row(f"{TOWER} The passages do not say who built it.", TOWER)]))[0].sentences[-1]
+    silent = evidence_maps_of(
+        score_with_hash_vectors([row(f"{TOWER} The passages do not say who built it.", TOWER)])
+    )[0].sentences[-1]
     assert (silent.score, silent.contributions, silent.checks, silent.unbacked) == (None, {}, (), ())
     assert silent.about_passages
 
 
 def test_the_worst_sentence_is_the_invented_one():
-    (evidence,) = maps(hashed([row(f"{TOWER} {BEES}", TOWER)]))
+    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(f"{TOWER} {BEES}", TOWER)]))
     scored = [sentence.score for sentence in evidence.sentences]
     assert scored.index(min(scored)) == 2
     assert scored[2] < 0.5 < min(scored[:2])
@@ -120,7 +127,7 @@ def test_the_worst_sentence_is_the_invented_one():
 
 
 def test_passages_that_nobody_used_are_named():
-    (evidence,) = maps(hashed([row(TOWER, BEES, TOWER, "Nobody swims.")]))
+    (evidence,) = evidence_maps_of(score_with_hash_vectors([row(TOWER, BEES, TOWER, "Nobody swims.")]))
     assert evidence.unused == (0, 2)
 
 
@@ -128,15 +135,15 @@ def test_the_evidence_of_every_row_is_sound():
     samples = [
         row(text, BEES, TOWER) for text in (TOWER, BEES, f"1. {TOWER}\n- {BEES}\n\n2. It has 9 doors.")
     ]
-    for sample, evidence in zip(samples, maps(hashed(samples)), strict=True):
-        assert is_sound(evidence, sample)
+    for sample, evidence in zip(samples, evidence_maps_of(score_with_hash_vectors(samples)), strict=True):
+        assert is_consistent(evidence, sample)
 
 
 def test_neither_order_nor_company_changes_a_bit():
     texts = (TOWER, BEES, "It is 312 m tall.", "", "Yes.", f"{TOWER} {BEES}")
     samples = [row(text, BEES, TOWER, question="How tall?") for text in texts]
-    together, turned = hashed(samples), hashed(samples[::-1])
-    alone = [hashed([sample]) for sample in samples]
+    together, turned = score_with_hash_vectors(samples), score_with_hash_vectors(samples[::-1])
+    alone = [score_with_hash_vectors([sample]) for sample in samples]
     for place, one in enumerate(alone):
         for other, at in ((together, place), (turned, len(samples) - 1 - place)):
             assert other.values[at].tobytes() == one.values[0].tobytes()
@@ -146,13 +153,16 @@ def test_neither_order_nor_company_changes_a_bit():
 
 def test_more_is_wrong_the_lower_it_is():
     texts = [TOWER, TOWER.replace("330", "312"), TOWER.replace("330", "312").replace("1889", "1920"), BEES]
-    scored = hashed([row(text, TOWER) for text in texts]).values
+    scored = score_with_hash_vectors([row(text, TOWER) for text in texts]).values
     assert all(more > less for more, less in pairwise(scored[:3]))
     assert scored[3] < 0.1
 
 
 def test_a_question_of_blanks_is_none():
-    assert hashed([row(TOWER, TOWER, question=" \n")]).values == hashed([row(TOWER, TOWER)]).values
+    assert (
+        score_with_hash_vectors([row(TOWER, TOWER, question=" \n")]).values
+        == score_with_hash_vectors([row(TOWER, TOWER)]).values
+    )
 
 
 def test_the_facts_of_the_metric():

@@ -6,7 +6,7 @@ import pytest
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.explain import unsupported_spans
-from support.grounded import hashed, is_sound, maps, row
+from support.grounded import evidence_maps_of, is_consistent, row, score_with_hash_vectors
 
 TOWER = "The old tower in Paris is 330 m tall. It was built from 1887 to 1889."
 
@@ -39,7 +39,9 @@ def test_a_fact_that_fails_within_a_stretch_is_marked_once():
     assert marked("The old tower was sold to Spanish investors in 2031.", TOWER)[0].startswith(
         "sold to Spanish"
     )
-    (evidence,) = maps(hashed([row("It was sold to Spanish investors for $9 million in 2031.", TOWER)]))
+    (evidence,) = evidence_maps_of(
+        score_with_hash_vectors([row("It was sold to Spanish investors for $9 million in 2031.", TOWER)])
+    )
     spans = evidence.sentences[0].unbacked
     assert all(first[1] < second[0] for first, second in pairwise(spans))
 
@@ -48,13 +50,15 @@ def test_places_are_those_of_the_response_as_it_was_written():
     sample = row(
         "The\u00a0old  tower\u200b is 312\u202fm tall \u201cin Paris\u201d.\n\n  It opened\tin 1925.", TOWER
     )
-    (evidence,) = maps(hashed([sample]))
-    assert is_sound(evidence, sample)
+    (evidence,) = evidence_maps_of(score_with_hash_vectors([sample]))
+    assert is_consistent(evidence, sample)
     assert evidence.sentences[0].checks[0].fact == "312\u202fm"
     assert evidence.sentences[0].checks[0].found == "330 m"
 
 
 def test_a_sentence_rests_on_the_passage_that_backs_it_and_not_on_the_nearest():
-    (evidence,) = maps(hashed([row("The old tower is 330 m tall.", "Bees sleep.", "Hives.", TOWER)]))
+    (evidence,) = evidence_maps_of(
+        score_with_hash_vectors([row("The old tower is 330 m tall.", "Bees sleep.", "Hives.", TOWER)])
+    )
     assert (evidence.sentences[0].passage, evidence.unused) == (2, (0, 1))
     assert evidence.sentences[0].beside == "The old tower in Paris is 330 m tall."

@@ -9,7 +9,7 @@ import pytest
 
 import sgi
 from sgi.text.sentences import sentences
-from support.grounded import is_sound, maps, supported_rows
+from support.grounded import evidence_maps_of, is_consistent, supported_rows
 
 RAGTRUTH, BEGIN = 15, 25
 _NUMBER = re.compile(r"(?<![\w.,$-])([1-9]\d{1,3})(?![\w.,:%-]| to )")  # and no range
@@ -93,7 +93,7 @@ def test_a_swapped_number_in_a_copy_is_contradicted_by_the_number_it_was(rows):
             for check in sentence.checks
             if check.verdict == "contradicted"
         ]
-        for match in maps(after)
+        for match in evidence_maps_of(after)
     ]
     assert len(swapped) >= 6
     assert (after.values < before.values).all()
@@ -102,7 +102,10 @@ def test_a_swapped_number_in_a_copy_is_contradicted_by_the_number_it_was(rows):
 
 
 def test_the_evidence_of_every_row_is_sound(rows, scores):
-    assert all(is_sound(evidence, sample) for sample, evidence in zip(rows, maps(scores), strict=True))
+    assert all(
+        is_consistent(evidence, sample)
+        for sample, evidence in zip(rows, evidence_maps_of(scores), strict=True)
+    )
 
 
 def test_neither_order_nor_company_changes_a_bit(rows, scores):

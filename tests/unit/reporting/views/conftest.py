@@ -6,7 +6,7 @@ from sgi.reporting.views.columns import run_columns
 from sgi.reporting.views.run import run_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 
 @dataclass
@@ -25,6 +25,6 @@ class Kept:
 def kept(tmp_path_factory):
     """A run of 60 real rows."""
     folder = tmp_path_factory.mktemp("kept")
-    run = keep_run(folder / "sgi.db", folder, rows(60), name="monday")
+    run = store_run(folder / "sgi.db", folder, rows(60), name="monday")
     with open_database(folder / "sgi.db") as database:
         yield Kept(database, find_run(database, run))

@@ -6,7 +6,7 @@ from sgi.reporting.views.comparison import comparison_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.scored_runs import scored_run
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 LEXICAL = ("lexical_aggregate", "content_f1")
 
@@ -15,7 +15,7 @@ LEXICAL = ("lexical_aggregate", "content_f1")
 def two(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
     runs = [
-        keep_run(folder / "sgi.db", folder, given, name=name, metrics=LEXICAL)
+        store_run(folder / "sgi.db", folder, given, name=name, metrics=LEXICAL)
         for name, given in (
             ("monday", rows(30)),
             ("friday", rows(32, answer="Item {k} has {k} {topic}.")),

@@ -20,7 +20,17 @@ from sgi.reporting.views.evidence_map import (
     evidence_map_view,
     other_details,
 )
-from support.evidence_maps import CONTEXTS, OPENED, SOLD, TALL, details, fact, hostile, sentence, stated
+from support.evidence_maps import (
+    CONTEXTS,
+    OPENED,
+    SOLD,
+    TALL,
+    details,
+    fact,
+    hostile_details,
+    number_fact,
+    sentence,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -56,24 +66,26 @@ def test_the_contradicting_number_stands_among_its_neighbours_in_the_passage():
 
 
 def test_the_beginning_and_the_end_of_a_passage_are_not_cut():
-    other = stated("312 m", "yellow", verdict="contradicted", passage=0, found_start=12, found_end=18)
+    other = number_fact("312 m", "yellow", verdict="contradicted", passage=0, found_start=12, found_end=18)
     (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
     assert found.quote == Quote(1, "Bananas are ", "yellow", ".")
 
 
 @pytest.mark.parametrize(("start", "end"), [(None, None), (0, 6), (-7, -1), (10**30, 10**31), (18, 12)])
 def test_a_passage_that_has_it_elsewhere_gives_no_neighbours(start, end):
-    other = stated("312 m", "yellow", verdict="contradicted", passage=0, found_start=start, found_end=end)
+    other = number_fact(
+        "312 m", "yellow", verdict="contradicted", passage=0, found_start=start, found_end=end
+    )
     (found,) = view(sentences=(sentence(TALL, checks=(other,)),)).sentences[0].facts
     assert found.quote == Quote(1, "", "yellow", "")
 
 
 def test_what_supports_a_fact_is_told():
     facts = (
-        stated("1889", "1889", verdict="supported", how="equal"),
-        stated("1889", "", verdict="supported", passage=None, how="question"),
-        stated("1889", "", verdict="supported", passage=None),
-        stated("1889", "330 m", verdict="supported", how="converted"),
+        number_fact("1889", "1889", verdict="supported", how="equal"),
+        number_fact("1889", "", verdict="supported", passage=None, how="question"),
+        number_fact("1889", "", verdict="supported", passage=None),
+        number_fact("1889", "330 m", verdict="supported", how="converted"),
     )
     told = [
         fact_view.reason for fact_view in view(sentences=(sentence(OPENED, checks=facts),)).sentences[0].facts
@@ -189,7 +201,7 @@ def test_of_many_passages_the_first_are_columns():
 
 
 def test_of_many_facts_those_that_fail_are_shown_before_others():
-    right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
+    right = number_fact("1889", "1889", kind="date", verdict="supported", how="equal")
     checks = (*[right] * (MAX_FACTS + 5), fact("Spanish"))
     (found,) = view(sentences=(sentence(TALL, checks=checks),)).sentences
     assert (len(found.facts), found.more_facts) == (MAX_FACTS, 6)
@@ -225,7 +237,7 @@ def test_what_stands_beside_a_map_is_kept_apart():
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_places_that_fit_no_text_are_clipped_and_no_text_is_lost(text, contexts):
-    (found,) = evidence_map_view(hostile(text), contexts).sentences
+    (found,) = evidence_map_view(hostile_details(text), contexts).sentences
     assert found.text == text.strip()
 
 

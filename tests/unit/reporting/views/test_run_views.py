@@ -17,7 +17,7 @@ from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run, open_recorder
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 from support.runs import bare_summary
 
 NAMES = ("tables", "points", "labelled", "extremes")
@@ -26,7 +26,7 @@ NAMES = ("tables", "points", "labelled", "extremes")
 @pytest.fixture
 def finished(database_url, tmp_path):
     """A database with a finished run of 120 real rows, and the run's id."""
-    run = keep_run(database_url, tmp_path, rows(120), name="monday")
+    run = store_run(database_url, tmp_path, rows(120), name="monday")
     with open_database(database_url) as database:
         yield database, run
 

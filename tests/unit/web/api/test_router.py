@@ -13,7 +13,7 @@ from sgi.store.run_queries import find_run
 from sgi.web.api import bodies, operations
 from sgi.web.app import create_app
 from sgi.web.site import Site
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 
 METRICS = ("content_f1", "squad_token_f1")
 ROW = {
@@ -29,9 +29,9 @@ def client(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
     given = rows(12)
     given[3]["id"] = HOSTILE
-    keep_run(folder / "sgi.db", folder, given, name="before", metrics=METRICS)
+    store_run(folder / "sgi.db", folder, given, name="before", metrics=METRICS)
     better = [row | {"response": row["reference"]} for row in given]
-    keep_run(folder / "sgi.db", folder, better, name="after", metrics=METRICS)
+    store_run(folder / "sgi.db", folder, better, name="after", metrics=METRICS)
     with open_database(folder / "sgi.db") as database:
         site = Site(database=database, place=folder / "sgi.db", scoring=True)
         with TestClient(create_app(site), base_url="http://localhost") as made:
@@ -246,7 +246,7 @@ def test_two_runs_are_compared(client):
 def test_a_run_is_renamed_tagged_and_deleted(client, tmp_path):
     folder = tmp_path
     database = client.app.state.site.database
-    run = keep_run(client.app.state.site.place, folder, rows(4), name="third", metrics=["content_f1"])
+    run = store_run(client.app.state.site.place, folder, rows(4), name="third", metrics=["content_f1"])
     changed = client.patch("/api/v1/runs/third", json={"name": "renamed", "tags": ["b", "a"]})
     told = valid(client, "/runs/{run}", "patch", changed)
     assert (told["name"], told["tags"]) == ("renamed", ["a", "b"])

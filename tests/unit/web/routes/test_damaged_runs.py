@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from support.command import sgi
-from support.kept_runs import keep_run, rows
-from support.web_server import browsing, site_in
+from support.kept_runs import rows, store_run
+from support.web_server import open_site, web_client
 
 DAMAGE = {
     "summary": [
@@ -28,8 +28,8 @@ DAMAGE = {
 
 @pytest.fixture
 def database(tmp_path):
-    keep_run(tmp_path / "sgi.db", tmp_path, rows(), name="healthy")
-    keep_run(tmp_path / "sgi.db", tmp_path, rows(answer="All {topic}."), name="broken")
+    store_run(tmp_path / "sgi.db", tmp_path, rows(), name="healthy")
+    store_run(tmp_path / "sgi.db", tmp_path, rows(answer="All {topic}."), name="broken")
     return tmp_path / "sgi.db"
 
 
@@ -47,7 +47,7 @@ def test_lists_show_the_damage_and_the_other_runs(database, tmp_path, column, te
     table = sgi(tmp_path, "runs")
     assert (table.code, "damaged: " in table.out) == (0, True)
     assert sgi(tmp_path, "show", "broken").code == 0
-    with site_in(tmp_path) as site, browsing(site) as client:
+    with open_site(tmp_path) as site, web_client(site) as client:
         page = client.get("/")
         assert (page.status_code, "healthy" in page.text, "damaged" in page.text) == (200, True, True)
         assert client.get("/api/v1/runs").status_code == 200

@@ -10,7 +10,7 @@ import pytest
 from sgi.kernel.errors import StoreError
 from sgi.web.routes import downloads
 from sgi.web.throttle import Throttle
-from support.web_server import serving, until, words
+from support.web_server import serve_site, visible_text, wait_until
 
 FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]
 
@@ -37,12 +37,12 @@ def test_the_file_has_no_name_any_more_while_it_is_sent(site, monkeypatch):
         seen.append(self._file.closed)
 
     monkeypatch.setattr(downloads._TemporaryFile, "__call__", looking)
-    with serving(site) as address:
+    with serve_site(site) as address:
         wire = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
         wire.request("GET", "/runs/before/rows.parquet")
         assert len(wire.getresponse().read()) > 1000
         wire.close()
-        until(lambda: len(seen) == 2)
+        wait_until(lambda: len(seen) == 2)
     assert seen == [([], False), True]
 
 
@@ -60,7 +60,10 @@ def test_a_folder_that_cannot_be_made_is_told(client, site, tmp_path):
     (tmp_path / "file").write_text("x")
     site.folder = tmp_path / "file" / "below"
     response = client.get("/runs/before/rows.parquet")
-    assert (response.status_code, "The file cannot be written: Not a directory." in words(response.text)) == (
+    assert (
+        response.status_code,
+        "The file cannot be written: Not a directory." in visible_text(response.text),
+    ) == (
         503,
         True,
     )
@@ -73,13 +76,13 @@ def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch,
     with downloads._downloads.acquire():
         response = client.get(path)
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
-    assert "Try again in a moment" in words(response.text)
+    assert "Try again in a moment" in visible_text(response.text)
     assert client.get(path).status_code == 200
 
 
 def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
     monkeypatch.setattr(downloads, "_downloads", Throttle(seconds=60))
-    with serving(site) as address:
+    with serve_site(site) as address:
         place, told, threads = urlsplit(address).netloc, [], []
 
         def ask(path):
@@ -92,7 +95,7 @@ def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
             for _ in range(60):
                 threads.append(threading.Thread(target=ask, args=["/runs/before/report.html"], daemon=True))
                 threads[-1].start()
-            until(lambda: len(told) == 44, 30)
+            wait_until(lambda: len(told) == 44, 30)
             assert told == [503] * 44
             ask("/readyz")
             assert told[-1] == 200
@@ -109,9 +112,9 @@ def test_rows_that_cannot_be_read_are_an_error_page_and_never_a_whole_file(clien
 
     monkeypatch.setattr(downloads, "export_chunks", partial(breaks, after=0))
     response = client.get(f"/runs/before/{name}")
-    assert (response.status_code, "The database is away" in words(response.text)) == (503, True)
+    assert (response.status_code, "The database is away" in visible_text(response.text)) == (503, True)
     monkeypatch.setattr(downloads, "export_chunks", partial(breaks, after=1))
-    with serving(site) as address:
+    with serve_site(site) as address:
         wire = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
         wire.request("GET", f"/runs/before/{name}")
         with pytest.raises(http.client.IncompleteRead) as caught:

@@ -15,29 +15,29 @@ from sgi.kernel.sample import Sample
 from sgi.store.run_queries import find_run
 from sgi.web.paths import sample_path
 from support.evidence_maps import CONTEXTS, RESPONSE
-from support.kept_runs import keep_run, rows
+from support.kept_runs import rows, store_run
 from support.runs import HOSTILE, add_run
-from support.web_server import browsing, send, site_in, words
+from support.web_server import open_site, submit_form, visible_text, web_client
 
 PART = {"HX-Request": "true", "HX-Request-Type": "partial"}
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"{{ 7 * 7 }}\u202e\x00"
 
 
 def test_the_list_is_searched_and_filtered(client):
-    send(client, "/runs/before/edit", name="before", tags="nightly, de")
+    submit_form(client, "/runs/before/edit", name="before", tags="nightly, de")
     page = client.get("/")
-    assert words(page.text).index("after") < words(page.text).index("before")
-    assert "2 runs, newest first" in words(page.text)
-    assert "nightly (1)" in words(page.text)
-    found = words(client.get("/?search=BEF").text)
+    assert visible_text(page.text).index("after") < visible_text(page.text).index("before")
+    assert "2 runs, newest first" in visible_text(page.text)
+    assert "nightly (1)" in visible_text(page.text)
+    found = visible_text(client.get("/?search=BEF").text)
     assert "1 run, newest first" in found
-    assert "1 run," in words(client.get("/?tag=nightly").text)
-    assert "No runs match." in words(client.get("/?search=%25").text)
+    assert "1 run," in visible_text(client.get("/?tag=nightly").text)
+    assert "No runs match." in visible_text(client.get("/?search=%25").text)
     assert client.get("/?page=99").status_code == 200
 
 
 def test_an_empty_store_says_how_to_fill_it(empty):
-    made = words(empty.get("/").text)
+    made = visible_text(empty.get("/").text)
     assert "has no runs yet" in made
     assert "sgi run answers.csv" in made
     assert empty.get("/runs/last").status_code == 404
@@ -45,7 +45,7 @@ def test_an_empty_store_says_how_to_fill_it(empty):
 
 
 def test_the_list_has_pages(tmp_path):
-    with site_in(tmp_path) as site, browsing(site) as client:
+    with open_site(tmp_path) as site, web_client(site) as client:
         for n in range(27):
             add_run(site.database, f"r{n:02}", name=f"run number {n}")
         first, second = client.get("/?search=number").text, client.get("/?search=number&page=2").text
@@ -56,7 +56,7 @@ def test_the_list_has_pages(tmp_path):
 
 def test_a_run_shows_its_numbers_and_the_first_rows(client):
     response = client.get("/runs/before")
-    text = words(response.text)
+    text = visible_text(response.text)
     assert "60 rows have a label" in text
     assert "60 of 60 rows" in text
     assert response.text.count("/samples/item-") == 50
@@ -65,20 +65,20 @@ def test_a_run_shows_its_numbers_and_the_first_rows(client):
 
 
 def test_rows_are_filtered_sorted_and_paged_by_the_server(client):
-    text = words(client.get("/runs/before?label=0").text)
+    text = visible_text(client.get("/runs/before?label=0").text)
     assert "15 of 60 rows" in text
-    assert "1 of 60 rows" in words(client.get("/runs/before?q=colour+of+12+").text)
+    assert "1 of 60 rows" in visible_text(client.get("/runs/before?q=colour+of+12+").text)
     assert client.get("/runs/before?page=2").text.count("/samples/item-") == 10
     assert client.get("/runs/before?page=77").text.count("/samples/item-") == 10
     sorted_page = client.get("/runs/before?sort=lowest&metric=content_f1").text
     assert "item-0?" in sorted_page[: sorted_page.index("item-1?")]
-    assert "20 of 60 rows" in words(client.get("/runs/before?by=topic&is=rivers").text)
+    assert "20 of 60 rows" in visible_text(client.get("/runs/before?by=topic&is=rivers").text)
 
 
 def test_a_script_gets_the_rows_alone(client):
     response = client.get("/runs/before?label=1&page=1", headers=PART)
     assert "<html" not in response.text
-    assert "45 of 60 rows" in words(response.text)
+    assert "45 of 60 rows" in visible_text(response.text)
 
 
 def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
@@ -90,7 +90,9 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
     angles = sorted(point["theta_rc"] for point in json.loads(found))
     middle = angles[len(angles) // 2]
     inside = sum(angle <= middle for angle in angles)
-    assert f"{inside} of 60 rows" in words(client.get(f"/runs/before?rc_low=0&rc_high={middle!r}").text)
+    assert f"{inside} of 60 rows" in visible_text(
+        client.get(f"/runs/before?rc_low=0&rc_high={middle!r}").text
+    )
 
 
 def test_charts_have_titles_descriptions_and_specs(client):
@@ -107,15 +109,15 @@ def test_charts_have_titles_descriptions_and_specs(client):
 
 def test_groups_reasons_and_cost_come_after_the_page(client):
     page, part = client.get("/runs/before/parts"), client.get("/runs/before/parts", headers=PART)
-    assert "By topic" in words(part.text)
+    assert "By topic" in visible_text(part.text)
     assert "<html" not in part.text
-    assert words(part.text) in words(page.text)
+    assert visible_text(part.text) in visible_text(page.text)
 
 
 def test_a_row_has_its_texts_scores_and_neighbours(client):
     made = client.get("/runs/before/samples/item-5").text
-    assert "How many poets does item 5 have?" in words(made)
-    assert "Item 5 has 5 old poets." in words(made)
+    assert "How many poets does item 5 have?" in visible_text(made)
+    assert "Item 5 has 5 old poets." in visible_text(made)
     assert "/samples/item-4?" in made
     assert "/samples/item-6?" in made
     assert 'rel="prev"' not in client.get("/runs/before/samples/item-0").text
@@ -139,7 +141,7 @@ def test_two_runs_side_by_side(client, site):
     base, new = (find_run(site.database, name).id for name in ("before", "after"))
     response = client.get("/compare", params=[("run", new), ("run", base)])
     assert response.headers["location"] == f"/compare?base={base}&new={new}"
-    text = words(client.get(response.headers["location"]).text)
+    text = visible_text(client.get(response.headers["location"]).text)
     assert "before → after" in text
     assert "60 pairs" in text
     charts = client.get(f"/compare/charts.json?base={base}&new={new}").json()["charts"]
@@ -150,11 +152,11 @@ def test_two_runs_side_by_side(client, site):
 
 def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
     changed = [row | {"reference": f"{MARKUP} {row['id']}"} for row in rows(8)]
-    with site_in(tmp_path) as site, browsing(site) as client:
+    with open_site(tmp_path) as site, web_client(site) as client:
         for name, given in (("a", rows(8)), ("b", changed)):
-            keep_run(site.place, tmp_path, given, name=name, metrics=["content_f1"])
+            store_run(site.place, tmp_path, given, name=name, metrics=["content_f1"])
         response = client.get("/compare?base=a&new=b")
-        text = words(response.text)
+        text = visible_text(response.text)
         assert (response.status_code, "reference of 8 of 8 pairs, such as item-0" in text) == (400, True)
         assert "<script>alert" not in response.text
         base, new = (find_run(site.database, name).id for name in ("a", "b"))
@@ -171,11 +173,11 @@ def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
 
 def test_a_run_is_renamed_and_tagged(client, site):
     run = find_run(site.database, "before").id
-    response = send(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
+    response = submit_form(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
     assert response.headers["location"] == f"/runs/{run}"
     record = find_run(site.database, run)
     assert (record.name, record.tags) == ("better", ("a", "b"))
-    send(client, f"/runs/{run}/edit", name="", tags="")
+    submit_form(client, f"/runs/{run}/edit", name="", tags="")
     record = find_run(site.database, run)
     assert (record.name, record.tags) == (None, ())
 
@@ -189,18 +191,18 @@ def test_a_run_is_renamed_and_tagged(client, site):
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form, told):
-    response = send(client, "/runs/before/edit", **given_form)
+    response = submit_form(client, "/runs/before/edit", **given_form)
     assert response.status_code == 400
-    assert told in words(response.text)
+    assert told in visible_text(response.text)
     assert given_form["tags"] in response.text
     record = find_run(site.database, "before")
     assert (record.name, record.tags) == ("before", ())
 
 
 def test_a_run_is_deleted_after_a_question(client):
-    assert "Delete before?" in words(client.get("/runs/before/delete").text)
+    assert "Delete before?" in visible_text(client.get("/runs/before/delete").text)
     assert client.get("/runs/before").status_code == 200
-    assert send(client, "/runs/before/delete").headers["location"] == "/"
+    assert submit_form(client, "/runs/before/delete").headers["location"] == "/"
     assert client.get("/runs/before").status_code == 404
     assert client.get("/runs/after").status_code == 200
 
@@ -232,7 +234,7 @@ def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
     assert client.get("/runs/before/state").headers["hx-refresh"] == "true"
     monkeypatch.setattr(pages, "run_header", unfinished)
     page = client.get("/runs/before")
-    assert "30 of 60" in words(page.text)
+    assert "30 of 60" in visible_text(page.text)
     assert 'hx-trigger="every 4s"' in page.text
     assert "hx-refresh" not in client.get("/runs/before/state").headers
 
@@ -243,7 +245,7 @@ def strange(tmp_path_factory):
     folder = tmp_path_factory.mktemp("strange")
     ids = [MARKUP, "..", ".", "../../etc/passwd", "a/b?c=d&e#f", "100%", "\n", "\ud800", " ", "é𝄞", HOSTILE]
     samples = [Sample(id=one, question=MARKUP, contexts=(MARKUP,), response=HOSTILE + MARKUP) for one in ids]
-    with site_in(folder) as site, browsing(site) as client:
+    with open_site(folder) as site, web_client(site) as client:
         add_run(site.database, "r1", name=MARKUP[:40], samples=samples, scores={"sgi": [1.0] * len(ids)})
         yield client, ids
 
@@ -281,14 +283,14 @@ def test_any_id_is_found_or_missing_and_never_a_fault(strange, sample_id):
 def test_a_row_of_grounding_shows_its_evidence(tmp_path):
     row = {"question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
     given = [{"id": "tower"} | row, {"id": "spite"} | row | {"response": f"{MARKUP} is 312 m tall."}]
-    keep_run(tmp_path / "sgi.db", tmp_path, given, name="grounded", metrics=["grounding"])
-    with site_in(tmp_path) as site, browsing(site) as client:
+    store_run(tmp_path / "sgi.db", tmp_path, given, name="grounded", metrics=["grounding"])
+    with open_site(tmp_path) as site, web_client(site) as client:
         response = client.get("/runs/grounded/samples/tower")
         spite = client.get("/runs/grounded/samples/spite")
     assert '<mark class="contradicted" title="passage 3 has 330 m (other value)">312 m<' in response.text
     assert '<mark class="stated">330 m</mark> tall.' in response.text
-    assert "Passages that support no sentence passage 1: Bananas are yellow." in words(response.text)
+    assert "Passages that support no sentence passage 1: Bananas are yellow." in visible_text(response.text)
     assert "log_odds" not in response.text
     assert " style=" not in response.text
     assert "<script>alert" not in spite.text
-    assert "Most similar in passage" in words(spite.text)
+    assert "Most similar in passage" in visible_text(spite.text)

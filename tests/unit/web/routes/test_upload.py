@@ -6,19 +6,19 @@ import pytest
 
 from sgi.store.run_queries import find_run, list_runs
 from support.kept_runs import rows
-from support.web_server import send, until, words
+from support.web_server import submit_form, visible_text, wait_until
 
 LINES = "".join(json.dumps(row) + "\n" for row in rows(12)).encode()
 
 
 def _sent(client, content=LINES, file="mine.jsonl", **values):
-    return send(client, "/upload", files={"file": (file, content)}, **values)
+    return submit_form(client, "/upload", files={"file": (file, content)}, **values)
 
 
 def _ended(client, made):
     """The page of an upload once it is over."""
     address = made.headers["location"]
-    until(lambda: "hx-trigger" not in client.get(address).text)
+    wait_until(lambda: "hx-trigger" not in client.get(address).text)
     return client.get(address)
 
 
@@ -44,7 +44,7 @@ def test_a_bad_row_is_told_with_file_line_and_field(client, site):
     before = len(list_runs(site.database))
     content = LINES + b'{"id": "bad<b>", "question": 7}\n'
     ended = _ended(client, _sent(client, content, "<i>mine.jsonl"))
-    assert "<i>mine.jsonl:13: id 'bad<b>': field 'question'" in words(ended.text)
+    assert "<i>mine.jsonl:13: id 'bad<b>': field 'question'" in visible_text(ended.text)
     assert "<b>" not in ended.text
     assert len(list_runs(site.database)) == before
     assert list(site.folder.iterdir()) == []
@@ -62,16 +62,16 @@ def test_a_bad_row_is_told_with_file_line_and_field(client, site):
 def test_what_cannot_be_taken_is_told_above_the_form(client, site, given, told):
     made = _sent(client, **given)
     assert made.status_code == 400
-    assert told in words(made.text)
+    assert told in visible_text(made.text)
     assert 'name="file"' in made.text
     assert not site.folder.exists() or list(site.folder.iterdir()) == []
 
 
 def test_a_name_that_is_taken_is_told(client):
     made = _sent(client, name="before", metrics=["squad_em"])
-    assert "A run called 'before' is already there" in words(_ended(client, made).text)
+    assert "A run called 'before' is already there" in visible_text(_ended(client, made).text)
 
 
 def test_no_file_is_told(client):
-    response = send(client, "/upload", files={"file": ("", b"")})
-    assert (response.status_code, "No file was chosen." in words(response.text)) == (400, True)
+    response = submit_form(client, "/upload", files={"file": ("", b"")})
+    assert (response.status_code, "No file was chosen." in visible_text(response.text)) == (400, True)
