@@ -63,18 +63,20 @@ def test_errors_of_ours_pass_as_they_are_and_others_as_causes():
     assert "password" not in str(caught.value)
 
 
-class Refused(Exception):  # noqa: N818 - named as clients name theirs
+class RejectedKeyError(Exception):
     status_code = 429
 
 
 class Refusing(HashEmbedder):
     def embed(self, texts):
-        raise Refused("sk-private")
+        raise RejectedKeyError("sk-private")
 
 
 @pytest.mark.parametrize("kind", [EmbedderWrapper, OwnModel])
 def test_the_words_of_a_foreign_error_are_not_repeated(kind):
-    with pytest.raises(EmbedderError, match=r"^hash raised Refused \(429\)\. .*call the embedder") as caught:
+    with pytest.raises(
+        EmbedderError, match=r"^hash raised RejectedKeyError \(429\)\. .*call the embedder"
+    ) as caught:
         kind(Refusing()).encode(["a"])
     assert "sk-private" not in str(caught.value)
     assert str(caught.value.__cause__) == "sk-private"

@@ -91,7 +91,7 @@ def test_without_a_reference_what_compares_with_one_is_missing():
 
 
 FAULTS = {
-    "raises": (RejectedKeyError(), "Client raised Refused (401)."),
+    "raises": (RejectedKeyError(), "Client raised RejectedKeyError (401)."),
     "ragged": ([[1.0, 2.0], [1.0]], "Client returned vectors of different dimensions: 2 and 1."),
     "zero": ([[0.0, 0.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
     "nan": ([[float("nan"), 1.0], [1.0, 0.0]], "Client returned a vector of 2 dimensions without direction"),
