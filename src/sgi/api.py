@@ -51,7 +51,7 @@ def runs(
     Args:
         search: only runs with this text in their id, name, data or tags.
         tag: only runs with this tag.
-        limit: the largest number of runs; None for all.
+        limit: the maximum number of runs; None for all.
         db: the database.
     """
     from sgi.store.database import open_database
@@ -153,8 +153,8 @@ def calibrate(
         metric: one of its metrics.
         target: the guaranteed error rate, such as ``"fpr=0.05"``.
         label: the column of labels, true or 1 for grounded.
-        bins: largest number of ranges of answer length.
-        kind: of the probability map.
+        bins: maximum number of ranges of answer length.
+        kind: the probability map, ``"platt"`` (logistic) or ``"isotonic"`` (monotone).
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
 
@@ -192,7 +192,7 @@ def card(
         label: the column of labels, true or 1 for grounded.
         beside: other metrics of the run to compare with.
         by: columns of subgroups; empty for all with 2 to 12 distinct values.
-        embedder: for the cosine baselines; None for the one of the run.
+        embedder: the model for the cosine baselines; None for the embedder of the run.
         shuffled: also score the metric with the contexts of other questions.
         cache: a file for vectors, your user cache (True), or none (False).
         draws: number of bootstrap samples.
@@ -227,8 +227,8 @@ def agree(
         run: the run.
         label: the column of labels.
         metrics: only these; all if empty.
-        threshold: scores of at least this value count as yes (at most, if lower is better).
-        weights: of disagreements in kappa.
+        threshold: scores of at least this value count as yes; if lower is better, scores of at most it.
+        weights: how kappa weights disagreements, ``"quadratic"`` or ``"linear"``.
         scale: lowest and highest label; None for the scale of the metric.
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.
@@ -252,7 +252,7 @@ def agree(
 
 
 def export(run: Stored, out: str | Path, *, inputs: bool = False, db: Db = None) -> int:
-    """Write the scored rows of a stored run to a .jsonl, .csv or .parquet file; returns their number.
+    """Write the scored rows of a stored run to a .jsonl, .csv or .parquet file, and return their number.
 
     Args:
         run: the run.
@@ -287,10 +287,10 @@ def report(
         run: the run.
         out: a file; its suffix gives the format, unless ``format`` does.
         new: a second, newer run.
-        format: HTML by default.
+        format: the format; None for that of the suffix of ``out``, or for HTML without ``out``.
         worst: number of worst (or most changed) rows shown in full for each metric.
         rows: number of rows in the table of an HTML report; a larger run is also written as CSV beside it.
-        title: name of the run on the page; None for its own.
+        title: the title of the page; None for the name of the run.
         allow_different: compare runs that differ in more than their responses.
         cluster: which rows belong together; None for the rule of each run.
         db: the database of runs given by name.
@@ -311,7 +311,7 @@ def report(
 def _open_runs(
     names: Sequence[Stored], cluster: str | None, db: Db
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
-    """The database of stored runs, and their records."""
+    """Context manager that opens the database of stored runs, and yields it with the records of the runs."""
     databases = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
     if len(databases) > 1:
         raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")

@@ -46,9 +46,9 @@ def run(
     Args:
         data: a .jsonl, .json, .csv, .tsv or .parquet file; `evaluate` scores rows in memory.
         metrics: names, or metrics; None selects those whose fields the data has.
-        embedder: a name or several, the primary one first; None for the bundled model.
-        tags: of the run.
-        retry_failed: ask the judge again where its cached replies are unusable.
+        embedder: one model name or several, the primary one first; None for the bundled model.
+        tags: the tags of the run.
+        retry_failed: request replies again from the judge if those in the cache are invalid.
         cache: a file for vectors and replies, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database.
@@ -93,8 +93,8 @@ def rescore(
     Args:
         run: the run.
         metrics: names or metrics; None takes every judged metric of the run.
-        name: of the new run.
-        embedder: a name or several; None for those of the run, if they are on this machine.
+        name: the name of the new run.
+        embedder: one model name or several; None for those of the run, if they are on this machine.
         cache: a file for vectors, your user cache (True), or none (False).
         listener: takes progress events; None shows a progress bar in a notebook.
         db: the database of a run given by name.

@@ -15,11 +15,11 @@ class TruncatedText(NamedTuple):
     """A truncated text; its counts are None if the model does not count tokens."""
 
     field: str
-    """``question``, ``context`` or ``response``; of several contexts ``context 1`` and so on."""
+    """``question``, ``context`` or ``response``; with several contexts, ``context 1`` and so on."""
     tokens: int | None
-    """The tokens of the whole text, special ones included."""
+    """The number of tokens of the whole text, including special tokens."""
     limit: int | None
-    """The tokens that the model reads."""
+    """The number of tokens that the model reads."""
 
     def __str__(self) -> str:
         if self.tokens is None or self.limit is None:
@@ -28,16 +28,16 @@ class TruncatedText(NamedTuple):
 
 
 def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None) -> dict[str, float]:
-    """The Semantic Grounding Index of one question, context and response.
+    """Compute the Semantic Grounding Index of one question, context and response.
 
     SGI = θ(r, q) / (θ(r, c) + 1e-8), where θ is the angle between two texts' embeddings. Above 1 the
     response is nearer the context than the question. It measures engagement with the context, not truth.
 
     Args:
         q: the question.
-        c: the context, or several; the one nearest to the response counts, as in the metric ``sgi``.
+        c: one context or several; the one nearest to the response is used, as in the metric ``sgi``.
         r: the response.
-        embedder: embeds the texts; None for the bundled model.
+        embedder: the model that embeds the texts; None for the bundled model.
 
     Returns:
         ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). For a list of contexts

@@ -9,19 +9,19 @@ __all__ = ["AzureOpenAIEmbedder"]
 
 
 class AzureOpenAIEmbedder(RemoteEmbedder):
-    """Unit rows from a deployment of Azure OpenAI (extra ``openai``).
+    """Embedder that requests unit vectors from a deployment of Azure OpenAI (extra ``openai``).
 
-    What is not given is read from the environment, or from ``.env`` in the working folder; the environment
-    goes first.
+    An argument that is not given is read from its environment variable, otherwise from ``.env`` in the
+    working folder.
 
     Args:
-        deployment: else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
-        api_key: else AZURE_OPENAI_API_KEY.
-        endpoint: else AZURE_OPENAI_ENDPOINT, such as ``https://name.openai.azure.com/``.
-        api_version: else AZURE_OPENAI_API_VERSION, else 2024-02-15-preview.
+        deployment: AZURE_OPENAI_DEPLOYMENT_NAME; if that is not set either, text-embedding-3-small.
+        api_key: AZURE_OPENAI_API_KEY.
+        endpoint: AZURE_OPENAI_ENDPOINT, such as ``https://name.openai.azure.com/``.
+        api_version: AZURE_OPENAI_API_VERSION; if that is not set either, 2024-02-15-preview.
 
     Raises:
-        UsageError: key or endpoint is missing or unusable; names the variable.
+        UsageError: the key or the endpoint is missing or not valid; the message names the variable.
 
     >>> AzureOpenAIEmbedder(
     ...     deployment="mine", api_key="a-key", endpoint="https://name.openai.azure.com/"

@@ -251,7 +251,7 @@ def test_a_run_resumes_with_its_settings(runs):
         runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--target", "app:answer", "--db", "t.db"
     )
     assert result.code == 2
-    assert "--no-texts does not go with --target" in result.err
+    assert "--no-texts cannot be combined with --target" in result.err
     assert not (runs / "t.db").exists()
 
 

@@ -26,7 +26,8 @@ Label = Annotated[str, typer.Option(help="Column of the data with the human labe
 Threshold = Annotated[
     float | None,
     typer.Option(
-        help="Scores of at least this value count as yes (at most, if lower is better). Default: 0.5."
+        help="Scores of at least this value count as yes; if lower is better, scores of at most this value. "
+        "Default: 0.5."
     ),
 ]
 Scale = Annotated[
@@ -35,7 +36,9 @@ Scale = Annotated[
 ]
 Weights = Annotated[
     Literal["quadratic", "linear"],
-    typer.Option(help="Weight of a disagreement between numbers or grades in kappa."),
+    typer.Option(
+        help="How kappa weights disagreements between numbers or grades: by their square, or linearly."
+    ),
 ]
 
 
@@ -98,7 +101,7 @@ def _parse_scale(text: str) -> tuple[float, float]:
 
 
 def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
-    """The tables that have rows: agreement, correlations, rates by label and corrected means."""
+    """Return the tables that have rows: agreement, correlations, rates by label and corrected means."""
     tables = [
         _chance_corrected(report.metrics),
         _correlations(report.metrics),
@@ -166,7 +169,7 @@ def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
 
 
 def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
-    """The verdicts, and why numbers are missing."""
+    """Yield a line for each metric: its verdicts, and why numbers are missing."""
     for agreement in metrics:
         parts = [f"not compared: {agreement.reason}."] if agreement.reason else [*agreement.verdicts]
         coefficients = {

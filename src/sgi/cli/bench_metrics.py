@@ -39,7 +39,7 @@ Metric = Annotated[
 ]
 Data = Annotated[
     Path | None,
-    typer.Option(help="Rows with label 1 for grounded. Default: the bundled sample of HaluEval QA."),
+    typer.Option(help="File of rows; label 1 means grounded. Default: the bundled sample of HaluEval QA."),
 ]
 N = Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows to sample.")]
 Perturb = Annotated[
@@ -80,8 +80,8 @@ def bench_metrics(
     Perturbations change numbers, units, dates, names and the word "not"; drop, replace, shuffle and add
     passages; and paraphrase, refuse or shorten answers. For each metric and perturbation you see the share of
     rows whose score changes as it should, with an interval and a verdict. Rows without a score are counted as
-    lost, never as detected. With a judge, its replies are corrupted too: that must give no score, or the same
-    score. Prints tables on a terminal, Markdown elsewhere.
+    lost, never as detected. With a judge, the command also corrupts the replies of the judge: the metric must
+    then give no score, or the same score. Prints tables on a terminal, Markdown elsewhere.
 
     Examples:
       sgi bench-metrics
@@ -118,7 +118,7 @@ def bench_metrics(
 
 
 def _sample(stack: ExitStack, *, quiet: bool) -> Path:
-    """The bundled sample, available while the stack is open."""
+    """Return the path of the bundled sample; the file exists while the stack is open."""
     from importlib.resources import as_file, files
 
     if not quiet:

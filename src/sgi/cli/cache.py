@@ -21,9 +21,7 @@ PathOption = Annotated[
 ]
 RepliesOption = Annotated[
     bool,
-    typer.Option(
-        "--replies", help="Use the cache of judge replies, which cost money, instead of the vectors."
-    ),
+    typer.Option("--replies", help="Use the cache of judge replies instead of the cache of vectors."),
 ]
 
 

@@ -36,7 +36,8 @@ Kind = Annotated[
     ),
 ]
 Out = Annotated[
-    Path | None, options.output_option("-o", "--out", help="File. Default: METRIC.calibration.json.")
+    Path | None,
+    options.output_option("-o", "--out", help="File for the calibration. Default: METRIC.calibration.json."),
 ]
 
 
@@ -160,7 +161,7 @@ def _area(calibration: CalibrationFile) -> str:
 
 
 def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
-    """Limits of the calibration."""
+    """Yield notes on the limits of the calibration."""
     if calibration.left_out:
         yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
     if len(calibration.bins) < bins:

@@ -30,7 +30,7 @@ By = Annotated[
 Embedder = Annotated[
     str | None,
     options.model_option(
-        "-e", "--embedder", help="Embedder for the cosine baselines. Default: as in the run."
+        "-e", "--embedder", help="Embedder for the cosine baselines. Default: the embedder of the run."
     ),
 ]
 Shuffled = Annotated[

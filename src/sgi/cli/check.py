@@ -37,10 +37,11 @@ def check(
     your labelled rows with `sgi calibrate`. For each sentence you see its score, its best passage, and its
     numbers, dates and names with what the passages say. Unsupported parts are in [square brackets].
 
-    With --json you get: grounding, the score or null; status; reason, if there is no score; signals, each
-    with its value and its contribution in log odds; sentences, each with its position in the answer, score,
-    best passage, similarity to each passage, unbacked parts and checks; passages; unused, the passages that
-    support no sentence. Positions and passages count from 0.
+    With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
+    features that the score combines, each with its value and its contribution in log odds; sentences, each
+    with its position in the answer, score, best passage, similarity to each passage, unsupported parts, and
+    checks of numbers, dates and names; passages; unused, the passages that support no sentence. Positions and
+    passages count from 0.
 
     Examples:
       sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."

@@ -1,4 +1,4 @@
-"""``sgi compute``: the Semantic Grounding Index of one question, context and response."""
+"""``sgi compute``: computes the Semantic Grounding Index of one question, context and response."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def compute(
 
 
 def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:
-    """Name of the embedder; blank for the bundled model."""
+    """Return the name of the embedder; an empty name stands for the bundled model."""
     if deployment and name:
         raise UsageError("Use --deployment or --embedder, not both.")
     if deployment and (backend, precision) != ("auto", "auto"):

@@ -40,11 +40,11 @@ _OPTIONS = {"columns": "--map"} | {
         *("against", "allow_different", "bins", "label", "looks", "max_drop", "on", "scale", "threshold"),
     )
 }
-"""The options of the arguments that messages of lower layers name."""
+"""The option for each Python argument that messages of lower layers name."""
 
 
 def plain(text: str) -> str:
-    """Text without characters that control a terminal (control codes, direction overrides)."""
+    """Replace the characters that control a terminal (control codes, direction overrides)."""
     return text.translate(STEERING)
 
 
@@ -82,7 +82,7 @@ def escaped_json(text: str) -> str:
 
 @contextmanager
 def ignore_broken_pipe() -> Iterator[None]:
-    """Ignore that the reader of stdout, such as head, closes the pipe; later output is discarded."""
+    """Context manager that discards output after the reader of stdout, such as head, has closed the pipe."""
     try:
         yield
         sys.stdout.flush()
@@ -114,7 +114,7 @@ def print_json_line(row: Mapping[str, JsonValue]) -> None:
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Listener]:
-    """A listener that shows a progress bar on a terminal, prints lines elsewhere, or nothing if quiet."""
+    """Context manager with a listener that shows a bar on a terminal, else lines, or nothing if quiet."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():

@@ -169,7 +169,7 @@ def _import_partitions(
 def import_evals(old: OldDatabase, database: options.Database = None, as_json: options.Json = False) -> None:
     """Import the results of an application's table `evals`; the old file is not changed.
 
-    Each test_run_id becomes a run of that name. Rows that were imported before are skipped.
+    The rows of each test_run_id become a run of that name. Rows that were imported before are skipped.
 
     Example:
       sgi db import-evals old.db

@@ -23,7 +23,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
-    """The map as lines; unsupported spans are in [brackets]. Control characters are replaced.
+    """Yield the lines of the map; unsupported spans are in [brackets], control characters are replaced.
 
     Args:
         view: the map.
@@ -68,7 +68,7 @@ def _sentence(sentence: SentenceView) -> Text:
 
 
 def _best_passage(sentence: SentenceView) -> Iterator[Text]:
-    """The best passage, or why there is none."""
+    """Yield the best passage, or the reason why there is none."""
     if sentence.about_passages:
         yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
     elif sentence.score is None:
@@ -110,7 +110,7 @@ def _similarity(cell: Cell) -> str:
 
 
 def _flat(text: str) -> str:
-    """Text on one line, with spaces at both ends."""
+    """Put the text on one line; spaces at its ends stay."""
     return _SPACES.sub(" ", plain(text))
 
 

@@ -48,7 +48,7 @@ def export(
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
     else:
-        rest = "" if rows == record.rows else f" of {record.rows:,}; the others are not scored"
+        rest = "" if rows == record.rows else f" of {record.rows:,} (the others are not scored)"
         talk(f"Wrote {rows:,} rows{rest} to {out}.")
 
 

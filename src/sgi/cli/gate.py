@@ -33,23 +33,23 @@ Against = Annotated[str | None, _baseline_option(help="Baseline run, for rules o
 MaxDrop = Annotated[
     float | None,
     _baseline_option(
-        help="Largest drop allowed for each metric of the rules, or without rules for each metric of the "
-        "baseline run, in the unit of the metric; needs --against."
+        help="Maximum drop of each metric named in the rules, in the unit of the metric; without rules, of "
+        "each metric of the baseline run. Needs --against."
     ),
 ]
 Coverage = Annotated[
     str,
     typer.Option(
-        help="Share of rows that must have a value, unless a rule sets it. Rows that could not be read have "
-        "none."
+        help="Minimum share of rows with a value, unless a rule sets another. Rows that could not be read "
+        "have no value."
     ),
 ]
 DecideOn = Annotated[
     str,
     options.statistics_option(
         "--on",
-        help="interval: the end of the 95 % interval must meet the rule. mean: the mean must; this ignores "
-        "chance.",
+        help="interval: the worse end of the 95 % interval must meet the rule. mean: the mean must meet it, "
+        "which ignores chance.",
     ),
 ]
 Looks = Annotated[
@@ -87,9 +87,9 @@ def gate(
 ) -> None:
     """Decide whether a run is good enough; exit 4 if not.
 
-    A rule passes if the end of the metric's 95 % interval meets it. It fails if too few rows have a value,
-    there are no rows, the metric is unknown or only the baseline run has it, a run is not finished, or the
-    runs differ in more than their responses.
+    A rule passes if the worse end of the metric's 95 % interval meets it. It fails if too few rows have a
+    value, there are no rows, the metric is unknown or only the baseline run has it, a run is not finished, or
+    the runs differ in more than their responses.
 
     Every gate on the same questions is one more chance for a bad run to pass. The database counts the runs
     that were gated on them; --looks corrects for them.

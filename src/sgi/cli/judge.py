@@ -23,7 +23,7 @@ FileArgument = Annotated[Path, typer.Argument(help="File of recorded calls, JSON
 
 @judge.command(context_settings=_ARGUMENTS_OF_RUN)
 def record(context: typer.Context, file: FileArgument) -> None:
-    """Run, and record every call of the judge in FILE. After FILE come the arguments of `sgi run`.
+    """Score answers, and record every call of the judge in FILE. After FILE come the arguments of `sgi run`.
 
     Example:
       sgi judge record calls.jsonl answers.csv -m faithfulness --judge openai:gpt-4o-mini
@@ -33,7 +33,7 @@ def record(context: typer.Context, file: FileArgument) -> None:
 
 @judge.command(context_settings=_ARGUMENTS_OF_RUN)
 def replay(context: typer.Context, file: FileArgument) -> None:
-    """Run with the recorded replies in FILE: no key, no network.
+    """Score answers with the recorded replies in FILE, without a key and without network.
 
     After FILE come the arguments of `sgi run`; the judge is the recorded one. A row whose call is not in FILE
     fails; no request is sent.

@@ -87,16 +87,26 @@ def _options(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
     max_cell: Annotated[
-        str | None, _limit_option(metavar="SIZE", help="Largest value in a row. Default: 4MB.")
+        str | None,
+        _limit_option(
+            metavar="SIZE",
+            help="Maximum size of a value; a row with a larger one cannot be read. Default: 4MB.",
+        ),
     ] = None,
-    max_row: Annotated[str | None, _limit_option(metavar="SIZE", help="Largest row. Default: 8MB.")] = None,
+    max_row: Annotated[
+        str | None,
+        _limit_option(
+            metavar="SIZE", help="Maximum size of a row; a larger row cannot be read. Default: 8MB."
+        ),
+    ] = None,
     max_columns: Annotated[
-        str | None, _limit_option(metavar="N", help="Largest number of columns. Default: 10000.")
+        str | None, _limit_option(metavar="N", help="Maximum number of columns of the data. Default: 10000.")
     ] = None,
     max_file: Annotated[
         str | None,
         _limit_option(
-            metavar="SIZE", help="Largest file that is read at once, such as a calibration. Default: 64MB."
+            metavar="SIZE",
+            help="Maximum size of a file that is read at once, such as a calibration. Default: 64MB.",
         ),
     ] = None,
 ) -> None:

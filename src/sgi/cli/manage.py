@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Name = Annotated[str | None, typer.Argument(help="New name; unique in the database.")]
 Clear = Annotated[bool, typer.Option("--clear", help="Clear the name.")]
 Tags = Annotated[
-    list[str] | None, typer.Argument(metavar="TAG...", help="Tags to add. Without any, the tags are printed.")
+    list[str] | None,
+    typer.Argument(metavar="TAG...", help="Tags to add. If none is given, the tags of the run are printed."),
 ]
 Remove = Annotated[bool, typer.Option("--remove", help="Remove these tags.")]
 Runs = Annotated[
@@ -92,7 +93,7 @@ def tag(
 
 
 def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
-    """The tags of the run without these; an error if it lacks one."""
+    """Return the tags of the run without these; raise an error if the run lacks one of them."""
     removed = {tag.strip() for tag in tags}
     for unknown in sorted(removed.difference(record.tags)):
         hint = f"It has: {', '.join(record.tags)}." if record.tags else "It has none."

@@ -51,7 +51,7 @@ def metrics(
 
 
 def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
-    """One table per group."""
+    """Return one table per group of metrics."""
     groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:
         groups.setdefault(_group(kind), []).append(kind)
@@ -63,7 +63,7 @@ def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
 
 
 def _group(kind: type[AnyMetric]) -> tuple[int, str]:
-    """Position and title of the group of a metric: by the fields that it needs."""
+    """Return the position and the title of the group of a metric, chosen by the fields that it needs."""
     from sgi.kernel.judged_metric import JudgedMetric
     from sgi.kernel.sample import Field
 

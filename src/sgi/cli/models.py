@@ -61,7 +61,7 @@ def show(as_json: options.Json = False) -> None:
 
 
 def _source(record: ModelRecord) -> Source:
-    """Where `load_embedder` finds the model on this machine; None if it must be downloaded."""
+    """Return where `load_embedder` finds the model on this machine; None if it must be downloaded."""
     from sgi.models.model_location import find_model
 
     location = find_model(record.name)

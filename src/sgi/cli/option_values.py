@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def metric_list(texts: list[str]) -> list[str]:
-    """Split at commas outside parentheses and quotes.
+    """Split lists of metrics at commas outside parentheses and quotes.
 
     >>> metric_list(["sgi,rouge_l(beta=1.2)", "semantic_similarity(models=['a', 'b'])"])
     ['sgi', 'rouge_l(beta=1.2)', "semantic_similarity(models=['a', 'b'])"]
@@ -47,7 +47,7 @@ def select_embedders(
     backend: str = "auto",
     precision: str = "auto",
 ) -> list[str]:
-    """The embedders of a command: those of ``-e``, otherwise the default one.
+    """Return the embedders of a command: those of ``-e``, or the default one if none is given.
 
     Prints a note on stderr if the environment selects Azure. An empty list stands for the bundled model.
 
@@ -55,7 +55,7 @@ def select_embedders(
         names: from ``--embedder`` or a TOML file.
         metrics: the metrics to score; None if the data decides.
         backend: the runtime of the model.
-        precision: its arithmetic.
+        precision: the arithmetic of the model.
 
     Raises:
         UsageError: no name is given, and only some of Azure's variables are set.
@@ -78,7 +78,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     """Set the entailment model of every ``grounding`` that has none; a folder becomes an absolute path.
 
     Raises:
-        UsageError: none of the metrics is ``grounding``, or each has another model.
+        UsageError: no metric is ``grounding``, or each ``grounding`` has another entailment model.
 
     >>> with_entailment(["sgi", "grounding"], "owner/model")
     ['sgi', 'grounding(nli="owner/model")']
@@ -106,7 +106,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
 
 
 def _absolute_model(nli: str) -> str:
-    """The model's name; a folder becomes an absolute path."""
+    """Return the name of the model; a folder becomes an absolute path."""
     from sgi.models.model_location import existing_folder
 
     torch = "torch:" if nli.startswith("torch:") else ""
@@ -138,7 +138,7 @@ def column_map(texts: list[str] | None) -> dict[str, str]:
 
 
 def target_settings(where: str | None, settings: list[str] | None) -> dict[str, Any] | None:
-    """Parse the options of a target; None if none is given. An empty value stands for None.
+    """Parse the options of a target; return None if there are none. An empty value stands for None.
 
     >>> target_settings("app:answer", ["concurrency=2", "body.top_k=5", "headers.X-Key=${KEY}"])
     {'where': 'app:answer', 'concurrency': '2', 'body': {'top_k': 5}, 'headers': {'X-Key': '${KEY}'}}
@@ -157,7 +157,7 @@ def target_settings(where: str | None, settings: list[str] | None) -> dict[str, 
 
 
 def _literal(text: str) -> Any:
-    """The text as JSON if it is valid JSON, otherwise the text itself."""
+    """Return the JSON value if the text is valid JSON, otherwise the text itself."""
     try:
         return json.loads(text)
     except ValueError:
@@ -174,7 +174,7 @@ def judge_settings(
     timeout: float | None = None,
     max_cost: float | None = None,
 ) -> dict[str, Any] | None:
-    """Parse the options of a judge; None if none is given.
+    """Parse the options of a judge; return None if there are none.
 
     >>> judge_settings("openai:gpt-4o-mini", ["seed=7"], rpm=500)
     {'model': 'openai:gpt-4o-mini', 'rpm': 500, 'seed': '7'}
@@ -197,14 +197,14 @@ def judge_settings(
 
 
 def skips_errors(on_error: str) -> bool:
-    """Whether rows that cannot be read are skipped."""
+    """Return whether rows that cannot be read are skipped."""
     if on_error not in {"stop", "skip"}:
         raise UsageError(f"Unknown --on-error {on_error!r}.", hint="Use stop or skip.")
     return on_error == "skip"
 
 
 def cache_choice(path: Path | None, *, no_cache: bool) -> bool | Path:
-    """The vector cache: a file, the user's default cache (True), or none on disk (False)."""
+    """Return the vector cache: a file, the user's default cache (True), or no cache on disk (False)."""
     if path is not None and no_cache:
         raise UsageError("Use --cache or --no-cache, not both.")
     return path if path is not None else not no_cache

@@ -29,7 +29,7 @@ def complete_run(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def option_group(title: str) -> partial[Any]:
-    """`typer.Option` for the options that the help of a command lists under a title."""
+    """Return `typer.Option` for options that the help of a command lists under this title."""
     return partial(typer.Option, rich_help_panel=title)
 
 
@@ -41,7 +41,7 @@ statistics_option = option_group("Statistics")
 storage_option = option_group("Storage")
 
 _METRICS = "A metric, or several separated by commas; repeatable."
-_BACKEND = "Runtime of a known model or a folder: auto (onnx if possible), onnx, openvino or torch."
+_BACKEND = "Runtime of the model (a known one or a folder): auto (onnx if possible), onnx, openvino or torch."
 
 _PRECISION = (
     "Arithmetic: auto or f32; with openvino also bf16, or int8 for models with 8-bit weights (minilm). "
@@ -58,8 +58,8 @@ Metrics = Annotated[
     typer.Option(
         "-m",
         "--metric",
-        help=f"{_METRICS} Parameters go in parentheses: 'rouge_l(beta=1.2)'. Default: those of grounding, "
-        "sgi, semantic_similarity and lexical_aggregate that the data has the fields for.",
+        help=f"{_METRICS} Parameters go in parentheses: 'rouge_l(beta=1.2)'. Default: grounding, sgi, "
+        "semantic_similarity and lexical_aggregate, except those whose fields the data lacks.",
         autocompletion=_complete_metric,
     ),
 ]
@@ -155,10 +155,10 @@ JudgeSet = Annotated[
 ]
 JudgeConcurrency = Annotated[
     int | None,
-    judge_option("--judge-concurrency", min=1, help="Largest number of concurrent requests. Default: 16."),
+    judge_option("--judge-concurrency", min=1, help="Maximum number of concurrent requests. Default: 16."),
 ]
-Rpm = Annotated[int | None, judge_option("--rpm", min=1, help="Largest number of requests per minute.")]
-Tpm = Annotated[int | None, judge_option("--tpm", min=1, help="Largest number of tokens per minute.")]
+Rpm = Annotated[int | None, judge_option("--rpm", min=1, help="Maximum number of requests per minute.")]
+Tpm = Annotated[int | None, judge_option("--tpm", min=1, help="Maximum number of tokens per minute.")]
 JudgeTimeout = Annotated[
     float | None, judge_option("--judge-timeout", help="Seconds for one request, with its retries and waits.")
 ]
@@ -167,7 +167,8 @@ MaxCost = Annotated[
     judge_option(
         "--max-cost",
         min=0,
-        help="Budget for the judge in US dollars, over all attempts. The run stops before it is exceeded.",
+        help="Budget for the judge in US dollars, for a run and all its resumes. The run stops before "
+        "it is exceeded.",
     ),
 ]
 Calibration = Annotated[

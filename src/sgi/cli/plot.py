@@ -44,7 +44,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class _Request:
-    """The requested figure."""
+    """What the user requested: the runs and the options of the figure."""
 
     database: Database
     record: RunRecord
@@ -72,23 +72,36 @@ Metric = Annotated[
     typer.Option(
         "-m",
         "--metric",
-        help="Metric of distribution, groups and scatter (vertical). Default: the first suitable one.",
+        help="Metric for the kinds distribution, groups and scatter (vertical axis). Default: the first "
+        "suitable one.",
     ),
 ]
 Against = Annotated[
     str | None,
-    typer.Option(help="Second metric of scatter (horizontal axis). Default: the first lexical metric."),
+    typer.Option(
+        help="Second metric for the kind scatter (horizontal axis). Default: the first lexical metric."
+    ),
 ]
 By = Annotated[
-    str | None, typer.Option(help="Column of groups. Default: label, otherwise the first suitable column.")
+    str | None,
+    typer.Option(help="Column for the kind groups. Default: label, otherwise the first suitable column."),
 ]
 With = Annotated[
     str | None,
-    typer.Option("--with", help="The newer run of comparison.", autocompletion=options.complete_run),
+    typer.Option(
+        "--with", help="The newer run, for the kind comparison.", autocompletion=options.complete_run
+    ),
 ]
-Width = Annotated[int | None, options.output_option(min=50, max=5000, help="Width of the axes in points.")]
-Height = Annotated[int | None, options.output_option(min=50, max=5000, help="Height of the axes in points.")]
-Scale = Annotated[float, options.output_option(min=0.1, max=10, help="Pixels per point in a PNG.")]
+Width = Annotated[
+    int | None, options.output_option(min=50, max=5000, help="Width of the axes, in typographic points.")
+]
+Height = Annotated[
+    int | None, options.output_option(min=50, max=5000, help="Height of the axes, in typographic points.")
+]
+Scale = Annotated[
+    float,
+    options.output_option(min=0.1, max=10, help="Scale of a PNG: pixels per typographic point (1/72 inch)."),
+]
 
 
 def plot(
@@ -156,7 +169,7 @@ def _check_options(kind: Kind, **values: str | None) -> None:
 
 
 def _figure(kind: Kind, request: _Request) -> Chart:
-    """Draw the run; if that is not possible, say why, and which kinds are."""
+    """Draw the run; if that is not possible, raise an error that says why, and which kinds are possible."""
     try:
         return _FIGURES[kind](request)
     except _NotPossibleError as error:
@@ -302,17 +315,17 @@ _FIGURES: dict[Kind, Callable[[_Request], Chart]] = {
 
 
 def _metric(request: _Request, metrics: list[str]) -> str:
-    """The requested metric, otherwise the first one."""
+    """Return the requested metric, or the first one if none is requested."""
     return metrics[0] if request.metric is None else _metric_name(request, request.metric, metrics)
 
 
 def _metric_name(request: _Request, text: str, metrics: list[str]) -> str:
-    """The metric with this full name, or with this name without parameters."""
+    """Return the metric with this full name, or with this name without parameters."""
     matches = [name for name in metrics if text in {name, metric_name(name)}]
     if text in metrics:
         return text
     if len(matches) == 1:
         return matches[0]
     near = tuple(difflib.get_close_matches(text, metrics, n=2))
-    hint = f"Those with values: {', '.join(metrics)}."
+    hint = f"Metrics with values: {', '.join(metrics)}."
     raise UnknownNameError(f"metric with values in {request.record.label}", text, near, hint=hint)

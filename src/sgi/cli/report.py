@@ -24,7 +24,7 @@ New = Annotated[
     str | None,
     typer.Argument(
         metavar="[RUN2]",
-        help="A second, newer run: report what changed.",
+        help="A second, newer run; the report shows what changed.",
         autocompletion=options.complete_run,
         show_default=False,
     ),
@@ -34,19 +34,23 @@ Out = Annotated[
     options.output_option(
         "-o",
         "--out",
-        help="File; an existing one is replaced. Default: report.html, or stdout for md and json.",
+        help="File for the report; an existing file is replaced. Default: report.html; md and json go to "
+        "stdout.",
     ),
 ]
 Format = Annotated[
     Literal["html", "md", "json"] | None,
-    options.output_option("--format", help="Format. Default: from the suffix of -o, otherwise html."),
+    options.output_option(
+        "--format", help="Format of the report. Default: by the suffix of -o, otherwise html."
+    ),
 ]
 Rows = Annotated[
     int,
     typer.Option(
         min=1,
         max=10_000,
-        help="Rows in the table of the HTML file; a larger run is also written as CSV beside it.",
+        help="Maximum number of rows in the table of the HTML file; a larger run is also written as CSV "
+        "beside it.",
     ),
 ]
 Worst = Annotated[

@@ -32,7 +32,9 @@ Name = Annotated[
 ]
 Models = Annotated[
     str,
-    typer.Option(help="Embedding models with commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."),
+    typer.Option(
+        help="Embedding models, separated by commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."
+    ),
 ]
 Data = Annotated[
     list[str] | None,

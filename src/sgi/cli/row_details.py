@@ -28,7 +28,7 @@ _INDENT = "  "
 
 
 def sample_facts(evaluation: StoredEvaluation) -> dict[str, Any]:
-    """Everything stored of a row, as JSON values."""
+    """Return everything that is stored of a row, as JSON values."""
     return {
         "run": evaluation.run,
         "sample": evaluation.sample.model_dump(mode="json", exclude_unset=True),
@@ -48,9 +48,9 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
 
 
 def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
-    """Everything stored of a row, as lines of text. Texts are not cut, and control characters are replaced.
+    """Yield everything that is stored of a row as lines. Texts are not cut, control characters are replaced.
 
-    ``width`` is the width of tables; None stands for that of the terminal, or for no limit without one.
+    ``width`` is the width of tables; None stands for the width of the terminal, or no limit without terminal.
     """
     if width is None:
         width = Console().width if sys.stdout.isatty() else _NO_LIMIT
@@ -108,7 +108,7 @@ def _verdict(score: MetricScore) -> str:
 
 
 def value_lines(value: Any, width: int) -> Iterator[str]:
-    r"""A JSON value as lines: mappings by key, lists with numbers, lists of flat mappings as a table.
+    r"""Yield a JSON value as lines: mappings by key, lists with numbers, lists of flat mappings as a table.
 
     >>> print(*value_lines({"why": "it fits", "rating": 2, "asked": ["Who?", "a\nb"]}, 80), sep="\n")
     why: it fits
@@ -136,7 +136,7 @@ def _entry(key: str, value: Any, width: int) -> Iterator[str]:
 
 
 def _pair(name: str, text: str) -> Iterator[str]:
-    """``name: text``, with further lines of the text indented below the first."""
+    """Yield ``name: text``; further lines of the text are indented below the first."""
     head = f"{' '.join(_clean(name).split(chr(10)))}: "
     yield from _indent(head, _clean(text).split("\n"))
 
@@ -159,7 +159,7 @@ def _list_lines(values: list[Any], width: int) -> Iterator[str]:
 
 
 def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """One numbered row per mapping and one column per key; cells are not cut."""
+    """Yield the lines of a table: one numbered row per mapping and one column per key; cells are not cut."""
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
     keys.sort(key=lambda key: not is_yes_no(key, rows))  # yes/no columns come first
     table = Table(box=None, pad_edge=False)
@@ -179,5 +179,5 @@ def _mark(value: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text without control characters other than line breaks."""
+    """Replace control characters other than line breaks."""
     return plain(text).translate(_BREAKS)

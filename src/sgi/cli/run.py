@@ -96,9 +96,9 @@ def run(context: typer.Context, options: RunOptions) -> None:
 
 
 def _check_options(options: RunOptions) -> None:
-    """Raise if options do not go together."""
+    """Raise an error if options cannot be combined."""
     if options.tag and options.no_store:
-        raise UsageError("--tag does not go with --no-store.", hint="Leave out --no-store, or --tag.")
+        raise UsageError("--tag cannot be combined with --no-store.", hint="Leave out --no-store, or --tag.")
     if options.resume is None:
         for name, is_set in {
             "--trust-target": options.trust_target,
@@ -109,12 +109,12 @@ def _check_options(options: RunOptions) -> None:
         return
     if options.tag:
         hint = f"Add one with sgi tag {options.resume} TAG."
-        raise UsageError("--tag does not go with --resume: a resumed run keeps its tags.", hint=hint)
+        raise UsageError("--tag cannot be combined with --resume: a resumed run keeps its tags.", hint=hint)
     if options.no_store:
-        message = "--no-store does not go with --resume: a resumed run is in the database."
+        message = "--no-store cannot be combined with --resume: a resumed run is in the database."
         raise UsageError(message, hint="Leave out --no-store.")
     if options.name is not None:
-        message = "--name does not go with --resume: a resumed run keeps its name."
+        message = "--name cannot be combined with --resume: a resumed run keeps its name."
         raise UsageError(message, hint="Leave out --name.")
 
 
@@ -172,7 +172,7 @@ def _run_to_resume(options: RunOptions) -> RunRecord:
 
 @contextmanager
 def _resumable(listener: Listener, flags: str) -> Iterator[Listener]:
-    """If the run stops early, print the command that resumes it, with these flags."""
+    """Context manager that prints the command that resumes the run, with these flags, if it stops early."""
     run_ids: list[str] = []
 
     def listen(event: Event) -> None:

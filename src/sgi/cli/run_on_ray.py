@@ -24,7 +24,7 @@ def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) ->
     """Score on a Ray cluster, and print the summary.
 
     Raises:
-        UsageError: an option does not go with ``--ray``.
+        UsageError: an option cannot be combined with ``--ray``.
         Exit: rows failed or could not be read (3), or the run was interrupted (130).
     """
     _check_options(options, cassette)
@@ -41,7 +41,7 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
         raise UsageError("--workers needs --ray.", hint="Write --ray local.")
     if options.dry_run:
         hint = "To see what one row needs: sgi run FILE --dry-run."
-        raise UsageError("--dry-run does not go with --ray.", hint=hint)
+        raise UsageError("--dry-run cannot be combined with --ray.", hint=hint)
     unsupported = {
         "--resume": options.resume,
         "--tag": options.tag,
@@ -55,7 +55,7 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
             "The folder has the finished partitions: the same command resumes the run, and "
             "sgi db import FOLDER stores it in a database."
         )
-        raise UsageError(f"{names[0]} does not go with --ray.", hint=hint)
+        raise UsageError(f"{names[0]} cannot be combined with --ray.", hint=hint)
 
 
 def _start(spec: RunSpec, options: RunOptions) -> RunReport:
@@ -78,7 +78,7 @@ def _start(spec: RunSpec, options: RunOptions) -> RunReport:
 
 
 def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
-    """The spec with the addresses of the output, and the notes on the summary."""
+    """Return the spec with the addresses of the output, and the notes on the summary."""
     from sgi.distributed.addresses import as_address
     from sgi.distributed.storage import Folder
 

@@ -37,13 +37,14 @@ Failures = Annotated[
     typer.Option("--max-failures", help="Stop if more than this share of the rows failed. Default: 5%."),
 ]
 Name = Annotated[
-    str | None, options.storage_option("--name", help="Name of the run; unique in the database.")
+    str | None, options.storage_option("--name", help="Name of the run; it must be unique in the database.")
 ]
 Tags = Annotated[
     list[str] | None, options.storage_option("--tag", help="Tag of the run, to find it again; repeatable.")
 ]
 Resume = Annotated[
-    str | None, _resume_option("--resume", help="Resume a run: its id or its beginning, its name, or last.")
+    str | None,
+    _resume_option("--resume", help="Resume a run: its id or the beginning of its id, its name, or last."),
 ]
 TakeOver = Annotated[
     bool,
@@ -57,8 +58,8 @@ RetryFailed = Annotated[
     bool,
     _resume_option(
         "--retry-failed",
-        help="With --resume: score failed rows again; the target is called for those rows only. Cached bad "
-        "replies of a judge are requested again, also in a new run.",
+        help="With --resume: score failed rows again; the target is called for those rows only. Invalid "
+        "replies in the cache are requested again from the judge, also in a new run.",
     ),
 ]
 TrustTarget = Annotated[
@@ -85,10 +86,10 @@ CascadeOption = Annotated[
     options.judge_option(
         "--cascade",
         metavar="alpha=A[,labelled=FILE]",
-        help="Call the judge only for rows that the metric grounding does not clear. At most the share A of "
-        "the unsupported rows is cleared by mistake. The threshold is fitted on rows with a label (0 is "
-        "unsupported), from FILE or from the data; they must be like the scored rows: same kind of "
-        "questions, same system.",
+        help="Call the judge only for rows that the metric grounding does not accept as supported. At most "
+        "the share A of the unsupported rows is accepted by mistake. The threshold is fitted on rows with a "
+        "label (0 is unsupported), from FILE or from the data; they must be like the scored rows: same kind "
+        "of questions, same system.",
     ),
 ]
 TargetSet = Annotated[
@@ -104,8 +105,9 @@ RayOption = Annotated[
     _ray_option(
         "--ray",
         metavar="local|auto|HOST:PORT",
-        help="Score on a Ray cluster, into the folder given with -o: a new one on this machine, the one that "
-        "runs here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
+        help="Score on a Ray cluster, and write to the folder given with -o. local starts a cluster on this "
+        "machine, auto uses the one that runs here, HOST:PORT one elsewhere. DATA may be a folder, a pattern "
+        "or an address such as s3://bucket/rows.",
     ),
 ]
 WorkersOption = Annotated[

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def print_columns(listener: Listener) -> Listener:
-    """Wrap a listener: print which columns are used as soon as that is known."""
+    """Return a listener that also prints which columns are used, as soon as that is known."""
 
     def listen(event: Event) -> None:
         if isinstance(event, ColumnsRead) and (line := event.columns.line()):
@@ -69,13 +69,13 @@ def _facts(spec: RunSpec, plan: Plan) -> dict[str, Any]:
 
 
 def _judge_facts(spec: RunSpec, usage: Usage | None) -> dict[str, Any]:
-    """The requests that the judge would get; none if they depend on the answers of a target."""
+    """Return how many requests the judge would get; empty if that depends on the answers of a target."""
     if usage is None or spec.judge is None:
         return {}
     tokens = {"judge_input_tokens": usage.input_tokens, "judge_output_tokens": usage.output_tokens}
     calls = {"judge_calls": usage.calls, "judge_replies_known_or_shared": usage.cached}
     facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": usage.cost}
-    note = "rows that the cascade clears need no judge, so these numbers are upper limits"
+    note = "rows that the cascade accepts as supported need no judge, so these numbers are upper limits"
     return facts if spec.cascade is None else facts | {"cascade": note}
 
 
@@ -114,14 +114,14 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
 
 
 def database_option(database: str | None) -> str:
-    """The option ``--db`` of a printed command; blank for the default database or one with a user."""
+    """Return ``--db`` for a printed command; empty for the default database or an address with a user."""
     if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
         return ""
     return f" --db {shlex.quote(database)}"
 
 
 def report_notes(spec: RunSpec, report: RunReport, db_option: str) -> list[str]:
-    """Notes on the limits of the summary, and where the scores are.
+    """Return notes on the limits of the summary, and on where the scores are.
 
     Args:
         spec: the settings of the run.
@@ -178,7 +178,7 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
 
 
 def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
-    """A note if the calibration was fitted on the data that it was applied to."""
+    """Yield a note if the calibration was fitted on the data that it is applied to."""
     from sgi.engine.plan import plan_run
     from sgi.kernel.placeholders import is_same_data
 
@@ -191,13 +191,13 @@ def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) 
             dataset = record.dataset
     if is_same_data(dataset, spec.calibration.dataset):
         yield (
-            f"The calibration {spec.calibration.digest} was fitted on these same rows, so its results here"
+            f"The calibration {spec.calibration.digest} was fitted on these same rows, so its results on them"
             " do not show how well it works on other data."
         )
 
 
 def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
-    """One line for each field with texts that the embedding model truncates.
+    """Return one line for each field with texts that the embedding model truncates.
 
     >>> truncation_notes({"response": 5}, 60)
     ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.']
@@ -207,7 +207,7 @@ def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
 
 
 def usage_line(usage: Usage) -> str:
-    """Requests, tokens and cost of a judge in one line.
+    """Return the requests, tokens and cost of a judge in one line.
 
     >>> usage_line(Usage(calls=2, cached=1, input_tokens=1500, output_tokens=80, cost=0.0123))
     'Judge requests: 2, replies from the cache: 1; 1,500 tokens in, 80 tokens out, $0.0123.'

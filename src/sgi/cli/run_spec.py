@@ -27,16 +27,16 @@ def run_spec(
     trusted: bool = False,
     database: str | None = None,
 ) -> RunSpec:
-    """The settings of a run: stored ones or those of a TOML file, overridden by the command line.
+    """Return the settings of a run: stored ones or those of a TOML file, overridden by the command line.
 
     Args:
         options: settings of the command line.
-        record: the run to resume.
-        trusted: whether its stored settings are trusted; see `sgi.engine.stored_spec`.
+        record: the run to resume; None for a new run.
+        trusted: whether the stored settings of the run are trusted; see `sgi.engine.stored_spec`.
         database: where the run is stored, as the user named it.
 
     Raises:
-        UsageError: a value is invalid, or stored settings have something that the user must name.
+        UsageError: a value is invalid, or the user must name some of the stored settings again.
     """
     from sgi.engine.spec import RunSpec, read_spec
 
@@ -67,14 +67,14 @@ def run_spec(
 
 
 def code_folder(options: Mapping[str, Any], *, trusted: bool) -> Path | None:
-    """The only folder whose code may run as a target; None if the user named or trusts the target."""
+    """Return the only folder whose code may run as a target; None if the user named or trusts the target."""
     return None if trusted or "where" in (options.get("target") or {}) else Path.cwd()
 
 
 def _stored_settings(
     record: RunRecord, user_settings: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
-    """The stored settings of a run; an error if the user must name some of them again."""
+    """Return the stored settings of a run; raise an error if the user must name some of them again."""
     from sgi.engine.stored_spec import require_named, stored_spec
 
     left_out = _NOT_REPEATED if record.finished else {"name"}
@@ -96,7 +96,7 @@ def _over(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, 
 
 
 def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
-    """Name the embedders, so that a run is resumed with the model that it began with."""
+    """Set the embedders of a new run, so that it is resumed with the same model."""
     if not new:
         return spec
     metrics: list[str | AnyMetric] | None = None
@@ -107,7 +107,7 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
 
 
 def _file_of(data: Path) -> Path:
-    """The file of the data; the name of a benchmark that has no file."""
+    """Return the file of the data, or the name of a benchmark that has no file."""
     from sgi.io.benchmarks.uri import parse_name
 
     location = parse_name(data)

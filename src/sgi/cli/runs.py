@@ -48,7 +48,7 @@ def runs(
 
 
 def _list(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
-    """The runs to show, the number of matches, and the number of all runs."""
+    """Return the runs to show, the number of matches, and the number of all runs."""
     from sgi.store.database import open_database
     from sgi.store.database_location import DEFAULT
     from sgi.store.run_queries import count_runs, list_runs

@@ -146,7 +146,7 @@ async def _score_rows(
     batch_size: int,
     inputs: bool,
 ) -> tuple[bool, int, Counter[str]]:
-    """Score and print; returns whether a row failed, and the numbers of rows and of truncated fields."""
+    """Score and print rows; return whether a row failed, and the numbers of rows and of truncated fields."""
     from sgi.engine.export import nested_row
     from sgi.engine.open_resources import open_resources
     from sgi.engine.plan import batches

@@ -29,7 +29,7 @@ _limit_option = options.option_group("Limits")
 
 
 Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
 Token = Annotated[
     str | None,
     _security_option(
@@ -39,7 +39,7 @@ Token = Annotated[
         "other users can see a command line.",
     ),
 ]
-UploadLimit = Annotated[str, _limit_option(help="Largest file that can be uploaded.")]
+UploadLimit = Annotated[str, _limit_option(help="Maximum size of an uploaded file.")]
 PublicHost = Annotated[
     list[str] | None,
     _security_option(help="Host name of a reverse proxy, such as sgi.example.org; repeatable."),
@@ -51,11 +51,11 @@ TrustedProxy = Annotated[
         "repeatable. Without it they are ignored."
     ),
 ]
-MaxConnections = Annotated[int, _limit_option(min=16, help="Largest number of open connections.")]
+MaxConnections = Annotated[int, _limit_option(min=16, help="Maximum number of open connections.")]
 MaxConnectionsPerAddress = Annotated[
     int,
     _limit_option(
-        min=1, help="Largest number of open connections from one address; trusted proxies are exempt."
+        min=1, help="Maximum number of open connections from one address; trusted proxies are exempt."
     ),
 ]
 HeaderTimeout = Annotated[float, _limit_option(min=1.0, help="Seconds to receive all headers of a request.")]
@@ -178,7 +178,7 @@ def _addresses(proxies: Iterable[str]) -> frozenset[str]:
 
 
 def _address(host: str, port: int) -> str:
-    """The URL for a browser."""
+    """Return the URL of the dashboard for a browser."""
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - printed, not bound
     return f"http://{name}:{port}/"
 

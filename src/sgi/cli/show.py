@@ -36,7 +36,8 @@ _CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 By = Annotated[
-    str | None, _view_option(help="Show means for each value of this column of the data, or of label.")
+    str | None,
+    _view_option(help="Show the means for each value of this column of the data, or of the label."),
 ]
 Spec = Annotated[bool, _view_option("--spec", help="Print only the spec, as TOML that `sgi run` reads.")]
 Sort = Annotated[
@@ -144,7 +145,7 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
 
 
 def _notes(summary: Headline) -> Iterator[str]:
-    """Limits of the numbers."""
+    """Yield notes on the limits of the numbers."""
     lines = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
     yield from [*lines, ""] if lines else ()
 
@@ -170,7 +171,7 @@ def _show_worst(
 
 
 def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
-    """The most frequent reasons why rows have no value."""
+    """Yield the most frequent reasons why rows have no value."""
     for reason in reasons_without_value:
         yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
     if reasons_without_value:
@@ -178,7 +179,7 @@ def _gaps(reasons_without_value: list[Reason]) -> Iterator[str]:
 
 
 def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
-    """Requests, tokens and cost of each judge."""
+    """Yield the requests, tokens and cost of each judge."""
     for judge, counts in usage.items():
         yield one_line(judge, longest=_MAX_LINE)
         yield usage_line(counts)
@@ -205,7 +206,7 @@ def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json
 
 
 def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
-    """The stored summary; its metrics are computed now if it is missing or used other clusters."""
+    """Return the stored summary; the metrics are computed now if there is none, or for other clusters."""
     if record.summary is None:
         return _partial(record, summary.metrics)
     if not summary.recomputed:
@@ -221,7 +222,7 @@ def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
-    """The summary of an unfinished run; coverage is over all rows of the data."""
+    """Return the summary of an unfinished run; coverage is over all rows of the data."""
     entries = [
         metric_summary.to_dict() | {"rows": record.rows, "coverage": metric_summary.ok / record.rows}
         for metric_summary in metrics
@@ -253,7 +254,7 @@ def _head(record: RunRecord) -> Iterator[str]:
 
 
 def _origin(record: RunRecord) -> Iterator[str]:
-    """The spec and versions of the run, and how to resume it."""
+    """Yield the spec and the versions of the run, and how to resume it."""
     from sgi.engine.stored_spec import resume_options, stored_spec
 
     yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
@@ -271,7 +272,7 @@ def _origin(record: RunRecord) -> Iterator[str]:
 
 
 def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:
-    r"""A spec as TOML, one line per key; nulls, which TOML lacks, are left out.
+    r"""Return the lines of a spec as TOML, one per key; null values, which TOML lacks, are left out.
 
     >>> print(*toml_lines({"data": "a\x1b.csv", "target": {"where": "app:answer", "retries": 2}}), sep="\n")
     data = "a\u001b.csv"

@@ -34,7 +34,7 @@ def print_study(
     foot: Iterable[str],
     as_json: bool,
 ) -> None:
-    """Print JSON if asked to; otherwise tables between two texts on a terminal, and Markdown elsewhere."""
+    """Print JSON, or tables between ``head`` and ``foot`` on a terminal, or Markdown elsewhere."""
     if as_json:
         print_json(facts)
     elif sys.stdout.isatty():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
-    """Facts of a run for a list of runs, as JSON values."""
+    """Return the facts of a run for a list of runs, as JSON values."""
     return {
         "id": record.id,
         "name": record.name,
@@ -44,27 +44,27 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
 
 
 def state(record: RunRecord, *, longest: int = 60) -> str:
-    """State of a run with its reason, shortened."""
+    """Return the state of a run with its reason, shortened."""
     why = record.damage or ("" if record.finished else record.stopped or "")
     reason = f": {one_line(why, longest=longest)}" if why else ""
     return f"{state_of(record)}{reason}"
 
 
 def progress_of(record: RunRecord) -> str:
-    """Number of scored rows, and of all rows if some are left."""
+    """Return the number of scored rows, and of all rows if some are not scored."""
     if record.scored == record.rows:
         return f"{record.rows:,}"
     return f"{record.scored:,} of {record.rows:,}"
 
 
 def _metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
-    """The summary of each metric; empty entries without a summary."""
+    """Return the summary of each metric; it is empty if the run stores no summary."""
     entries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
     return {name: entries.get(name, {}) for name in record.metrics}
 
 
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
-    """One line per run and metric or tag."""
+    """Return a table of runs, with one line for each metric or tag of a run."""
     rows = [row for record in records for row in _run_rows(record, percent=percent)]
     return Table(
         ("id", "name", "tags", "data", "rows", "metrics", "state", "created"), rows, title="Runs", left=_LEFT
@@ -89,7 +89,7 @@ def _mean_line(name: str, summary: dict[str, Any], *, percent: bool) -> str:
 
 
 def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, percent: bool) -> Table:
-    """The rows with the worst values of a metric, with the start of their texts."""
+    """Return a table of the rows with the worst values of a metric, with the start of their texts."""
     rows = []
     for row in lowest_rows.samples:
         value = row.scores[lowest_rows.metric].value
@@ -104,7 +104,7 @@ def worst_table(lowest_rows: LowestRows[SampleView], column: MetricColumn, *, pe
 
 
 def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
-    """The same rows as JSON values."""
+    """Return the rows with the worst values of a metric as JSON values."""
     rows = [
         {
             "id": row.id,
@@ -119,7 +119,7 @@ def worst_facts(lowest_rows: LowestRows[SampleView]) -> dict[str, Any]:
 
 
 def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
-    """Rows that changed most in each metric, with metrics in `shares` as percent."""
+    """Return a table of the rows that changed most in each metric; metrics in `shares` are in percent."""
     rows = []
     for metric in comparison.metrics:
         percent = metric.metric in shares
@@ -132,7 +132,7 @@ def changed_table(comparison: Comparison, shares: Collection[str]) -> Table:
 
 
 def worst_tables(report: GateReport) -> list[Table]:
-    """The worst rows of each failed rule."""
+    """Return one table per failed rule, with its worst rows."""
     tables = []
     for check in report.checks:
         before = any(row.before is not None for row in check.worst)
@@ -147,7 +147,7 @@ def worst_tables(report: GateReport) -> list[Table]:
 
 
 def gate_table(report: GateReport) -> Table:
-    """One row per rule: value, end of the interval, questions, coverage and verdict."""
+    """Return a table with one row per rule: value, end of the interval, questions, coverage and verdict."""
     from sgi.analysis.gate.gate import check_name
 
     rows = [
