@@ -313,7 +313,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
     has_target = spec.target is not None
     if has_target and spec.no_texts:
         raise UsageError(
-            "`no_texts` does not go with `target`: the answers would be lost when the run is resumed.",
+            "`no_texts` cannot be combined with `target`: the answers would be lost when the run is resumed.",
             hint="Ask the target first, and score a file of its answers.",
         )
     planned = plan(

@@ -23,7 +23,7 @@ _INTERVAL = "95 % interval"
 
 
 def card_tables(card: DetectorCard) -> list[Table]:
-    """The tables of a card that have rows."""
+    """Return the tables of a card that have rows."""
     tables = [
         _ranking_table(card),
         _control_table(card),
@@ -37,7 +37,7 @@ def card_tables(card: DetectorCard) -> list[Table]:
 
 
 def card_markdown(card: DetectorCard) -> str:
-    """A detector card as Markdown."""
+    """Return a detector card as Markdown."""
     parts = [f"# Detector card: {escape(card.name)}", escape(headline(card))]
     parts += [f"> **Warning.** {escape(warning)}" for warning in card.warnings]
     parts += ["## Findings", "\n".join(f"- {escape(note)}" for note in card.notes)]
@@ -50,7 +50,7 @@ def card_markdown(card: DetectorCard) -> str:
 
 
 def headline(card: DetectorCard) -> str:
-    """The data of the card in one sentence."""
+    """Describe the data of the card in one sentence."""
     side = "higher" if card.higher_is_better else "lower"
     return (
         f"{card.rows:,} labelled rows with a score: {card.grounded:,} grounded, {card.ungrounded:,} not"
@@ -60,7 +60,7 @@ def headline(card: DetectorCard) -> str:
 
 
 def remarks(card: DetectorCard) -> Iterator[str]:
-    """Methods, and why some numbers are missing."""
+    """Yield notes on the methods, and on why some numbers are missing."""
     yield (
         "AUROC is the probability that a grounded answer scores better than an ungrounded one. Average"
         " precision and false positives treat ungrounded answers as the positive class. Intervals are at"
@@ -128,7 +128,7 @@ def _matched_row(matched: MatchedControl, unit: str) -> tuple[str, ...]:
 
 
 def _control_row(name: str, ranking: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
-    """Row of a table: AUROC of the score, and of length and overlap alone on the same rows."""
+    """Return a row of a table: AUROC of the score, and of length and overlap alone, on the same rows."""
     texts = "; ".join(
         f"{unit} {_auroc_text(ranking_alone)}"
         for unit, ranking_alone in alone.items()
@@ -164,7 +164,7 @@ def _baseline_auroc(matched: MatchedControl, name: str) -> str:
 
 
 def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
-    """Names without an AUROC interval, with the reason."""
+    """Return the names that have no AUROC interval, with the reason."""
     yield "AUROC", card.ranking.no_interval
     matched = (("length", card.length_matched), ("overlap", card.overlap_matched))
     yield from ((f"pairs of equal {unit}", one.ranking.no_interval) for unit, one in matched if one)
@@ -177,7 +177,7 @@ def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
 
 
 def _within_table(card: DetectorCard) -> Table:
-    """AUROC of the score within the groups of each categorical column, and of the column alone."""
+    """Return a table of AUROC within the groups of each categorical column, and of the column alone."""
     rows = []
     for groups in card.within:
         alone = (f"{groups.alone:.3f}", f"{groups.left_out:.3f}", f"{groups.p:.3f}")

@@ -18,7 +18,7 @@ BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
 
 
 def card_chart(card: DetectorCard) -> Chart:
-    """Chart of AUROC for the score, baselines and controls; with reliability if the score was calibrated."""
+    """Draw AUROC of the score, baselines and controls; with a reliability curve for a calibrated score."""
     ranks = dot_chart(list(_dots(card)), title=f"{card.name}: AUROC", axis="AUROC", chance=0.5)
     bins = {
         calibration.method: calibration.reliability

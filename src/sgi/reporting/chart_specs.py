@@ -20,7 +20,7 @@ Specs = dict[str, dict[str, Any]]
 
 
 def run_charts(tables: RunTables, points: RunPoints) -> Specs:
-    """The charts of a run; those of a group table have its index and a number."""
+    """Return the charts of a run; ids of group charts have the index of the group table and a number."""
     charts = {}
     if points.plane is not None and points.plane.points:
         charts["plane"] = plane_figure(points.plane, brush=True)
@@ -40,7 +40,7 @@ def run_charts(tables: RunTables, points: RunPoints) -> Specs:
 
 
 def label_charts(metrics: Sequence[LabelMetrics]) -> Specs:
-    """The charts of the metrics compared with the labels."""
+    """Return the charts of the metrics compared with the labels."""
     charts = {}
     if any(metric.roc for metric in metrics):
         charts["roc"] = figures.roc_figure(metrics)
@@ -50,7 +50,7 @@ def label_charts(metrics: Sequence[LabelMetrics]) -> Specs:
 
 
 def comparison_charts(view: ComparisonView) -> Specs:
-    """The chart of the differences of two runs."""
+    """Return the chart of the differences of two runs."""
     if not has_differences(view.comparison):
         return {}
     base, new = view.base.label, view.new.label
@@ -58,7 +58,7 @@ def comparison_charts(view: ComparisonView) -> Specs:
 
 
 def has_differences(comparison: Comparison) -> bool:
-    """Whether a metric of the comparison has a difference."""
+    """Return whether a metric of the comparison has a difference."""
     return any(metric.difference.difference is not None for metric in comparison.metrics)
 
 
@@ -67,7 +67,7 @@ def _specs(charts: dict[str, Chart]) -> Specs:
 
 
 def _spec(chart: Chart) -> dict[str, Any]:
-    """A chart for a page: full width, with title and description as metadata."""
+    """Return a chart for a page: full width, with title and description as metadata."""
     return {
         **chart,
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Colours of series, in this order."""
 GREY = "#888888"
-"""Colour of chance, of expected values, and of unknown ones."""
+"""Colour of chance level, of expected values, and of unknown values."""
 LABEL_COLOURS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
 _DASHES = ([1, 0], [6, 3], [2, 2])
 Chart = dict[str, Any]
@@ -38,7 +38,7 @@ _BINS = 40
 
 @dataclass(frozen=True)
 class Dot:
-    """One value in a dot plot, with the interval [low, high] if it has one; a colour per series."""
+    """One value in a dot plot, with the interval [low, high] if it has one; each series has its colour."""
 
     label: str
     value: float
@@ -48,12 +48,12 @@ class Dot:
 
 
 def quantitative(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a numeric column, with Vega-Lite options such as ``title`` and ``scale``."""
+    """Return the encoding of a numeric column, with Vega-Lite options such as ``title`` and ``scale``."""
     return {"field": field, "type": "quantitative", **options}
 
 
 def nominal(field: str, **options: Any) -> dict[str, Any]:
-    """Encode a column of names, with Vega-Lite options such as ``sort`` and ``axis``."""
+    """Return the encoding of a column of names, with Vega-Lite options such as ``sort`` and ``axis``."""
     return {"field": field, "type": "nominal", **options}
 
 
@@ -66,9 +66,9 @@ def dot_chart(
     domain: tuple[float, float] | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Values with their intervals: one line per label, one colour per series.
+    """Draw values with their intervals: one line per label, one colour per series.
 
-    ``chance`` places a dashed line, such as AUROC 0.5. ``colours`` fixes the colours of some series.
+    ``chance`` is the position of a dashed line, such as AUROC 0.5. ``colours`` maps series to colours.
     """
     all_dots = list(dots)
     rows = [_row(dot) for dot in all_dots]
@@ -112,7 +112,7 @@ def _row(dot: Dot) -> dict[str, Any]:
 def series_colour(
     field: str, names: Sequence[str], *, known: Mapping[str, str] | None = None, legend: bool = True
 ) -> dict[str, Any]:
-    """Colour encoding with one colour per series; ``known`` fixes the colours of some series."""
+    """Return the encoding with one colour per series; ``known`` maps some series to their colours."""
     colours = [(known or {}).get(name, COLOURS[n % len(COLOURS)]) for n, name in enumerate(names)]
     scale = {"domain": list(names), "range": colours}
     shown = {"title": None, "orient": "bottom", "labelLimit": _LONGEST_LABEL, "columns": 3}
@@ -135,7 +135,7 @@ def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
 def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """A value over named steps, one line per series. The first series sets the order; None is left out."""
+    """Draw a value over named steps, one line per series, in the order of the first; None is not drawn."""
     steps = list(dict.fromkeys(step for values in series.values() for step in values))
     rows = [
         {"series": name, "step": step, "value": value}
@@ -158,7 +158,7 @@ def line_chart(
 
 
 def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> Chart:
-    """A square matrix, such as correlations, as coloured cells with their numbers; NaN leaves a cell empty.
+    """Draw a square matrix, such as correlations, as coloured cells with numbers; a cell with NaN is empty.
 
     Raises:
         ValueError: the matrix does not have one row and one column per name.
@@ -200,7 +200,7 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed:
 def distribution_chart(
     groups: Mapping[str, ArrayLike], *, title: str, axis: str, mark: float | None = None
 ) -> Chart:
-    """Histograms of groups of values, each normalised to a sum of 1; empty groups are left out.
+    """Draw the histograms of groups of values, each normalised to a sum of 1; empty groups are left out.
 
     The axis spans the 0.5th to 99.5th percentile of all values. Values beyond it count in the outermost bins.
     """
@@ -222,9 +222,9 @@ def step_chart(
     mark: float | None = None,
     colours: Mapping[str, str] | None = None,
 ) -> Chart:
-    """Shares of each group in bins as stepped areas; ``edges`` ascend, shape (bins + 1,).
+    """Draw the share of each group in each bin as stepped areas; ``edges`` ascend, shape (bins + 1,).
 
-    ``mark`` places a dashed line. ``colours`` fixes the colours of some groups.
+    ``mark`` is the position of a dashed line. ``colours`` maps some groups to their colours.
     """
     rows = [
         {"group": name, "at": start, "share": share}
@@ -251,7 +251,7 @@ def _shares(column: Any, edges: Any) -> list[float]:
 
 
 def reliability_chart(series: Mapping[str, Reliability], *, title: str) -> Chart:
-    """Predicted probability against observed share, by series. The diagonal is perfect calibration."""
+    """Draw predicted probability against observed share, by series. The diagonal is perfect calibration."""
     rows = [
         {"series": name, "confidence": confidence, "frequency": frequency, "rows": count}
         for name, bins in series.items()
@@ -278,7 +278,7 @@ def reliability_chart(series: Mapping[str, Reliability], *, title: str) -> Chart
 
 
 def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0, high: float = 1.0) -> Chart:
-    """A dashed line where both columns are equal."""
+    """Draw a dashed line where both columns are equal."""
     return {
         "data": {"values": [{across: end, up: end} for end in (low, high)]},
         "mark": {"type": "line", "strokeDash": [4, 4], "color": GREY},
@@ -289,7 +289,7 @@ def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0,
 def curve_chart(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str, axis: str, across: str
 ) -> Chart:
-    """Curves in the unit square, such as ROC curves, from points (across, up); the diagonal is chance."""
+    """Draw curves in the unit square, such as ROC curves, from points (x, y); the diagonal is chance."""
     rows = [
         {"series": name, "across": x, "up": y, "step": step}
         for name, points in curves.items()
@@ -316,7 +316,7 @@ def curve_chart(
 
 
 def side_by_side(*charts: Chart) -> Chart:
-    """Charts in a row, each with its own colours and scales."""
+    """Place charts in a row, each with its own colours and scales."""
     return {"hconcat": list(charts), "resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")}}
 
 
@@ -325,7 +325,7 @@ FIGURES = (".png", ".svg", ".pdf")
 
 
 def check_figure(path: Path) -> None:
-    """Refuse a file that no chart can be written to.
+    """Raise an error if no chart can be written to a file of this name.
 
     Raises:
         MissingExtraError: the extra ``images`` is not installed.
@@ -342,7 +342,8 @@ def check_figure(path: Path) -> None:
 def save_figure(chart: Chart, path: Path, *, scale: float = _PIXELS) -> Path:
     """Write a chart as PNG, SVG or PDF, by the suffix, and return the path.
 
-    The write is atomic. Equal charts give equal files, except PDF. ``scale`` is PNG pixels per point.
+    The write is atomic. Equal charts give equal files, except PDF. ``scale`` is the pixels of a PNG per
+    typographic point (1/72 inch).
 
     Raises:
         MissingExtraError, UsageError: as for `check_figure`; UsageError also if the folder is missing.

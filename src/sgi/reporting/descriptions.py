@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _LONGEST = 60
 _MAX_METRICS = 8
-"""Metrics described one by one."""
+"""Maximum number of metrics that are described one by one."""
 
 
 def short(text: str, *, longest: int = _LONGEST) -> str:
-    """A name on one line, without control characters, and shortened."""
+    """Return a name on one line, without control characters, and shortened."""
     return beginning(plain(text), longest)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Shortened names that stay distinct.
+    """Shorten names so that they stay distinct.
 
     >>> short_names(["a" * 99 + "b", "a" * 99 + "c"])[1][-5:]
     '… (2)'
@@ -45,7 +45,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def middle_line(metric: str) -> float | None:
-    """The neutral value of a metric; None for metrics without one."""
+    """Return the neutral value of a metric; None if it has none."""
     return 1.0 if metric_name(metric) == "sgi" else None
 
 
@@ -139,7 +139,7 @@ def describe_labelled(part: Sequence[LabelMetrics]) -> str:
 
 
 def _first_metrics(descriptions: Iterable[str]) -> str:
-    """The descriptions of the first metrics, and how many more there are."""
+    """Join the descriptions of the first metrics, and say how many more there are."""
     texts = list(descriptions)
     more = len(texts) - _MAX_METRICS
     return "; ".join([*texts[:_MAX_METRICS], *([f"and {_count(more, 'more metric')}"] if more > 0 else [])])

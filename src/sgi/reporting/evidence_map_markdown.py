@@ -37,7 +37,7 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
 
 
 def _mark(sentence: SentenceView, longest: int) -> str:
-    """The sentence with its marks, or its start if it is long."""
+    """Return the sentence with its unsupported parts in bold, or its start if it is long."""
     shown, left = "", longest
     for part in sentence.stretches:
         shown += _stretch(part._replace(text=part.text[:left]))
@@ -48,7 +48,7 @@ def _mark(sentence: SentenceView, longest: int) -> str:
 
 
 def _stretch(part: Stretch) -> str:
-    """The part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
+    """Put a part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
     if not part.verdict or not part.text.strip():
         return escape(part.text)
     edges = _EDGES.fullmatch(part.text)

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from sgi.reporting.views.label_metrics import LabelMetrics
 
 MAX_DRAWN_GROUPS = 30
-"""Groups in a chart; the largest are drawn."""
+"""Maximum number of groups in a chart; the largest groups are drawn."""
 MAX_GROUP_FIGURES = 12
-"""Group charts on a page."""
+"""Maximum number of group charts on a page."""
 
 _VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
 
 
 def distribution_figure(part: Distribution) -> Chart:
-    """Histogram of a metric; one area per label for labelled rows."""
+    """Draw the histogram of a metric, with one area per label if rows are labelled."""
     shares = {
         name: [count / sum(counts) for count in counts] for name, counts in part.counts.items() if sum(counts)
     }
@@ -64,9 +64,9 @@ def distribution_figure(part: Distribution) -> Chart:
 
 
 def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
-    """Pairs of a group table and a metric to draw, at most ``MAX_GROUP_FIGURES``.
+    """Return the pairs of a group table and a metric to draw, at most ``MAX_GROUP_FIGURES``.
 
-    A metric counts only if a group that `groups_figure` draws has a mean of it.
+    A metric is included only if one of the groups that `groups_figure` draws has a mean of it.
     """
     pairs = [(table, metric) for table in tables for metric in _metrics_with_means(table)]
     return pairs[:MAX_GROUP_FIGURES]
@@ -80,7 +80,7 @@ def _metrics_with_means(table: GroupTable) -> list[str]:
 
 
 def groups_figure(part: GroupTable, metric: str) -> Chart:
-    """The mean of a metric in each group, with its interval; only the largest of many groups.
+    """Draw the mean of a metric in each group, with its interval; of many groups only the largest.
 
     Raises:
         ValueError: no group has a mean of the metric.
@@ -118,7 +118,7 @@ def _mean_dot(name: str, summary: MetricSummary) -> Dot:
 
 
 def correlation_figure(part: Correlation) -> Chart:
-    """Spearman's ρ of each pair of metrics, as a matrix."""
+    """Draw Spearman's ρ of each pair of metrics as a matrix."""
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
     title = "Rank correlation of metrics (Spearman's ρ)"
     chart = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
@@ -126,7 +126,7 @@ def correlation_figure(part: Correlation) -> Chart:
 
 
 def roc_figure(part: Sequence[LabelMetrics]) -> Chart:
-    """ROC curves, one per metric, with AUROC in the legend.
+    """Draw one ROC curve per metric, with AUROC in the legend.
 
     Raises:
         ValueError: no metric has a curve.
@@ -145,7 +145,7 @@ def roc_figure(part: Sequence[LabelMetrics]) -> Chart:
 
 
 def reliability_figure(part: Sequence[LabelMetrics]) -> Chart:
-    """Reliability diagram: predicted probability against observed share of label 1.
+    """Draw the reliability diagram: predicted probability against observed share of label 1.
 
     Raises:
         ValueError: no metric was calibrated.
@@ -164,7 +164,7 @@ def reliability_figure(part: Sequence[LabelMetrics]) -> Chart:
 
 
 def comparison_figure(comparison: Comparison, *, base: str = "", new: str = "") -> Chart:
-    """New − base for each metric with its interval, coloured by verdict.
+    """Draw the difference new − base of each metric with its interval, coloured by verdict.
 
     ``base`` and ``new`` replace the names of the runs.
 

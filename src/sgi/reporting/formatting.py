@@ -40,18 +40,18 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str, *, longest: int = 60) -> str:
-    """Text on one line for the terminal: no control characters, and shortened."""
+    """Put a text on one line for the terminal, without control characters, and shorten it."""
     shown = text.translate(_STEERING_AND_BREAKS)
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def number(value: float | None, *, sign: str = "-", digits: int = 4) -> str:
-    """A number with a fixed count of decimals, or a dash."""
+    """Format a number with a fixed count of decimals; None gives a dash."""
     return NOTHING if value is None else f"{value:{sign}.{digits}f}"
 
 
 def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
-    """A share in [0, 1] as percent, any other number unchanged; None gives a dash.
+    """Format a share in [0, 1] as percent, and any other number unchanged; None gives a dash.
 
     ``unit`` is ``pp`` for differences of shares; ``sign="+"`` shows the sign of positive numbers.
 
@@ -64,7 +64,7 @@ def format_scaled(value: float | None, is_share: bool, *, unit: str = "%", sign:
 
 
 def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - Jinja filters pass it by position
-    """Both ends of an interval."""
+    """Format both ends of an interval."""
     if interval is None:
         return NOTHING
     scale, digits = (100, 2) if is_share else (1, 4)
@@ -72,7 +72,7 @@ def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT
 
 
 def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
-    """The mean of a metric, or the total of a counting metric; shares as percent."""
+    """Format the mean of a metric, or the total of a counting metric; shares as percent."""
     if summary.total is not None:
         return f"{summary.total:,.0f}"
     if summary.is_percentage and summary.mean is not None:
@@ -81,7 +81,7 @@ def format_mean(summary: MetricSummary, *, percent: bool = True) -> str:
 
 
 def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
-    """The interval of `format_mean`, in the same unit."""
+    """Format the interval of the number that `format_mean` formats, in the same unit."""
     interval = summary.interval
     if interval is None:
         return NOTHING
@@ -93,31 +93,31 @@ def format_interval(summary: MetricSummary, *, percent: bool = True) -> str:
 
 
 def format_extreme(value: float | None, summary: MetricSummary, *, percent: bool = True) -> str:
-    """The best or worst value of a metric, in the unit of `format_mean`."""
+    """Format the best or worst value of a metric, in the unit that `format_mean` uses."""
     if summary.is_percentage and value is not None:
         return f"{value:.2f} %"
     return format_scaled(value, percent and summary.is_share)
 
 
 def format_class(summary: MetricSummary, name: str) -> str:
-    """Rows of a class, and their share of all rows with a class."""
+    """Format the number of rows of a class, and their share of all rows with a class."""
     rows = summary.classes.get(name, 0)
     return f"{rows:,} ({summary.class_shares[name] * 100:.1f} %)" if rows else "0"
 
 
 def format_classes(summary: MetricSummary) -> str:
-    """All classes of a metric with counts and shares, in the order of the metric."""
+    """Format all classes of a metric with counts and shares, in the order of the metric."""
     return ", ".join(f"{name} {format_class(summary, name)}" for name in summary.classes)
 
 
 def calibration_hint(metric: str, run: str = "RUN") -> str:
-    """The command that calibrates a score, given the metric and the run with labelled rows."""
+    """Return a hint with the command that calibrates a score on a run with labelled rows."""
     command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
     return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
 def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
-    """AUROC, its interval, and the number of rows of each label."""
+    """Format AUROC, its interval, and the number of rows of each label."""
     interval = ranking.interval
     interval_text = (
         NOTHING if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
@@ -126,7 +126,7 @@ def format_ranking(ranking: Ranking, *, digits: int = 3) -> list[str]:
 
 
 def missing_values(summary: MetricSummary, rows: int) -> str:
-    """Counts of rows without a value by status; empty if there are none."""
+    """Format the counts of rows without a value by status; the text is empty if there are none."""
     gaps = [
         f"{summary.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and summary.counts.get(s)
     ]
@@ -135,7 +135,7 @@ def missing_values(summary: MetricSummary, rows: int) -> str:
 
 
 def probability(p: float | None) -> str:
-    """A p-value; values below 0.0001 as an upper bound.
+    """Format a p-value; a value below 0.0001 is given as an upper bound.
 
     >>> probability(0.03125), probability(0.00001), probability(None)
     ('0.0312', '< 0.0001', '–')
@@ -146,7 +146,7 @@ def probability(p: float | None) -> str:
 
 
 def moment(time: str | None) -> str:
-    """A stored time, to the second.
+    """Format a stored time to the second.
 
     >>> moment("2026-01-01T12:00:00.123+00:00"), moment(None)
     ('2026-01-01 12:00:00 UTC', '–')
@@ -155,7 +155,7 @@ def moment(time: str | None) -> str:
 
 
 def beginning(text: str, longest: int = 160) -> str:
-    r"""The start of a text on one line.
+    r"""Return the start of a text on one line.
 
     >>> beginning("one\n two", 5), beginning("  one ")
     ('one …', 'one')
@@ -166,7 +166,7 @@ def beginning(text: str, longest: int = 160) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """A text of at most that many characters, with its full length if it is cut.
+    """Cut a text to at most ``longest`` characters, and add its full length if it is cut.
 
     >>> shorten("abc", 3), shorten("abcd", 3)
     ('abc', 'abc … (3 of 4 characters)')
@@ -177,7 +177,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def notes(headline: Headline) -> Iterator[str]:
-    """Limits of the numbers of a run."""
+    """Yield notes on the limits of the numbers of a run."""
     from sgi.engine.summary import ratio_notes, reasons_without_interval, verbatim_notes
 
     if headline.partial:

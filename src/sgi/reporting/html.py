@@ -30,7 +30,7 @@ _FIRST = 50
 
 
 def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
-    """A run as one HTML file with texts, charts, tables and scripts; all texts are escaped.
+    """Render a run as one HTML file with texts, charts, tables and scripts; all texts are escaped.
 
     Content that would make the file too large is cut, with a note. ``export`` links to a file with all rows.
     """
@@ -52,7 +52,7 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
 
 
 def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
-    """A comparison of two runs as HTML."""
+    """Render a comparison of two runs as HTML."""
     changed = _fit_changes(view.changed)
     return _page(
         "comparison.html",
@@ -70,7 +70,7 @@ def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> st
 
 
 def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
-    """Render a template with inline style and scripts, and a policy that allows nothing else."""
+    """Render a template with inline style and scripts, and a security policy that allows nothing else."""
     style = asset("sgi.css")
     scripts = [asset("charts.js"), asset("report.js")]
     if charts:
@@ -95,7 +95,7 @@ def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: 
 
 
 def _row_details(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
-    """Rows shown in full by position, and the rows of each section with whether it shows them first."""
+    """Return rows by position, and per section its rows, each with whether it appears for the first time."""
     sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
     if view.disagreement is not None:
         sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
@@ -118,7 +118,7 @@ def _fit_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
 
 
 def _row_columns(page: RowPage, details: dict[int, SampleView]) -> dict[str, Any]:
-    """The rows of a page as columns, which are smaller than one object per row."""
+    """Return the rows of a page as columns, which are smaller than one object per row."""
     size = _text_length(page.rows)
     reasons: dict[str, int] = {}
     return {
@@ -135,13 +135,13 @@ def _row_columns(page: RowPage, details: dict[int, SampleView]) -> dict[str, Any
 
 
 def _text_length(rows: Sequence[RowLine]) -> int:
-    """Characters per text so that all rows fit."""
+    """Return the maximum characters of each text so that all rows fit in the file."""
     whole = sum(min(len(row.question), _LONGEST) + min(len(row.response), _LONGEST) for row in rows)
     return _LONGEST if whole <= _TEXTS else max(_SHORTEST, _TEXTS // (2 * len(rows)))
 
 
 def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
-    """The values of a metric; for a missing value, its status and the index of its reason."""
+    """Return the values of a metric; for a missing value, its status and the index of its reason."""
     cells = [row.cells.get(metric) for row in page.rows]
     missing = {
         place: _missing_cell(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None

@@ -23,5 +23,5 @@ def escape(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text as inline code, on one line and without control characters."""
+    """Format text as inline code, on one line and without control characters."""
     return f"`{plain(text).translate(_SPACES).replace('`', chr(39))}`"

@@ -45,7 +45,7 @@ _CHART_CONFIG: dict[str, Any] = {
 
 
 def notebook_html(shown: NotebookRepr) -> str:
-    """Tables and charts of a result, summary or comparison; an evidence map of a grounding report.
+    """Return the HTML of a result, summary, comparison (tables, charts) or grounding report (evidence map).
 
     Charts are images with a description and need the extra ``images``. All text is escaped; there are no
     scripts and no external resources.
@@ -75,7 +75,7 @@ def notebook_html(shown: NotebookRepr) -> str:
 
 
 def _evidence(report: GroundingReport) -> str:
-    """The evidence map, with a style that is limited to its own element."""
+    """Return the evidence map, with a style that applies to its own element only."""
     if report.evidence is None:
         return _small(str(report))
     view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts)
@@ -108,7 +108,7 @@ def _small(text: str) -> str:
 
 
 def _distributions(result: Result) -> Iterator[Chart]:
-    """Distributions of the first metrics."""
+    """Yield the distributions of the first metrics."""
     from sgi.reporting.figures import distribution_figure
     from sgi.reporting.views.columns import RunColumns
     from sgi.reporting.views.distribution import distributions
@@ -127,7 +127,7 @@ def _differences(comparison: Comparison) -> Iterator[Chart]:
 
 
 def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
-    """Charts as images, which isolates their scripts and ids from the notebook."""
+    """Yield charts as images, so that their ids cannot conflict with others in the notebook."""
     try:
         import vl_convert
     except ImportError:

@@ -46,7 +46,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def environment(*packages: str) -> Environment:
-    r"""Jinja environment with the templates of the report and of further packages, which take precedence.
+    r"""Return the Jinja environment of the report; templates of ``packages`` take precedence over its own.
 
     Output is escaped, without control characters and direction overrides. An undefined name is an error.
 
@@ -72,18 +72,18 @@ def _clean(value: Any) -> Any:
 
 
 def asset(name: str) -> str:
-    """A style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``."""
+    """Return a style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``."""
     return (resources.files("sgi.reporting") / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
 def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, from ``scripts/make_vega_bundle.py``."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script, which ``scripts/make_vega_bundle.py`` makes."""
     return gzip.decompress((resources.files("sgi.reporting") / "assets" / "vega.js.gz").read_bytes()).decode()
 
 
 def json_block(value: Any) -> Markup:
-    r"""A JSON value to embed in a script element; it cannot end the element.
+    r"""Return JSON to embed in a script element; it cannot end the element.
 
     Control characters and direction overrides are removed. NaN and infinities become null.
 
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def inline(text: str) -> Markup:
-    """Our own style or script to embed in its element.
+    """Return one of our own styles or scripts as markup, to embed in its element.
 
     Raises:
         ValueError: it contains a closing tag.
@@ -116,6 +116,6 @@ def inline(text: str) -> Markup:
 
 
 def content_hash(text: str) -> str:
-    """Hash of a script or style for a Content-Security-Policy."""
+    """Return the hash of a script or style for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _SIDE = 420
 _COLOUR_TAIL = 0.02
-"""Share of values at either end that get the end colour."""
+"""Share of the values at each end of the scale that get the colour of that end."""
 _DOTS = {"type": "circle", "size": 28, "opacity": 0.6, "aria": False}
 
 
 def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
-    """Rows by their two angles, coloured by label or value; SGI is 1 on the diagonal and higher above it.
+    """Draw rows by their two angles, coloured by label or value; SGI is 1 on the diagonal, higher above it.
 
-    ``brush`` lets the mouse select a rectangle: the selection is called ``brush``, the dataset ``points``.
+    With ``brush``, the mouse can select a rectangle: the selection is named ``brush``, the data ``points``.
     """
     low, high = _ends(part.points)
     scale = {"domain": [low, high], "nice": False}
@@ -76,7 +76,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
 
 
 def scatter_figure(part: Scatter) -> Chart:
-    """Rows by two values; a ring marks rows that the two metrics rank very differently."""
+    """Draw rows by two values; a ring marks rows that the two metrics rank very differently."""
     up_name, across_name = short_names([part.semantic, part.lexical])
     scale = {"zero": False}
     axes = {
@@ -109,12 +109,12 @@ def scatter_figure(part: Scatter) -> Chart:
 
 
 def _data(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Rows as one JSON string: a page cleans each string of a chart, and separate fields would be many."""
+    """Return rows as one JSON string: a page cleans each string of a chart, and one is faster than many."""
     return {"values": json.dumps(list(rows)), "format": {"type": "json"}}
 
 
 def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
-    """Range of both axes, rounded to 0.1 rad."""
+    """Return the range of both axes, rounded to 0.1 rad."""
     angles = [angle for row in points for angle in (row.theta_rc, row.theta_rq)] or [0.0, 1.5]
     low, high = math.floor(min(angles) * 10) / 10, math.ceil(max(angles) * 10) / 10
     return low, max(high, low + 0.1)
@@ -141,6 +141,6 @@ def _label_colour(labels: Iterable[bool | None]) -> dict[str, Any]:
 
 
 def _tooltip(numbers: Mapping[str, str]) -> list[Any]:
-    """Id, numbers (field and title) and label of a row."""
+    """Return the tooltip of a row: its id, numbers (each with field and title) and label."""
     values = [quantitative(field, title=title, format=".4f") for field, title in numbers.items()]
     return [nominal("id", title="row"), *values, nominal("label", title="label")]

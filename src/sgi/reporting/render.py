@@ -41,7 +41,7 @@ class ReportOptions:
 
 
 def report_format(path: Path) -> ReportFormat:
-    """The format of a file by its suffix.
+    """Return the format of a file by its suffix.
 
     >>> report_format(Path("nightly.md"))
     'md'
@@ -62,7 +62,8 @@ def render_report(
 ) -> tuple[str, Path | None]:
     """Render a report of one run, or of a base and a new run, and write it atomically to ``out``, if given.
 
-    Also returns the path of a CSV file with all rows, written if the HTML table cannot hold them.
+    Returns the report and the path of a CSV file with all rows, which is written only if the HTML table
+    cannot hold all rows; otherwise None.
 
     Raises:
         UsageError: the file cannot be written, or is the data of a run.

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from sgi.reporting.views.sample import SampleView, ScoreView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
-"""Keys whose 0 and 1 mean no and yes."""
+"""Keys of details whose values 0 and 1 mean no and yes."""
 
 
 @dataclass(frozen=True)
 class PassageValue:
-    """Value of a metric for one passage; ``counts`` if the row's value comes from this passage."""
+    """Value of a metric for one passage; ``counts`` is True if the score of the row is this value."""
 
     metric: str
     value: float | None
@@ -36,7 +36,7 @@ class Passage:
 
 
 def passages(sample: SampleView) -> tuple[Passage, ...]:
-    """The passages of a row, with their values."""
+    """Return the passages of a row, with the values of the metrics that score passages."""
     scores = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
     return tuple(
         Passage(text, tuple(_passage_value(name, score, at) for name, score in scores.items()))
@@ -60,12 +60,12 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
-    """The evidence map of a score; None if it has none."""
+    """Return the evidence map of a score; None if it has none."""
     return evidence_map_view(score.details, sample.contexts)
 
 
 def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
-    """The details of a score, except what the passages or the evidence map show."""
+    """Return the details of a score, except what the passages or the evidence map show."""
     if support(sample, score) is not None:
         return other_details(score.details)
     hidden = {"passages", "passage"} if _values_passages(sample, score) else set()
@@ -73,7 +73,7 @@ def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
 
 
 def as_tree(value: Any) -> Any:
-    """Convert a JSON value for display: lists of flat mappings become a `Table`, scalars text.
+    """Convert a JSON value for display: a list of flat mappings becomes a `Table`, a scalar becomes text.
 
     >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
     (('It rained.', '1.5000'),)
@@ -86,7 +86,7 @@ def as_tree(value: Any) -> Any:
 
 
 def is_table(values: Sequence[Any]) -> bool:
-    """Whether a JSON list holds flat mappings only."""
+    """Return whether a JSON list holds flat mappings only."""
     return bool(values) and all(
         isinstance(value, dict)
         and value
@@ -110,7 +110,7 @@ def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether all values under a key are booleans, or 1 and 0 under a key that is a yes-no question.
+    """Return whether all values of a key are booleans, or 1 and 0 for a key that is a yes-no question.
 
     >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
     (True, False)
@@ -121,7 +121,7 @@ def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def scalar_text(value: Any) -> str:
-    """A JSON scalar as text."""
+    """Return a JSON scalar as text."""
     match value:
         case str():
             return value

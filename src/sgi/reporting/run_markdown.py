@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from sgi.store.scored_runs import Reason
 
 LONGEST = 300
-"""Characters of a text; longer texts are cut and their length is given."""
+"""Maximum characters of a text; longer texts are cut, and their length is given."""
 
 
 def run_markdown(view: RunView) -> str:
-    """A run as Markdown, with long texts shortened."""
+    """Render a run as Markdown, with long texts shortened."""
     parts: Iterator[str] = chain(
         _title(view.head),
         _headline(view),
@@ -61,7 +61,7 @@ def run_markdown(view: RunView) -> str:
 
 
 def comparison_markdown(view: ComparisonView) -> str:
-    """A comparison of two runs as Markdown."""
+    """Render a comparison of two runs as Markdown."""
     parts: Iterator[str] = chain(
         [f"# {escape(view.base.label)} → {escape(view.new.label)}"],
         [_list_lines(_pairs(view))],
@@ -104,7 +104,7 @@ def _headline(view: RunView) -> Iterator[str]:
 
 
 def _figures(view: RunView) -> Iterator[str]:
-    """The charts of the run, described in text."""
+    """Yield descriptions of the charts of the run in text."""
     descriptions = [describe_distribution(part) for part in view.distributions]
     if view.plane is not None:
         descriptions.append(describe_plane(view.plane))
@@ -163,7 +163,7 @@ def _worst(part: LowestRows[SampleView], head: RunHeader) -> Iterator[str]:
 
 
 def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
-    """The evidence map of a score, if it has one."""
+    """Yield the evidence map of a score, if it has one."""
     score = sample.scores.get(metric)
     view = None if score is None else support(sample, score)
     if view is not None:
@@ -176,7 +176,7 @@ def _value(sample: SampleView, metric: str, head: RunHeader) -> str:
 
 
 def _row(sample: SampleView, value: str) -> str:
-    """A row as a list item with its texts below."""
+    """Yield a row as a list item with its texts below."""
     label = "" if sample.label is None else f", label {int(sample.label)}"
     texts = {"question": sample.question, "response": sample.response, "reference": sample.reference or ""}
     texts |= {f"passage {place}": text for place, text in enumerate(sample.contexts, 1)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.sample import SampleView, ScoreView
 
 TEXT_BUDGET = 3_000_000
-"""Characters of texts, details and evidence in a file, over all rows shown in full."""
+"""Maximum characters of texts, details and evidence in a file, over all rows shown in full."""
 
 _MAX_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
 _ITEMS = 200
@@ -22,10 +22,10 @@ _MAX_DEPTH = 12
 
 
 def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -> tuple[SampleView, ...]:
-    """Cut the texts of rows to the largest of a few lengths at which all rows fit ``budget`` characters.
+    """Cut the texts of rows so that all rows together fit in ``budget`` characters.
 
-    Cut texts, and lists cut to 200 parts, end with a note. An evidence map keeps all its parts:
-    `sgi.reporting.views.evidence_map` limits how many are shown.
+    All texts are cut to the same length, the largest possible one of a few. A cut text, or a list cut to 200
+    parts, ends with a note. An evidence map keeps all parts: `evidence_map_view` limits how many are shown.
     """
     sizes = [[len(text) for text in _texts(sample)] for sample in samples]
     for length in _MAX_LENGTHS:
@@ -35,7 +35,7 @@ def fit_to_budget(samples: Sequence[SampleView], *, budget: int = TEXT_BUDGET) -
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts of a row."""
+    """Yield all texts of a row."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -18,7 +18,7 @@ _MAX_CELL = 400  # characters in a terminal
 
 
 class Cell(str):
-    """Text of a cell; tooltip and CSS classes apply to HTML only."""
+    """Text of a table cell; its tooltip and CSS classes apply to HTML only."""
 
     __slots__ = ("css", "tooltip")
     css: str
@@ -62,7 +62,7 @@ class Table:
                 )
 
     def markdown(self) -> str:
-        """The table as Markdown."""
+        """Return the table as Markdown."""
         rules = (
             f":{'-' * (len(name) + 1)}" if words else f"{'-' * (len(name) + 1)}:"
             for name, words in zip(self.columns, self._words, strict=True)
@@ -72,7 +72,7 @@ class Table:
         return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
     def terminal(self) -> RichTable:
-        """The table for `rich`: one line per row, no markup, no borders."""
+        """Return the table for `rich`: one line per row, no markup, no borders."""
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -84,7 +84,7 @@ class Table:
         return table
 
     def html(self) -> Markup:
-        """The table as HTML; the first cell of each row is its heading."""
+        """Return the table as HTML; the first cell of each row is its heading."""
         heads = (
             Markup('<th scope="col" dir="auto"{}>{}</th>').format(_css("" if words else "n"), plain(name))
             for name, words in zip(self.columns, self._words, strict=True)

@@ -28,7 +28,7 @@ _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 def summary_table(
     metrics: Iterable[MetricSummary], *, rows: int | None = None, percent: bool = True, title: str = "Summary"
 ) -> Table:
-    """One row per metric; ``rows`` is the number of rows of the data, if not all are scored."""
+    """Return a table with one row per metric; ``rows`` counts the rows of the data, if not all are scored."""
     cells = ((metric.metric, *_mean_cells(metric, rows, percent=percent)) for metric in metrics)
     return Table(("metric", *_MEANS), cells, title=title)
 
@@ -41,14 +41,14 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Counts of classes or grades, one line for each metric that has them."""
+    """Return the counts of classes or grades, one line for each metric that has them."""
     return [f"{metric.metric}: {formatting.format_classes(metric)}" for metric in metrics if metric.classes]
 
 
 def ranking_table(
     metrics: Iterable[MetricSummary], baselines: Iterable[Baseline], *, digits: int = 3
 ) -> Table:
-    """AUROC of each metric and each trivial baseline; no rows without labels."""
+    """Return a table of AUROC of each metric and each trivial baseline; it has no rows without labels."""
     rankings = [(metric.metric, metric.ranking) for metric in metrics if metric.ranking is not None]
     rankings += [
         (f"{baseline.name} alone ({baseline.direction} = grounded)", baseline.ranking)
@@ -60,7 +60,7 @@ def ranking_table(
 
 
 def group_tables(by: str, groups: Sequence[Group], *, percent: bool = True) -> list[Table]:
-    """One row per group and metric; then class counts for each metric with classes."""
+    """Return a table with one row per group and metric, then one of class counts per metric with classes."""
     rows = [
         (
             *(("", "") if place else (group.name, f"{group.rows:,}")),
@@ -88,7 +88,7 @@ def _class_table(by: str, part: ClassTable) -> Table:
 
 
 def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = False) -> Table:
-    """Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
+    """Return a table of Spearman's ρ of each pair of metrics; ``counts`` adds the number of rows."""
     rows = (
         (
             name,
@@ -104,7 +104,7 @@ def correlation_table(part: Correlation, *, digits: int = 2, counts: bool = Fals
 
 
 def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
-    """Ranking and calibration of each metric against the labels."""
+    """Return a table of the ranking and calibration of each metric against the labels."""
     rows = (
         (
             metric.metric,
@@ -128,7 +128,7 @@ def labelled_table(part: Iterable[LabelMetrics], *, digits: int = 3) -> Table:
 
 
 def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
-    """The most frequent reasons for missing values."""
+    """Return a table of the most frequent reasons for missing values."""
     rows = (
         (f"{why.rows:,}", why.status, why.metric, formatting.shorten(why.reason, longest)) for why in reasons
     )
@@ -137,7 +137,7 @@ def reasons_table(reasons: Iterable[Reason], *, longest: int = 300) -> Table:
 
 
 def usage_table(usage: Mapping[str, Usage]) -> Table:
-    """Calls, tokens and cost of each judge."""
+    """Return a table of the calls, tokens and cost of each judge."""
     rows = (
         (
             judge,
@@ -157,7 +157,7 @@ def usage_table(usage: Mapping[str, Usage]) -> Table:
 
 
 def comparison_tables(comparison: Comparison, shares: Collection[str]) -> list[Table]:
-    """Differences, binary metrics and pairs with a missing value; ``shares`` are shown as percent."""
+    """Return the tables of differences, binary metrics and missing values; ``shares`` are in percent."""
     metrics = comparison.metrics
     tables = [
         _differences(comparison, shares),

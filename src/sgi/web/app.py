@@ -54,7 +54,7 @@ def create_app(site: Site) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Open the scorer before the first request; stop running jobs at shutdown so that they can be resumed."""
+    """Context manager that opens the scorer at startup; at shutdown it stops jobs so that they can resume."""
     site: Site = app.state.site
     await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())
     await anyio.to_thread.run_sync(remove_leftovers, site)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 FORM_LIMIT = 64 * 1024
-"""Bytes of a form without a file, and of the other fields of an upload."""
+"""Maximum bytes of a form without a file, and of the form fields beside an uploaded file."""
 
 _API = "/api/"
 
@@ -21,8 +21,8 @@ _API = "/api/"
 class BodyLimitMiddleware:
     """ASGI middleware that rejects request bodies over the limit with status 413.
 
-    It discards up to the same number of bytes again, so that browsers show the response. The JSON API limits
-    its bodies itself.
+    After the limit, it reads and discards as many bytes again, so that browsers show the response. The JSON
+    API limits its request bodies itself.
     """
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
@@ -53,7 +53,7 @@ class BodyLimitMiddleware:
 
 
 def too_large_message(limit: int) -> str:
-    """Error message for a body over the limit."""
+    """Return the error message for a body over the limit."""
     return (
         f"The upload exceeds the limit of {limit / 1e6:.1f} MB. Score the file with `sgi run`, "
         "or raise --upload-limit."

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 BACKLOG = 128
-"""Connections that are accepted at once, before any can be closed."""
+"""Number of connections that the system accepts before the server handles them."""
 _OTHER_FILES = 256
-"""Descriptors that are left to the database, models and files."""
+"""Number of file descriptors that are reserved for the database, models and files."""
 _FEWEST = 16
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _FULL = (
@@ -31,8 +31,8 @@ class ConnectionLimits:
     """Limits for connections.
 
     Attributes:
-        total: simultaneous connections; fewer if the process has too few file descriptors.
-        header_seconds: time to send the headers.
+        total: maximum number of open connections; fewer if the process has too few file descriptors.
+        header_seconds: maximum time to receive the headers.
         body_rate: minimum bytes per second of a body, over each span of ``body_seconds``.
         proxies: addresses to which only ``total`` applies; others are also limited by ``per_address``.
     """
@@ -46,7 +46,7 @@ class ConnectionLimits:
 
     @property
     def possible_total(self) -> int:
-        """``total``, limited by the file descriptors of the process."""
+        """The value of ``total``, reduced to what the file descriptors of the process allow."""
         try:
             import resource
         except ImportError:  # Windows: sockets are not file descriptors
@@ -71,7 +71,7 @@ class Connections:
     _count: int = 0
 
     def admit(self, connection: GuardedProtocol) -> bool:
-        """Add a connection; False if it is refused."""
+        """Add a connection; return False if it is refused."""
         limits, address = self.limits, connection.address
         many = address not in limits.proxies and self._by_address[address] >= limits.per_address
         if many and not self._make_room(lambda other: other.address == address):
@@ -202,9 +202,9 @@ class GuardedProtocol(H11Protocol):
 
 
 def server_options(limits: ConnectionLimits) -> dict[str, Any]:
-    """Options of ``uvicorn.Config`` for these limits.
+    """Return the options of ``uvicorn.Config`` for these limits.
 
-    Forwarded addresses count only from trusted proxies; uvicorn by default trusts every local process.
+    Forwarded addresses are used only from trusted proxies; the default of uvicorn trusts every local process.
     """
     return {
         "http": partial(GuardedProtocol, guard=Connections(limits)),

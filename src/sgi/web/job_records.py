@@ -81,14 +81,14 @@ class Job:
     """An upload and its progress.
 
     Attributes:
-        spec: the settings of its run; the data is a file in the site's folder.
-        shown: the user's name of the file.
-        stage: the current step.
-        scored: finished rows of this stage.
-        done: the same, plus the embedded part of the current batch.
-        total: rows of this stage; None if unknown.
-        run: id of its run, if it exists.
-        problem: why it failed.
+        spec: the settings of the run; the data is a file in the site's folder.
+        shown: the name of the file on the user's computer.
+        stage: the current step of the run.
+        scored: number of finished rows of this step.
+        done: ``scored`` plus the embedded share of the current batch.
+        total: number of rows of this step; None if unknown.
+        run: id of the run; None if it does not exist yet.
+        problem: why the upload failed.
     """
 
     id: str
@@ -110,22 +110,22 @@ class Job:
         return self.state in {"finished", "failed", "stopped"}
 
     def note(self, facts: dict[str, Any]) -> None:
-        """Add to the record; ignored if the disk is full, since the run records the same."""
+        """Add to the record; a full disk is ignored, because the stored run has the same facts."""
         if self.record is not None:
             with suppress(OSError):
                 self.record.add(facts)
 
     def error_text(self, error: SgiError) -> str:
-        """The error message, with the user's name of the file."""
+        """Return the error message, with the user's name of the file instead of the stored one."""
         path = self.spec.data
         return str(error).replace(str(path), self.shown).replace(path.name, self.shown)
 
 
 def restore_jobs(folder: Path) -> Iterator[Job]:
-    """Yield the uploads that no live server works on, in order of arrival.
+    """Yield the uploads that no running server works on, in order of arrival.
 
-    Those that a server began to score are ``stopped``, the others ``waiting``. Incomplete records and records
-    of uploads interrupted long ago are deleted.
+    Uploads that a server began to score are ``stopped``, the others ``waiting``. Incomplete records, and
+    records of uploads that were interrupted long ago, are deleted.
     """
     try:
         paths = sorted(folder.glob(f"{_RECORD}*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
@@ -170,7 +170,7 @@ def _restore(path: Path) -> Job | None:
 
 
 def _validate_spec(values: dict[str, Any], folder: Path) -> RunSpec:
-    """The spec of an upload; its file must be in this folder, and nothing in it may run code."""
+    """Return the spec of an upload; its file must be in this folder, and no setting may run code."""
     spec = RunSpec.of(values)
     if set(values) - _KEYS or spec.data.parent != folder:
         raise ValueError(values)
@@ -178,7 +178,7 @@ def _validate_spec(values: dict[str, Any], folder: Path) -> RunSpec:
 
 
 def _lock(stream: IO[bytes]) -> bool:
-    """Lock a file for this process; False if another process holds the lock."""
+    """Lock a file for this process; return False if another process holds the lock."""
     try:
         import fcntl
     except ImportError:  # Windows: other processes cannot delete an open file

@@ -37,7 +37,7 @@ _KILLED = "the server stopped while this upload was being scored"
 
 
 class _StopRequestedError(Exception):
-    """The server stops before the run has begun."""
+    """Raised in the thread of a job if the server stops before the run has begun."""
 
 
 class Jobs:
@@ -108,12 +108,12 @@ class Jobs:
         self._changed.notify_all()
 
     def find(self, job_id: str) -> Job | None:
-        """The job with this id, if this process has it."""
+        """Return the job with this id; None if this process does not have it."""
         with self._changed:
             return self._known.get(job_id)
 
     def unfinished(self) -> list[Job]:
-        """Waiting and running jobs, in order."""
+        """Return the waiting and running jobs, in order of arrival."""
         with self._changed:
             return [job for job in self._known.values() if not job.is_over]
 
@@ -146,7 +146,7 @@ class Jobs:
             self._do(job)
 
     def _do(self, job: Job) -> None:
-        """Score one upload; errors do not stop the thread."""
+        """Score one upload; record an error instead of raising it, so that the thread continues."""
         job.note({"started": True})
         try:
             job.state = anyio.run(self._score, job)
@@ -209,5 +209,5 @@ def split_tags(text: str) -> tuple[str, ...]:
 
 
 def jobs_of(request: Request) -> Jobs:
-    """The jobs of the application."""
+    """Return the jobs of the application."""
     return cast("Jobs", request.app.state.jobs)

@@ -46,7 +46,7 @@ class RunNotFoundError(UsageError):
 
 @cache
 def templates() -> Environment:
-    """Templates of the dashboard, then of the report."""
+    """Return the templates: those of the dashboard take precedence over those of the report."""
     jinja = environment("sgi.web")
     jinja.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
     return jinja
@@ -69,12 +69,12 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 
 def is_htmx(request: Request) -> bool:
-    """Whether htmx sent the request."""
+    """Return whether htmx sent the request."""
     return request.headers.get("hx-request") == "true"
 
 
 def is_htmx_part(request: Request) -> bool:
-    """Whether htmx requests a part of a page."""
+    """Return whether htmx requests a part of a page."""
     return is_htmx(request) and request.headers.get("hx-request-type") == "partial"
 
 
@@ -84,10 +84,10 @@ def redirect(path: str) -> RedirectResponse:
 
 
 def run_or_404(site: Site, name: str) -> RunRecord:
-    """The run with this id, name, or unique prefix of an id.
+    """Return the run with this id, name, or unique beginning of an id.
 
     Raises:
-        RunNotFoundError: there is none; suggests similar names.
+        RunNotFoundError: there is no such run; the message suggests similar names.
     """
     try:
         return find_run(site.database, name)
@@ -96,7 +96,7 @@ def run_or_404(site: Site, name: str) -> RunRecord:
 
 
 def status_of(error: SgiError) -> int:
-    """HTTP status of an error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, RunNotFoundError):
         return 404
     if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample"}:
@@ -105,7 +105,7 @@ def status_of(error: SgiError) -> int:
 
 
 def error_page(request: Request, status: int, message: str, *, title: str = "") -> Response:
-    """An error as a page, or as JSON for the API."""
+    """Return an error as a page, or as JSON for the API."""
     response = _error_page(request, status, message, title)
     if status == _LATER:
         response.headers["Retry-After"] = _SECONDS
@@ -122,7 +122,7 @@ def _error_page(request: Request, status: int, message: str, title: str) -> Resp
 
 
 def refusal(request: Request, reason: Refusal) -> Response:
-    """Response to a refused request; browsers are sent to the login page."""
+    """Return the response to a refused request; browsers are redirected to the login page."""
     if reason.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP status
         query = request.scope["query_string"]
         address = request.scope["raw_path"] + (b"?" + query if query else b"")  # raw: ids can contain a slash

@@ -38,12 +38,12 @@ def segment(text: str) -> str:
 
 
 def run_path(run: str, *further: str) -> str:
-    """Path of the page of a run, or of a page below it."""
+    """Return the path of the page of a run, or of a page below it."""
     return "/".join(("/runs", segment(run), *further))
 
 
 def sample_path(run: str, sample_id: str) -> str:
-    """Path of the page of a sample.
+    """Return the path of the page of a sample.
 
     >>> sample_path("r", "q/1"), sample_path("r", "..")
     ('/runs/r/samples/q%2F1', '/runs/r/samples?id=..')
@@ -54,7 +54,7 @@ def sample_path(run: str, sample_id: str) -> str:
 
 
 def requested_sample(request: Request) -> str:
-    """Sample id from the request, even if it is not valid Unicode."""
+    """Return the sample id of the request, even if it is not valid Unicode."""
     if "id" in request.query_params:
         return request.query_params["id"]
     _, _, escaped = bytes(request.scope["raw_path"]).partition(_SAMPLES)
@@ -65,7 +65,7 @@ def requested_sample(request: Request) -> str:
 
 
 def with_query(path: str, values: Mapping[str, object]) -> str:
-    """Add query parameters to a path, without empty ones."""
+    """Add query parameters to a path; empty ones are left out."""
     parameters = {name: str(value) for name, value in values.items() if value not in {None, ""}}
     text = urlencode(parameters, errors="replace")
     joint = "&" if "?" in path else "?"
@@ -73,7 +73,7 @@ def with_query(path: str, values: Mapping[str, object]) -> str:
 
 
 def local(path: str) -> str:
-    r"""Return the path if it is on this site, else ``/``; prevents open redirects.
+    r"""Return the path if it is on this site, otherwise ``/``; this prevents open redirects.
 
     >>> local("/runs/r?page=2"), local("//evil.example"), local("/\\evil.example"), local("https://evil.example")
     ('/runs/r?page=2', '/', '/', '/')

@@ -12,7 +12,7 @@ _WHOLE_PLANE = (0.0, 4.0, 0.0, 4.0)
 
 
 class RowParameters(BaseModel):
-    """Selects and orders the rows of a run."""
+    """Query parameters that select and order the rows of a run."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -23,12 +23,12 @@ class RowParameters(BaseModel):
     status: Status | None = Field(None, description="Status of the metric's score.")
     low: float | None = Field(None, description="Minimum value.")
     high: float | None = Field(None, description="Maximum value.")
-    label: bool | None = Field(None, description="Known label.")
+    label: bool | None = Field(None, description="Label of the row.")
     rc_low: float = Field(0.0, description="Minimum angle between response and context, radians.")
-    rc_high: float = Field(4.0, description="Maximum of the same angle.")
+    rc_high: float = Field(4.0, description="Maximum angle between response and context, radians.")
     rq_low: float = Field(0.0, description="Minimum angle between response and question, radians.")
-    rq_high: float = Field(4.0, description="Maximum of the same angle.")
-    by: str | None = Field(None, description="A metadata column.")
+    rq_high: float = Field(4.0, description="Maximum angle between response and question, radians.")
+    by: str | None = Field(None, description="A column of the metadata; select rows with the value `is`.")
     value: str = Field("", alias="is", description="Its value, as text.")
     sort: Literal["position", "lowest", "highest"] = Field(
         "position", description="By position or by the value of the metric."
@@ -39,12 +39,12 @@ class RowParameters(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_empty(cls, values: Any) -> Any:
-        """Ignore empty parameters, which forms send."""
+        """Remove empty parameters, which forms send."""
         return {name: value for name, value in values.items() if value != ""}
 
     @property
     def needs_metric(self) -> bool:
-        """Whether filters or the order need a metric and none is given."""
+        """Whether a filter or the order needs a metric, but none is given."""
         uses = self.status is not None or self.low is not None or self.high is not None
         return self.metric is None and (uses or self.sort != "position")
 
@@ -66,6 +66,6 @@ class RowParameters(BaseModel):
         )
 
     def filters(self) -> dict[str, object]:
-        """The parameters that differ from their defaults, without the page and its size."""
+        """Return the parameters that differ from their defaults, except the page and its size."""
         values = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"page", "size"})
         return {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}

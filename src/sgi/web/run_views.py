@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def compute_once(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
-    """Compute ``make`` once for the present state of a run; simultaneous requests share the result.
+    """Call ``make`` once for each state of a run, and return its value; simultaneous requests share it.
 
     Raises:
         ServerBusyError: too many threads compute values or wait for them.
@@ -33,7 +33,7 @@ def compute_once(request: Request, record: RunRecord, name: Hashable, make: Call
 
 
 def run_views(request: Request, record: RunRecord) -> RunViews:
-    """The views of a run; requests share one read of its rows."""
+    """Return the views of a run; simultaneous requests share one read of its rows."""
     database = site_of(request).database
 
     def columns() -> RunColumns:
@@ -43,7 +43,7 @@ def run_views(request: Request, record: RunRecord) -> RunViews:
 
 
 def cached_headline(request: Request, record: RunRecord) -> Headline:
-    """The headline of a run; without a summary it is computed from all rows."""
+    """Return the headline of a run; if no summary is stored, it is computed from all rows."""
     database = site_of(request).database
     return compute_once(
         request, record, "headline", lambda: headline(database, record, run_views(request, record))

@@ -60,7 +60,7 @@ _DIGITS = 15
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is refused: HTTP status, title, what to do, and seconds until a retry."""
+    """Reason for refusing a request: HTTP status, title, what to do, and seconds until a retry."""
 
     status: int
     title: str
@@ -91,10 +91,10 @@ def check_token(token: str | None, host: str, *, proxied: bool = False) -> str |
 
 
 def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
-    """The ``Host`` headers that a server accepts; None for any.
+    """Return the ``Host`` headers that a server accepts; None if it accepts any.
 
-    A local server accepts the local names, against DNS rebinding, and the public names of a reverse proxy.
-    On another address it cannot know its names: it accepts the public names, or any if there are none.
+    A server on a local address accepts only local names, against DNS rebinding, and the public names of its
+    reverse proxy. On another address it accepts the public names, or any name if none is given.
     """
     named = frozenset(name.lower() for name in public)
     if host not in LOOPBACK:
@@ -104,7 +104,7 @@ def allowed_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset
 
 
 def form_token(request: Request) -> str:
-    """CSRF token of the forms of this session."""
+    """Return the CSRF token of the forms of this session."""
     return _sign(site_of(request), "form", request.state.session)
 
 
@@ -119,13 +119,13 @@ def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
 
 
 def login_cookie(request: Request) -> tuple[str, int]:
-    """Login cookie and its lifetime in seconds; it does not contain the token."""
+    """Return the login cookie, which does not contain the token, and its lifetime in seconds."""
     ends = int(time.time()) + _LOGIN_SECONDS
     return f"{ends}.{_login_signature(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
 
 
 def try_token(site: Site, request: Request, text: str) -> bool:
-    """Whether the token is right; wrong tokens are counted and throttled."""
+    """Return whether the token is right; wrong tokens are counted and throttled."""
     address = _address(request)
     if site.throttle.seconds_left(address):
         return False
@@ -140,12 +140,12 @@ def try_token(site: Site, request: Request, text: str) -> bool:
 
 
 def seconds_to_wait(site: Site, request: Request) -> int:
-    """Whole seconds until tokens from the address of this request are checked again."""
+    """Return the whole seconds until tokens from the address of this request are checked again."""
     return math.ceil(site.throttle.seconds_left(_address(request)))
 
 
 def is_authenticated(site: Site, request: Request) -> bool:
-    """Whether the caller sent the token, or logged in with it; always true without a token."""
+    """Return whether the caller sent the token or logged in with it; True if the server has no token."""
     if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
         return True
     kind, _, token = request.headers.get("authorization", "").partition(" ")
@@ -228,13 +228,13 @@ class SecurityMiddleware:
 
 
 def too_many_tokens(seconds: int) -> Refusal:
-    """Refusal after too many wrong tokens."""
+    """Return the refusal after too many wrong tokens."""
     message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
     return Refusal(429, "Too many wrong tokens", message, seconds)
 
 
 def _is_cross_site(request: Request, host: str) -> bool:
-    """Whether the browser reports a page of another site as the origin; other clients report nothing."""
+    """Return whether the browser reports a page of another site as the origin; other clients report none."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return True
     origin = request.headers.get("origin")
@@ -245,7 +245,7 @@ def _is_cross_site(request: Request, host: str) -> bool:
 
 
 def _is_embedded(request: Request) -> bool:
-    """Whether the browser reports that another site loads this page other than by a link."""
+    """Return whether the browser reports that another site embeds this page instead of linking to it."""
     headers = request.headers
     return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
 

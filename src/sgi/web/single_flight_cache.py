@@ -1,4 +1,4 @@
-"""LRU cache with single-flight computation."""
+"""LRU cache with single-flight computation: simultaneous requests for a value compute it once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MAX_BYTES = 256_000_000
 _MAX_THREADS = 16
-"""The server has 40 worker threads; the others stay free for quick requests."""
+"""Threads that may compute or wait, of the 40 worker threads; the others stay free for quick requests."""
 _OBJECT = 64
 """Approximate bytes of a small Python object."""
 
@@ -32,9 +32,9 @@ class SingleFlightCache:
     `cachetools` has no single flight and no bound on the threads that wait.
 
     Args:
-        max_entries: number of values.
-        max_bytes: total of ``size_of``; a larger value is not stored.
-        max_threads: threads that compute values or wait for them.
+        max_entries: maximum number of values.
+        max_bytes: maximum total of ``size_of``; a value that alone exceeds it is not stored.
+        max_threads: maximum number of threads that compute values or wait for them.
 
     >>> cache = SingleFlightCache(1)
     >>> [cache.get(key, lambda: value) for key, value in (("a", 1), ("a", 2), ("b", 3), ("a", 4))]
@@ -119,5 +119,5 @@ def size_of(value: Any) -> int:
 
 
 def cache_of(request: Request) -> SingleFlightCache:
-    """The cache of the application."""
+    """Return the cache of the application."""
     return cast("SingleFlightCache", request.app.state.cache)

@@ -26,7 +26,7 @@ class Site:
     Attributes:
         place: the argument of ``open_database`` for the database; jobs open their own connection.
         token: the required token; None if everyone who can reach the server may use it.
-        scorer: scores the rows of ``POST /score``; None if there is none.
+        scorer: scores the rows of ``POST /score``; None if this server does not score.
         upload_limit: maximum size of an upload in bytes.
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
@@ -55,5 +55,5 @@ class Site:
 
 
 def site_of(request: Request) -> Site:
-    """The site of the application."""
+    """Return the site of the application."""
     return cast("Site", request.app.state.site)

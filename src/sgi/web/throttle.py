@@ -29,7 +29,7 @@ class Throttle:
 
     @contextmanager
     def acquire(self) -> Iterator[None]:
-        """Run the block exclusively.
+        """Context manager that runs its block while no other request runs one.
 
         Raises:
             ServerBusyError: too many requests wait, or the wait took too long.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FREE_TRIES = 5
-"""Wrong tokens without a delay."""
+"""Number of wrong tokens before the first delay."""
 MAX_SECONDS = 300.0
 MAX_ADDRESSES = 10_000
 _MAX_DOUBLINGS = 16
@@ -20,7 +20,7 @@ _NETWORK_BITS = 64
 
 
 class TokenThrottle:
-    """Delays of 1, 2, 4 … 300 s after 5 wrong tokens of an address; during a delay no token is checked.
+    """Delays an address by 1, 2, 4 … 300 s after 5 wrong tokens; during a delay no token is checked.
 
     A delay also refuses the right token, so that the response reveals nothing. A right token after the delay
     resets the count. One IPv6 network (/64) counts as one address. Memory is bounded: the least recently seen
@@ -33,7 +33,7 @@ class TokenThrottle:
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
-        """Seconds until tokens of this address are checked again; 0 if they are checked now."""
+        """Return the seconds until tokens of this address are checked again; 0 if they are checked now."""
         with self._lock:
             _, until = self._wrong.get(_network(address), (0, 0.0))
         return max(0.0, until - self._clock())
@@ -57,7 +57,7 @@ class TokenThrottle:
 
 
 def _network(address: str) -> str:
-    """The IPv4 address or the IPv6 network (/64), of which one caller can use all addresses."""
+    """Return the IPv4 address, or the IPv6 network (/64), because one caller can use all its addresses."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

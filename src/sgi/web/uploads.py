@@ -36,7 +36,7 @@ _log = logging.getLogger("sgi.web")
 
 @cache
 def offline_metrics() -> dict[str, str]:
-    """Metrics without a judge and without required parameters, and the fields each needs."""
+    """Return the metrics without a judge and without required parameters, with the fields that each needs."""
     classes, _ = metric_classes()
     usable = {}
     for name, kind in classes.items():
@@ -49,7 +49,7 @@ def offline_metrics() -> dict[str, str]:
 
 
 def file_name(name_sent: str | None) -> str:
-    r"""File name without the folders that some browsers send.
+    r"""Return the file name without the folders that some browsers send.
 
     >>> file_name("C:\\data\\rows.csv"), file_name("../../etc/passwd"), file_name("")
     ('rows.csv', 'passwd', 'the file')

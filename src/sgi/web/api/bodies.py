@@ -19,7 +19,7 @@ from sgi.web.api.models import Row, ScoreRequest
 T = TypeVar("T", bound=BaseModel)
 
 BODY_LIMIT = 8 << 20
-"""Bytes of a request."""
+"""Maximum bytes of a request body."""
 
 
 class ScoreInput(NamedTuple):

@@ -38,7 +38,7 @@ _MESSAGES = {
 
 
 def json_response(value: Any, status: int = 200, **headers: str) -> Response:
-    r"""A value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
+    r"""Return a value as JSON; lone surrogates, which UTF-8 cannot encode, are escaped.
 
     >>> json_response({"id": "\ud800"}).body
     b'{"id": "\\ud800"}'
@@ -51,14 +51,14 @@ def json_response(value: Any, status: int = 200, **headers: str) -> Response:
 
 
 def error_json(status: int, message: str, hint: str = "", **place: Any) -> Response:
-    """An error as JSON: message, hint and, if known, where it is."""
+    """Return an error as JSON: message, hint and, if known, row, id and field."""
     known = {name: value for name, value in place.items() if value is not None}
     headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP status
     return json_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
 
 
 def error_response(error: SgiError, request: Request) -> Response:
-    """The response for an error, without the location of the database."""
+    """Return the response for an error, without the location of the database."""
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
         return error_json(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
@@ -67,7 +67,7 @@ def error_response(error: SgiError, request: Request) -> Response:
 
 
 def body_error(error: ValidationError, body: Any) -> DataError:
-    """The first validation error of a body in plain words, with row, id and field."""
+    """Return the first validation error of a body in plain words, with row, id and field."""
     details = error.errors(include_url=False, include_context=False)
     place = details[0]["loc"]
     of_row = place[:1] == ("rows",) and len(place) > 1
@@ -95,7 +95,7 @@ def _field_name_hint(name: str) -> str:
 
 
 def _description(error: ErrorDetails, depth: int) -> str:
-    """Text of one validation error."""
+    """Return the text of one validation error."""
     kind = error["type"]
     text = _MESSAGES.get(kind) or error["msg"][0].lower() + error["msg"][1:]
     if kind in _EXPECTED:

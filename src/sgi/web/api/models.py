@@ -145,7 +145,7 @@ class MetricFacts(BaseModel):
     unit: str = Field(description="Empty for a pure number.")
     version: int = Field(description="Increases when the same input gives a different value.")
     judged: bool = Field(
-        description="Whether the metric needs an LLM judge; such metrics are not scored here."
+        description="Whether the metric needs an LLM judge; `POST /score` rejects such metrics."
     )
     citation: str
 

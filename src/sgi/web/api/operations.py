@@ -61,7 +61,7 @@ class ServerMetrics:
 
 
 class _ScorerCollector:
-    """Exports the numbers that a scorer keeps."""
+    """Exports the queue length and the batch sizes of a scorer."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -111,7 +111,7 @@ class MetricsMiddleware:
 
 
 def server_metrics(request: Request) -> ServerMetrics:
-    """The metrics of the application."""
+    """Return the metrics of the application."""
     return cast("ServerMetrics", request.state.measures)
 
 
@@ -123,7 +123,7 @@ async def alive() -> Response:
 
 @router.get("/readyz")
 def ready(request: Request) -> Response:
-    """Report whether the database responds and the models are loaded; else status 503.
+    """Return status 200 if the database responds and the models are loaded, otherwise status 503.
 
     Authenticated callers see the reason; otherwise it goes to the log.
     """

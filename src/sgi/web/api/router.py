@@ -61,14 +61,14 @@ router = APIRouter(prefix="/api/v1", route_class=JsonErrorRoute)
 
 
 def _responses(model: type[BaseModel], *problems: int) -> Documented:
-    """Responses of a route, for OpenAPI."""
+    """Return the responses of a route for OpenAPI."""
     codes = sorted({400, 401, 422, 503, *problems})
     documented: Documented = {code: {"model": ErrorResponse, "description": _WHY[code]} for code in codes}
     return {200: {"model": model}, **documented}
 
 
 def _request_body(model: type[BaseModel]) -> dict[str, Any]:
-    """Request body of a route that parses it itself, for OpenAPI."""
+    """Return the request body for OpenAPI, for a route that parses its body itself."""
     schema = model.model_json_schema()
     whole = _inline_references(schema, schema.pop("$defs", {}))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
@@ -211,7 +211,7 @@ def compare(
 
 @router.get("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
-    """Documentation of the API as a page without scripts."""
+    """Show the documentation of the API as a page without scripts."""
     return page_of(request, "api.html", document=request.app.openapi())
 
 

@@ -25,7 +25,7 @@ _ALLOW = "allow_different"
 
 @router.get("/compare")
 def compare(request: Request) -> Response:
-    """Differences of two runs; a form to select them if they are not given."""
+    """Show the differences of two runs, or a form to select the runs if they are not given."""
     parameters = request.query_params
     selection = parameters.getlist("run")
     if selection:
@@ -55,14 +55,14 @@ def compare(request: Request) -> Response:
 
 @router.get("/compare/charts.json")
 def charts(request: Request) -> Response:
-    """Chart spec of the differences."""
+    """Return the chart spec of the differences."""
     view = _view(request, *_base_and_new(request))
     body = orjson.dumps({"charts": comparison_charts(view)}, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, media_type="application/json")
 
 
 def _compare_selected(request: Request, selection: list[str]) -> Response:
-    """Compare the two runs selected in the list, with the older one as the base."""
+    """Redirect to the comparison of the two selected runs, with the older one as the base."""
     if len(set(selection)) != 2:  # noqa: PLR2004 - a pair
         raise UsageError(f"Select exactly two runs to compare, not {len(set(selection))}.")
     site = site_of(request)

@@ -35,7 +35,7 @@ _ROWS = 10_000
 _KINDS = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
 _CHUNK = 256 * 1024
 _downloads = Throttle()
-"""Reports and Parquet files take time and memory."""
+"""Reports and Parquet files take time and memory, so one is made at a time."""
 
 
 class _TemporaryFile(StreamingResponse):
@@ -91,7 +91,7 @@ def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -
 
 
 def _export_file(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
-    """All rows in an open file without a name, which needs no cleanup."""
+    """Write all rows to an open file without a name, which needs no cleanup, and return it."""
     path = site.folder.resolve() / f"{EXPORT}{secrets.token_hex(8)}.{kind}"
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def _attachment(record: RunRecord, what: str) -> dict[str, str]:
 
 
 def _file_name(record: RunRecord, what: str) -> str:
-    """File name from the run id, with portable characters."""
+    """Return a file name made of the run id, with portable characters."""
     plain = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "_" for sign in record.id
     )

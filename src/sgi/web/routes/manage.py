@@ -23,14 +23,14 @@ Text = Annotated[str, Form()]
 
 @router.get("/runs/{run}/edit")
 def edit(request: Request, run: str) -> Response:
-    """Form for the name and tags of a run."""
+    """Show the form for the name and tags of a run."""
     head = run_header(run_or_404(site_of(request), run))
     return page(request, "edit.html", head=head, name=head.name or "", tags=", ".join(head.tags), problem="")
 
 
 @router.post("/runs/{run}/edit", dependencies=[Depends(check_form)])
 def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Response:
-    """Rename a run and set its tags; on an error, show it above the form and change nothing."""
+    """Rename a run and set its tags; an error is shown above the form, and nothing is changed."""
     site = site_of(request)
     record = run_or_404(site, run)
     try:

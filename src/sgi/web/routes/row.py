@@ -27,7 +27,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/runs/{run}/samples")
 @router.get("/runs/{run}/samples/{sample:anything}")
 def sample_page(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
-    """Page of a row, with links to the previous and next row of the filtered list."""
+    """Show a row, with links to the previous and next row of the filtered list."""
     site = site_of(request)
     record = run_or_404(site, run)
     sample = sample_view(site.database, record, requested_sample(request))
@@ -42,7 +42,7 @@ def sample_page(request: Request, run: str, parameters: Annotated[RowParameters,
 
 
 def _place(request: Request, record: RunRecord, position: int, *, filtered: bool) -> int | None:
-    """Position of the row in the filtered list, from 1; without a filter, in all rows."""
+    """Return the position of the row, from 1, in the filtered list, or in all rows if there is no filter."""
     at = request.query_params.get("at", "")
     if at.isascii() and at.isdecimal() and int(at[:10]) <= MAX_PAGE:
         return int(at)
@@ -50,7 +50,7 @@ def _place(request: Request, record: RunRecord, position: int, *, filtered: bool
 
 
 def _neighbour(site: Site, record: RunRecord, parameters: RowParameters, place: int | None, step: int) -> str:
-    """Address of the previous or next row; empty if there is none."""
+    """Return the address of the previous or next row; it is empty if there is no such row."""
     if place is None or place + step < 1:
         return ""
     query = replace(parameters.query(), size=1, page=place + step)

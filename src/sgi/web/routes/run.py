@@ -31,7 +31,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Query()]) -> Response:
-    """Page of a run with its fast parts; charts and groups load later. htmx gets only the rows."""
+    """Show a run without charts and groups, which the page loads later; htmx gets only the table of rows."""
     site = site_of(request)
     record = run_or_404(site, run)
     if parameters.needs_metric and record.metrics:
@@ -55,7 +55,7 @@ def run_page(request: Request, run: str, parameters: Annotated[RowParameters, Qu
 
 @router.get("/runs/{run}/state")
 def state(request: Request, run: str) -> Response:
-    """Progress of a run; reloads the page when it ends."""
+    """Show the progress of a run; the page reloads when the run ends."""
     head = run_header(run_or_404(site_of(request), run))
     response = page(request, "state.html", head=head)
     if head.state != "unfinished":
@@ -65,7 +65,7 @@ def state(request: Request, run: str) -> Response:
 
 @router.get("/runs/{run}/parts")
 def parts(request: Request, run: str) -> Response:
-    """Groups, correlations, reasons and cost."""
+    """Show groups, correlations, reasons for missing values, and the cost of the judge."""
     site = site_of(request)
     record = run_or_404(site, run)
     tables = compute_once(request, record, "tables", lambda: run_views(request, record).tables)
@@ -82,13 +82,13 @@ def parts(request: Request, run: str) -> Response:
 
 @router.get("/runs/{run}/charts.json")
 def charts(request: Request, run: str) -> Response:
-    """Chart specs of a run."""
+    """Return the chart specs of a run."""
     return _charts(request, run, "charts", lambda views: run_charts(views.tables, views.points))
 
 
 @router.get("/runs/{run}/labels.json")
 def labels(request: Request, run: str) -> Response:
-    """Chart specs of the metrics compared with the labels."""
+    """Return the chart specs of the metrics compared with the labels."""
     return _charts(request, run, "labels", lambda views: label_charts(views.labelled))
 
 
@@ -103,7 +103,7 @@ def _charts(request: Request, run: str, name: str, make: Callable[[RunViews], Sp
 
 
 def _links(record: RunRecord, rows: RowPage, filters: dict[str, object]) -> Callable[[RowLine], str]:
-    """Function that returns the address of a row's page, with the position among the filtered rows."""
+    """Return a function from a row to the address of its page, with the position among the filtered rows."""
     first = (rows.query.page - 1) * rows.query.size + 1
     places = {row.position: first + n for n, row in enumerate(rows.rows)}
     return lambda row: with_query(sample_path(record.id, row.id), filters | {"at": places[row.position]})

@@ -25,7 +25,7 @@ def listing(
     tag: str = "",
     number: Annotated[int, Query(alias="page", ge=1, le=MAX_PAGE)] = 1,
 ) -> Response:
-    """Runs that match the search and the tag, paginated."""
+    """Show a page of the runs that match the search and the tag."""
     database = site_of(request).database
     runs = run_list(database, search=search.strip(), tag=tag or None, page=number, size=SIZE)
     return page(request, "runs.html", list=runs, jobs=jobs_of(request).unfinished(), database=database.shown)

@@ -18,13 +18,13 @@ router = APIRouter(include_in_schema=False)
 
 _OWN = frozenset({"dashboard.css", "dashboard.js", "htmx.min.js"})
 _SHARED = frozenset({"sgi.css", "charts.js"})
-"""Files that the report contains, too."""
+"""Files that HTML reports contain, too."""
 _VEGA = "vega.js"
 
 
 @router.get("/static/{name}")
 def static(request: Request, name: str) -> Response:
-    """A style or script; status 304 if the browser has it."""
+    """Return a style or script, or status 304 if the browser has it already."""
     if name not in {*_OWN, *_SHARED, _VEGA}:
         return error_page(request, 404, "This file does not exist.")
     body, tag = _content(name)

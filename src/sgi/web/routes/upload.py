@@ -49,7 +49,7 @@ def send(
 
 @router.get("/running/{job}")
 def running(request: Request, job: str) -> Response:
-    """Progress of an upload; redirects to its run at the end."""
+    """Show the progress of an upload, or redirect to its run at the end."""
     upload = jobs_of(request).find(job)
     if upload is None:
         message = "This upload does not exist. The list of runs shows finished uploads."
