@@ -75,7 +75,7 @@ def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
         opener = browser()
         first = upload(opener, address, long, "rouge_l")
         second = upload(opener, address, short, "squad_em")
-        wait_for(lambda: "Show the rows scored so far" in page(opener, f"{address}{first}")[1])
+        wait_for(lambda: "Show the rows that are scored so far" in page(opener, f"{address}{first}")[1])
         process.kill()
         process.wait()
     with open_database(tmp_path / "sgi.db") as database:

@@ -35,7 +35,7 @@ class RunColumns:
 
     @property
     def metrics(self) -> tuple[MetricColumn, ...]:
-        """Its metrics, in the requested order, each with its range if known."""
+        """The metrics of the run, in the requested order, each with its range if known."""
         return tuple(map(with_range, self.run.metrics.values()))
 
 

@@ -48,7 +48,7 @@ class ComparisonView:
         comparison: the differences with their intervals.
         shares: the metrics shown as percent.
         changed: for each metric the rows that changed most, largest change first.
-        notes: accepted differences, assumptions, and unfinished parts.
+        notes: accepted differences between the runs, assumptions, and unfinished runs.
     """
 
     base: RunHeader
@@ -70,7 +70,8 @@ def comparison_view(
 ) -> ComparisonView:
     """Compare two runs, paired row by row.
 
-    ``metrics`` selects metrics by full or bare name (default: all); p is adjusted for all of both runs.
+    ``metrics`` selects metrics by full name or by name without parameters (default: all). p is adjusted for
+    all metrics that both runs have.
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; ``allow_different`` accepts that.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's ρ of m metrics, shape (m, m), None if a metric is constant; and the rows of each pair."""
+    """Spearman's ρ of m metrics, shape (m, m); None for a constant metric; and the rows of each pair."""
 
     metrics: tuple[str, ...]
     spearman: tuple[tuple[float | None, ...], ...]
@@ -28,7 +28,7 @@ class Correlation:
 
 
 def correlation(columns: RunColumns) -> Correlation | None:
-    """Rank correlation of the metrics; None if fewer than two vary."""
+    """Return the rank correlation of the metrics; None if fewer than two metrics vary."""
     varying = [column for column in columns.metrics if has_spread(column.values[column.ok])]
     if len(varying) < 2:  # noqa: PLR2004 - a pair
         return None
@@ -42,7 +42,7 @@ def correlation(columns: RunColumns) -> Correlation | None:
 
 
 def _pairs(columns: Sequence[MetricColumn]) -> Iterator[tuple[tuple[int, int], tuple[float | None, int]]]:
-    """Spearman's correlation and number of rows of each pair of columns, by index.
+    """Return Spearman's correlation and the number of rows of each pair of columns, by index.
 
     Pairs over the same rows are computed together, so that each column is ranked once for them.
     """

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 Row = TypeVar("Row")
-"""A row by its id, or with its texts as a `SampleView`."""
+"""How a row is given: by its id, or with its texts as a `SampleView`."""
 
 
 @dataclass(frozen=True)
 class DisagreeingRow(Generic[Row]):
-    """A row that two metrics rank differently; the gap is semantic − lexical rank, as shares of the rows."""
+    """A row that two metrics rank differently; ``gap`` is semantic − lexical rank, as shares of the rows."""
 
     sample: Row
     semantic: float
@@ -40,7 +40,7 @@ class DisagreeingRow(Generic[Row]):
 
 @dataclass(frozen=True)
 class Disagreement(Generic[Row]):
-    """Largest disagreements between a semantic and a lexical metric, largest gap first."""
+    """The rows on which a semantic and a lexical metric disagree most, largest gap first."""
 
     semantic: str
     lexical: str
@@ -48,7 +48,7 @@ class Disagreement(Generic[Row]):
 
 
 def disagreeing_ids(columns: RunColumns, *, most: int) -> Disagreement[str] | None:
-    """The ids of the rows with the largest disagreement; None without a semantic and a lexical metric."""
+    """Return the ids of the rows with the largest disagreement; None if the run has no such metrics."""
     pair = semantic_and_lexical(columns)
     if pair is None:
         return None
@@ -89,20 +89,20 @@ def disagreement(
 
 
 def rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Rank of each row from 0 (worst) to 1 (best); equal values share a rank."""
+    """Return the rank of each row from 0 (worst) to 1 (best); equal values share a rank."""
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
     return (ranks(values) - 1) / max(len(rows) - 1, 1)
 
 
 def semantic_and_lexical(columns: RunColumns) -> tuple[MetricColumn, MetricColumn] | None:
-    """The first embedding metric and the first lexical metric that use the reference."""
+    """Return the first embedding metric and the first lexical metric that use the reference."""
     semantic = [column for column in columns.metrics if _compares(column.metric, embeds=True)]
     lexical = [column for column in columns.metrics if _compares(column.metric, embeds=False)]
     return (semantic[0], lexical[0]) if semantic and lexical else None
 
 
 def _compares(canonical: str, *, embeds: bool) -> bool:
-    """Whether a metric compares response and reference, with embeddings or without."""
+    """Return whether a metric compares response and reference, with embeddings or without."""
     try:
         metric = metric_called(canonical)
     except SgiError:  # a metric of a plugin that is not installed

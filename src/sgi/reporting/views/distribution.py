@@ -23,7 +23,7 @@ _ALL = "all rows"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Histogram of a metric: rows by bin of equal width, with edges of shape (bins + 1,).
+    """Histogram of a metric: the number of rows in bins of equal width, with edges of shape (bins + 1,).
 
     The keys of ``counts`` are ``label 1``, ``label 0`` and ``no label``, or ``all rows`` without labels. The
     first and the last bin include the rows ``below`` and ``above`` the edges.
@@ -37,7 +37,7 @@ class Distribution:
 
 
 def distributions(columns: RunColumns) -> tuple[Distribution, ...]:
-    """Histograms of the metrics that have values."""
+    """Return the histograms of the metrics that have values."""
     return tuple(_distribution(column, columns.labels) for column in columns.metrics if column.ok.any())
 
 
@@ -63,7 +63,7 @@ def _distribution(column: MetricColumn, labels: NDArray[np.int8]) -> Distributio
 
 
 def _edges(column: MetricColumn, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bin edges: over the whole range if it is [0, 1] or [0, 100], else without extreme values."""
+    """Return bin edges over the range of the metric if it is [0, 1] or [0, 100], else without outliers."""
     if column.in_unit_range:
         low, high = 0.0, 1.0
     elif column.is_percentage:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.evidence_map import FactEvidence, SentenceEvidence
 
 IN_NO_PASSAGE = "in no passage"
-"""The reason for marking a stretch that nothing contradicts."""
+"""The reason given for an unsupported part of a sentence that no passage contradicts."""
 
 SHADES = 6
-"""Number of shades of a heat map."""
+"""Number of shades of the heat map of similarities."""
 
 MAX_SENTENCES = 100
 """At most this many sentences of a map are shown."""
@@ -41,7 +41,7 @@ SIGNAL_MEANINGS = {
     "nearness": "its meaning is far from every passage, or closer to the question",
     "stretches": "it is long, and its weakest part has little support",
 }
-"""What it means that a signal lowers the score of a sentence."""
+"""What it means that a signal (a feature of the score) lowers the score of a sentence."""
 
 _REASONS = 2
 _NAMED = 10  # maximum of low sentences in the verdict
@@ -53,7 +53,7 @@ _SPACES = re.compile(r"\s+")
 
 
 class Stretch(NamedTuple):
-    """A part of a sentence; verdict (``absent`` or ``contradicted``) and reason are empty if supported."""
+    """A part of a sentence; ``verdict`` (``absent``, ``contradicted``) and reason are empty if supported."""
 
     text: str
     verdict: Literal["", "absent", "contradicted"]
@@ -123,12 +123,12 @@ class SentenceView:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether its score is below `DOUBTFUL`."""
+        """Whether the score of the sentence is below `DOUBTFUL`."""
         return _is_doubtful(self.score)
 
     @property
     def is_marked(self) -> bool:
-        """Whether a part of it is unsupported."""
+        """Whether a part of the sentence is unsupported."""
         return any(part.verdict for part in self.stretches)
 
 
@@ -140,7 +140,7 @@ class UnusedPassage(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a signal adds to the log odds of the score."""
+    """What a signal (a feature of the score) adds to the log odds of the score."""
 
     name: str
     log_odds: float
@@ -165,7 +165,7 @@ class EvidenceMapView:
 
     @property
     def left_out(self) -> str:
-        """Describe what is left out; empty for a complete map."""
+        """A sentence about what is left out; empty for a complete map."""
         parts = (
             ("sentences", self.sentences, self.more_sentences),
             ("passages", self.passages, self.more_passages),
@@ -175,7 +175,7 @@ class EvidenceMapView:
 
 
 def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> EvidenceMapView | None:
-    """Read the evidence map from the details of a score; None if they hold none.
+    """Read the evidence map from the details of a score; return None if they have none.
 
     ``contexts`` are all passages of the row, blank ones included.
 
@@ -214,7 +214,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
 
 
 def other_details(details: Mapping[str, Any]) -> dict[str, Any]:
-    """The details of a score without its evidence map."""
+    """Return the details of a score without its evidence map."""
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
 
 
@@ -258,7 +258,7 @@ def _sentence(
 
 
 def _reasons(evidence: SentenceEvidence) -> tuple[str, ...]:
-    """The signals that lower a doubtful score most; empty if a part of the sentence is marked."""
+    """Return why a score is low, by the signals that lower it most; empty if unsupported parts are marked."""
     is_marked = evidence.unbacked or any(check.verdict != "supported" for check in evidence.checks)
     if is_marked or not _is_doubtful(evidence.score):
         return ()
@@ -312,7 +312,7 @@ def _reason(check: FactEvidence) -> str:
 
 
 def _quote(check: FactEvidence, contexts: Sequence[str]) -> Quote | None:
-    """The passage text that contradicts a fact, with its surroundings if the passage is known."""
+    """Return the passage text that contradicts a fact, with the text around it if the passage is known."""
     if check.passage is None:
         return None
     text, start, end = _passage(contexts, check.passage), check.found_start, check.found_end

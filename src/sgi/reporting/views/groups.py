@@ -36,7 +36,7 @@ class GroupTable:
 
 
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
-    """Groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
+    """Return the groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
     return tuple(
         GroupTable(by, group_by(columns.run, values, classes=columns.classes))
         for by, values in _group_columns(columns)
@@ -44,10 +44,10 @@ def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
 
 
 def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
-    """Groups by any metadata column, or by ``label`` (the known label, unless a column has this name).
+    """Return the groups by a metadata column, or by ``label`` (the label, unless a column has this name).
 
     Raises:
-        UnknownNameError: no row has such a column; lists the columns.
+        UnknownNameError: no row has such a column; the message lists the columns.
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, values_of_rows)) for metric, values_of_rows in classes.items()}
@@ -55,10 +55,10 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
 
 
 def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
-    """Sort groups by the mean of a metric (full or bare name), worst first; groups without a mean come last.
+    """Sort groups by the mean of a metric, worst first; groups without a mean come last.
 
     Raises:
-        UnknownNameError: no metric has this name, or several have it.
+        UnknownNameError: no metric has this name (with or without parameters), or several have it.
     """
     if metric is None or not table.groups:
         return table

@@ -30,18 +30,18 @@ class Headline:
     """Summary of a run: each metric with coverage and interval.
 
     Attributes:
-        metrics: in the requested order.
+        metrics: the summary of each metric, in the requested order.
         baselines: ranking by length and token overlap alone; empty without labels or a summary.
         labelled: rows with a label; 0 if not counted.
         positives: rows with label 1.
         questions: number of clusters of rows, by default distinct questions; 0 if not counted.
-        copies: labelled rows whose response equals the reference.
-        truncated: rows with a field that exceeds the token limit of the model, by field.
-        left_out: rows scored without a model that returned no vectors, by model name.
+        copies: number of labelled rows whose response equals the reference.
+        truncated: number of rows in which a field exceeds the token limit of the model, by field.
+        left_out: number of rows scored without a model because it returned no vectors, by model name.
         partial: why this is not the summary of a whole, finished run; empty if it is.
-        cascade: rows that the judge was not asked about; None if it was asked about all, or this is unknown.
+        cascade: rows that the judge did not score; None if it scored all rows, or if this is unknown.
         rows: number of scored rows.
-        verbatim_copies: rows whose response is a verbatim copy of a passage; 0 if not counted.
+        verbatim_copies: number of rows whose response is a verbatim copy of a passage; 0 if not counted.
         clustering: the rule that defines clusters of rows.
         recomputed: whether the metrics were recomputed for another cluster rule.
     """
@@ -65,7 +65,7 @@ class Headline:
 
 
 def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
-    """The stored summary of a run, or one computed from its rows; ``views`` saves reading them again."""
+    """Return the stored summary, or one computed from the rows; ``views`` avoids reading the rows again."""
     views = views or RunViews(database, record)
     if record.summary is not None:
         summary = Summary.from_dict(record.summary)
@@ -83,7 +83,7 @@ def headline(database: Database, record: RunRecord, views: RunViews | None = Non
 
 
 def _recompute_clusters(summary: Summary, record: RunRecord, columns: RunColumns) -> Headline:
-    """The stored summary, with intervals and rankings for another cluster rule, without baselines."""
+    """Return the stored summary with intervals and rankings for another cluster rule, without baselines."""
     classes = {metric.metric: metric.classes for metric in summary.metrics}
     computed = (metric_summary(column, columns.run.clusters, columns.labels) for column in columns.metrics)
     return replace(

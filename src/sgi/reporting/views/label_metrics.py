@@ -34,11 +34,11 @@ class LabelMetrics:
     """A metric compared with known labels, over the labelled rows with a value.
 
     Attributes:
-        auroc: in the direction of the metric.
+        auroc: area under the ROC curve, in the direction of the metric.
         roc: false and true positive rates from (0, 0) to (1, 1), thinned for display.
-        reliability: of a Platt map, evaluated out of fold; None if a class has too few rows.
-        ece: expected calibration error of the map; None without it.
-        brier: Brier score of the map, in [0, 1], lower is better; None without it.
+        reliability: reliability of a Platt map, evaluated out of fold; None if a class has too few rows.
+        ece: expected calibration error of the map; None if ``reliability`` is None.
+        brier: Brier score of the map, in [0, 1], lower is better; None if ``reliability`` is None.
         base_rate_brier: Brier score of a constant forecast, the share of label 1 in the other folds. A
             useful map has a lower score.
     """
@@ -54,7 +54,7 @@ class LabelMetrics:
 
 
 def label_metrics(columns: RunColumns) -> tuple[LabelMetrics, ...]:
-    """Compare metrics with labels, where rows of both labels have values."""
+    """Compare with the labels each metric that has values for rows of both labels."""
     candidates = (_labelled_metric(column, columns) for column in columns.metrics)
     return tuple(metric for metric in candidates if metric is not None)
 
@@ -88,7 +88,7 @@ def _reliability(
 
 
 def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
-    """Whether the rows suffice to fit a map out of fold."""
+    """Return whether the rows suffice to fit a map out of fold."""
     return all(
         side.sum() >= _FEWEST_OF_A_CLASS and len(np.unique(clusters[side])) >= _FEWEST_CLUSTERS
         for side in (truth, ~truth)
@@ -96,7 +96,7 @@ def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
 
 
 def _roc(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
-    """False and true positive rates at each threshold, strictest first."""
+    """Return the false and true positive rates at each threshold, strictest first."""
     steps = TieGroups.of(-scores)
     hits = np.cumsum(steps.sums(truth.astype(np.float64))) / truth.sum()
     alarms = np.cumsum(steps.sums((~truth).astype(np.float64))) / (~truth).sum()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LowestRows(Generic[Row]):
-    """The rows with the worst values of a metric, worst first; ties in the order of the data."""
+    """The rows with the worst values of a metric, worst first; equal values in the order of the data."""
 
     metric: str
     higher_is_better: bool
@@ -30,10 +30,10 @@ class LowestRows(Generic[Row]):
 
 
 def lowest_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[LowestRows[str], ...]:
-    """The ids of the worst rows of each metric that has values, or of one metric (full or bare name).
+    """Return the ids of the worst rows of each metric that has values, or of one metric.
 
     Raises:
-        UnknownNameError: the run has no such metric, or several of that name.
+        UnknownNameError: no metric has this name (with or without parameters), or several have it.
     """
     only = None if metric is None else columns.run.metric(metric).metric
     ids = columns.run.ids

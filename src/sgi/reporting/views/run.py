@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunView:
-    """All views of a run; a view is None if the run lacks the metrics for it."""
+    """All views of a run; a view is None if the run lacks the metrics that it needs."""
 
     head: RunHeader
     headline: Headline

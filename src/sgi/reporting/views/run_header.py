@@ -18,22 +18,22 @@ class RunHeader:
     """A run without its rows.
 
     Attributes:
-        id: sorts by time.
-        name: the user's name for it; None if it has none.
+        id: the id of the run; ids sort by time.
+        name: the name that the user gave; None if the run has none.
         data: display name of its data.
         rows: number of rows of the data.
         scored: number of scored rows.
         rejected: rows that could not be parsed.
         state: ``unfinished`` while it is running; ``damaged`` if its settings or summary cannot be read.
-        stopped: why it stopped early, or what is damaged; else empty.
-        created_at: ISO 8601, UTC.
-        finished_at: ISO 8601, UTC; None while rows remain.
-        metrics: canonical names, in the requested order.
+        stopped: why the run stopped early, or what is damaged; otherwise empty.
+        created_at: start time, ISO 8601, UTC.
+        finished_at: end time, ISO 8601, UTC; None while rows are not scored.
+        metrics: canonical names of the metrics, in the requested order.
         means: the mean of each metric, by canonical name, if the summary has it.
         shares: the metrics in [0, 1] that are shown as percent.
         tags: the user's tags, sorted.
-        signature: everything that can change a number.
-        versions: of the packages that computed the numbers.
+        signature: all settings and versions that can change a number, as text.
+        versions: versions of the packages that computed the numbers.
         spec: the settings of the run.
     """
 
@@ -57,12 +57,12 @@ class RunHeader:
 
     @property
     def label(self) -> str:
-        """Display name: the name or the id."""
+        """Display name of the run: its name, or its id if it has none."""
         return self.name or self.id
 
 
 def run_header(record: RunRecord) -> RunHeader:
-    """The header of a run."""
+    """Return the header of a run."""
     summaries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
     return RunHeader(
         id=record.id,
@@ -86,7 +86,7 @@ def run_header(record: RunRecord) -> RunHeader:
 
 
 def state_of(record: RunRecord) -> State:
-    """The state of a run: finished, running, stopped early or damaged."""
+    """Return the state of a run: ``finished``, ``unfinished`` (still running), ``stopped`` or ``damaged``."""
     if record.damage:
         return "damaged"
     if record.finished:

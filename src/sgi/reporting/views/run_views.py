@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_POINTS = 10_000
-"""Maximum points of the plane and of the scatter plot; of more rows, evenly spaced ones are shown."""
+"""Maximum points of the angle plane and of the scatter plot; evenly spaced rows are shown of a larger run."""
 LOWEST_ROWS = 10
-"""Rows of each metric that a report shows in full."""
+"""Number of worst rows of each metric that a report shows in full."""
 _REASONS = 20
 _FORMAT = 2
-"""Increase it when the content of a view changes."""
+"""Version of the stored views; increase it when the content of a view changes."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RunPoints:
 
 @dataclass(frozen=True)
 class RunExtremes:
-    """Rows that a report shows in full: the worst, and those where two metrics disagree; without texts."""
+    """Ids of the rows that a report shows in full: the worst, and those where two metrics disagree most."""
 
     worst: tuple[LowestRows[str], ...]
     gaps: Disagreement[str] | None
@@ -106,11 +106,11 @@ class RunViews:
         return self._load_or_compute("extremes", RunExtremes, lambda: self.some_extremes(LOWEST_ROWS))
 
     def some_points(self, most: int) -> RunPoints:
-        """Like `points` with another limit, not stored."""
+        """Return the same as `points`, with another limit; the result is not stored."""
         return RunPoints(plane(self._database, self._record, most=most), scatter(self.columns, most=most))
 
     def some_extremes(self, most: int) -> RunExtremes:
-        """Like `extremes` with another limit, not stored."""
+        """Return the same as `extremes`, with another limit; the result is not stored."""
         return RunExtremes(lowest_ids(self.columns, most=most), disagreeing_ids(self.columns, most=most))
 
     def make_all(self) -> None:
@@ -126,7 +126,7 @@ class RunViews:
         )
 
     def _load_or_compute(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
-        """Load the view if it is stored for this state of the run, else compute and store it."""
+        """Load the view if it is stored for this state of the run, otherwise compute and store it."""
         if not self._is_cacheable:
             return make()
         body = load_view(self._database, self._record.id, name, self._state)
@@ -139,13 +139,13 @@ class RunViews:
 
     @property
     def _is_cacheable(self) -> bool:
-        """Whether the run is finished and uses its own clusters; other views are rarely requested twice."""
+        """Return whether the run is finished and uses its own clusters; other views are rarely used twice."""
         own = self._record.spec.get("cluster", BY_QUESTION)
         return self._record.finished and self._record.cluster == own
 
     @cached_property
     def _state(self) -> str:
-        """Everything that determines the content of the views."""
+        """Return everything that determines the content of the views."""
         record = self._record
         known = class_keys(record.metrics)
         facts = [_FORMAT, package_version(), record.scored, record.changes, record.finished_at, known]

@@ -26,7 +26,7 @@ class RunList:
         page: number of this page, from 1.
         pages: number of pages, at least 1.
         search: the search text.
-        tag: the tag that all of them have; None for all.
+        tag: the tag that all listed runs have; None if the list is not limited to a tag.
         tags: every tag with its number of runs.
     """
 
@@ -42,12 +42,12 @@ class RunList:
 def run_list(
     database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
 ) -> RunList:
-    """A page of the runs that match; the last page if the requested one does not exist.
+    """Return a page of the runs that match; the last page if the requested one does not exist.
 
     ``search`` matches ids, names, data names and tags, ignoring case. Pages count from 1.
 
     Raises:
-        UsageError: page or size is less than 1.
+        UsageError: ``page`` or ``size`` is less than 1.
     """
     for name, value in (("page", page), ("size", size)):
         if value < 1:

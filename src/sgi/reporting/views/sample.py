@@ -20,11 +20,11 @@ class ScoreView:
     """The score of a row under a metric.
 
     Attributes:
-        value: None if there is none.
+        value: the score; None if there is no score.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
         reason: why there is no value; empty if there is one.
         details: how the value was computed.
-        evidence: the reply of a judge.
+        evidence: the reply of the judge; empty if no judge was asked.
     """
 
     value: float | None
@@ -41,15 +41,15 @@ class SampleView:
     Attributes:
         id: the id of the sample.
         position: its position in the data.
-        question: empty if there is none, like the texts below.
+        question: the question; empty if there is none.
         contexts: the passages.
-        response: the answer.
-        reference: None if there is none.
-        alternatives: further references.
+        response: the answer; empty if there is none.
+        reference: the expected answer; None if there is none.
+        alternatives: further accepted answers.
         label: the known label; None if there is none.
         metadata: further columns of the data.
         reason: why there is no response; empty if there is one.
-        scores: by canonical name of the metric, in the requested order.
+        scores: the scores by canonical name of the metric, in the requested order.
     """
 
     id: str
@@ -66,17 +66,17 @@ class SampleView:
 
 
 def sample_view(database: Database, record: RunRecord, sample_id: str) -> SampleView:
-    """One row of a run.
+    """Return one row of a run.
 
     Raises:
-        UnknownNameError: the data of the run has no such sample; suggests similar ids.
+        UnknownNameError: the data of the run has no such sample; the message suggests similar ids.
         UsageError: the row is not scored yet.
     """
     return evaluation_view(sample_evaluation(database, record, sample_id))
 
 
 def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
-    """Some rows of a run, by id; rows that are not scored are left out."""
+    """Return the rows of a run with these ids; rows that are not scored are left out."""
     return {
         name: evaluation_view(evaluation)
         for name, evaluation in sample_evaluations(database, record, sample_ids).items()
@@ -84,7 +84,7 @@ def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str
 
 
 def evaluation_view(evaluation: StoredEvaluation) -> SampleView:
-    """A stored evaluation as a view."""
+    """Convert a stored evaluation to a view."""
     sample = evaluation.sample
     return SampleView(
         id=sample.id,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgi.reporting.views.columns import RunColumns
 
 WIDE_GAP = 0.5
-"""Ranks that differ by more than this share of the rows are marked."""
+"""Rows whose two ranks differ by more than this share of the rows are marked."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Scatter:
     """A semantic metric (vertical) against a lexical metric (horizontal).
 
     Attributes:
-        points: rows, evenly spaced over the data if there are too many.
+        points: the rows to draw; if there are too many, evenly spaced ones.
         rows: number of rows with both values.
         spearman: rank correlation over these rows; None if a metric is constant.
         paraphrases: rows whose semantic rank is higher by more than ``WIDE_GAP``: same meaning, other words.
@@ -55,7 +55,7 @@ class Scatter:
 
 
 def scatter(columns: RunColumns, *, most: int) -> Scatter | None:
-    """The first semantic against the first lexical metric; None without rows that have both."""
+    """Return the first semantic against the first lexical metric; None if no row has both values."""
     pair = semantic_and_lexical(columns)
     return None if pair is None else scatter_of(columns, *pair, most=most)
 
@@ -63,7 +63,7 @@ def scatter(columns: RunColumns, *, most: int) -> Scatter | None:
 def scatter_of(
     columns: RunColumns, semantic: MetricColumn, lexical: MetricColumn, *, most: int
 ) -> Scatter | None:
-    """Two metrics of a run against each other, at most ``most`` points; None without rows with both."""
+    """Return two metrics against each other, with at most ``most`` points; None if no row has both values."""
     rows = np.flatnonzero(semantic.ok & lexical.ok)
     if not len(rows):
         return None

@@ -85,7 +85,7 @@ def from_json(kind: Any, value: Any) -> Any:
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """The types of the fields, with the type arguments of a generic class."""
+    """Return the types of the fields, with the type arguments of a generic class."""
     inner = get_args(kind)
     hints = get_type_hints(get_origin(kind) or kind, localns=_NAMES)
     return {name: _with_arguments(hint, inner) for name, hint in hints.items()}
