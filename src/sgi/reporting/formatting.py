@@ -188,7 +188,7 @@ def notes(headline: Headline) -> Iterator[str]:
     yield from verbatim_notes(headline.verbatim_copies, headline.rows)
     yield from headline.clustering.notes(headline.rows)
     for field, rows in headline.truncated.items():
-        yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest was ignored."
+        yield f"In {rows:,} rows, {field} exceeds the model's input limit; the rest of the text was ignored."
     for model, rows in headline.left_out.items():
         yield f"{rows:,} rows were scored without {model}, which returned no vectors for them."
     yield from reasons_without_interval(headline.metrics)

@@ -60,14 +60,16 @@ class Row(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     id: Annotated[str, Field(pattern=r"\S", max_length=MAX_ID)] | int | None = Field(
-        None, description="Unique within the request; by default the row's number, from 1."
+        None, description="Id of the row, unique within the request. Default: the number of the row, from 1."
     )
     question: Text | None = Field(None, description="The question.")
     contexts: Text | Texts | None = Field(None, description="The retrieved passages, best first.")
     response: Text | None = Field(None, description="The response to score.")
-    reference: Text | Texts | None = Field(None, description="The expected answer, or all accepted ones.")
+    reference: Text | Texts | None = Field(
+        None, description="The expected answer, or a list of all accepted answers."
+    )
     alternatives: Texts | None = Field(None, description="Further accepted answers.")
-    label: bool | None = Field(None, description="Known label.")
+    label: bool | None = Field(None, description="Label of the row.")
     metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
 
 
@@ -84,25 +86,25 @@ class ScoreRequest(BaseModel):
         None,
         min_length=1,
         max_length=MAX_METRICS,
-        description="Metrics that need no judge, such as `sgi` or `rouge_l(beta=1.2)`. Default: those of "
-        "grounding, sgi, semantic_similarity and lexical_aggregate that the rows have the fields for.",
+        description="Metrics that need no judge, such as `sgi` or `rouge_l(beta=1.2)`. Default: grounding, "
+        "sgi, semantic_similarity and lexical_aggregate, except those whose fields the rows lack.",
     )
-    details: bool = Field(default=False, description="Whether to return the details behind each value.")
+    details: bool = Field(default=False, description="Whether to return how each value was computed.")
 
 
 class Score(BaseModel):
     """The score of a row."""
 
-    value: float | None = Field(description="Null if there is no value.")
+    value: float | None = Field(description="The score; null if there is no score.")
     status: Status
-    reason: str = Field(description="Why there is no value; empty if there is one.")
+    reason: str = Field(description="Why there is no score; empty if there is a score.")
     details: dict[str, JsonValue] | None = Field(
-        None, description="The details behind the value, if requested."
+        None, description="How the value was computed; null unless requested."
     )
 
 
 class ScoredRow(BaseModel):
-    """A row's scores: a key for each metric, its canonical string."""
+    """The scores of a row; each key is the canonical string of a metric."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, Score]
@@ -124,7 +126,7 @@ class ErrorBody(BaseModel):
     hint: str
     row: int | None = Field(None, description="Number of the row, from 1.")
     id: str | None = Field(None, description="Id of the row.")
-    field: str | None = Field(None, description="Field or parameter.")
+    field: str | None = Field(None, description="The field or the parameter that is not valid.")
 
 
 class ErrorResponse(BaseModel):
@@ -142,8 +144,10 @@ class MetricFacts(BaseModel):
     low: float | None = Field(description="Smallest possible value; null if unbounded.")
     high: float | None = Field(description="Largest possible value; null if unbounded.")
     higher_is_better: bool
-    unit: str = Field(description="Empty for a pure number.")
-    version: int = Field(description="Increases when the same input gives a different value.")
+    unit: str = Field(description="Unit of the values; empty for a pure number.")
+    version: int = Field(
+        description="Version of the metric; it increases when the same input gives a different value."
+    )
     judged: bool = Field(
         description="Whether the metric needs an LLM judge; `POST /score` rejects such metrics."
     )
@@ -163,7 +167,7 @@ class RunChange(BaseModel):
 
 @cache
 def model_of(view: type) -> type[BaseModel]:
-    """Pydantic model that describes the JSON form of a view in OpenAPI.
+    """Return a Pydantic model that describes the JSON form of a view in OpenAPI.
 
     >>> from sgi.store.row_pages import Cell
     >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
@@ -180,7 +184,7 @@ def model_of(view: type) -> type[BaseModel]:
 
 
 def _json_type(kind: Any) -> Any:
-    """The type of the `as_json` output for a value of this type."""
+    """Return the type of the output of `as_json` for a value of this type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
         return Union[tuple(_json_type(part) for part in inner)]  # noqa: UP007 - the parts are known at run time only
@@ -198,7 +202,7 @@ def _json_type(kind: Any) -> Any:
 
 
 def _items(inner: Sequence[Any]) -> Any:
-    """The type of a list's items."""
+    """Return the type of the items of a list."""
     return Union[tuple(dict.fromkeys(_json_type(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
 
 
