@@ -52,7 +52,7 @@ def split_query(address: str) -> tuple[str, str]:
 
 
 def join_path(folder: str, name: str) -> str:
-    """Path or address of a file in a folder; a query stays at the end."""
+    """Return the path or address of a file in a folder; a query stays at the end."""
     place, query = split_query(folder) if as_address(folder) is not None else (folder, "")
     return f"{place.rstrip('/')}/{name}{query}"
 

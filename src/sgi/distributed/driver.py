@@ -143,7 +143,7 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
 def read_partitions(
     run_manifest: RunManifest, folder: Folder, done: Mapping[int, Manifest], columns: Mapping[str, str]
 ) -> Iterator[tuple[int, Any]]:
-    """Batches of complete partitions, with the position of their first row."""
+    """Yield the batches of complete partitions, with the position of their first row."""
     start = 0
     for number, piece in enumerate(run_manifest.pieces):
         at = start
@@ -253,7 +253,7 @@ def _prepare_run(
 
 
 def _stored_spec(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
-    """The spec as a single process stores it; addresses stay unchanged."""
+    """Return the spec as a single process stores it; addresses stay unchanged."""
     resolved = spec.model_copy(update={"data": Path(), "out": None, "rejects": None}).with_metrics(metrics)
     places = {"data": _absolute(spec.data), "out": _absolute(spec.out or Path())}
     return resolved.to_dict() | places
@@ -312,7 +312,7 @@ class _FailureRate:
 def _summarise_folder(
     run_manifest: RunManifest, settings: Settings, folder: Folder, failures: float, usage: Usage
 ) -> RunReport:
-    """The headline, from the partitions that are in the folder now."""
+    """Return the headline, from the partitions that are in the folder now."""
     run_manifest.check_still(folder)
     done = run_manifest.partitions(folder)
     missing = next((number for number in range(len(run_manifest.pieces)) if number not in done), None)

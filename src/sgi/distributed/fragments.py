@@ -56,12 +56,12 @@ class Fragment:
     first_row: Count = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The fragment as JSON values."""
+        """Return the fragment as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The fragment that `to_dict` wrote."""
+        """Return the fragment that `to_dict` wrote."""
         return cls(**{**values, "source": Source(**values["source"])})
 
 
@@ -143,7 +143,7 @@ class FragmentDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """Samples in order; missing mapped columns are checked over all fragments."""
+        """Yield the samples in order; missing mapped columns are checked over all fragments."""
         reading = self.reading()
         reading.on_columns = on_columns
         yield from self.read(reading, on_reject=on_reject)
@@ -158,19 +158,19 @@ class FragmentDataset:
         return Reading(source.shown, mapping, source.stem, null=null, taken=self.taken)
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
-        """Samples in order, with the given reading state."""
+        """Yield the samples in order, with the given reading state."""
         yield from (sample for _, sample in self.with_lines(reading, on_reject=on_reject))
 
     def with_lines(
         self, reading: Reading, *, on_reject: Reject | None = None
     ) -> Iterator[tuple[int, Sample]]:
-        """Samples in order, with the line of the file where each begins."""
+        """Yield the samples in order, with the line of the file where each begins."""
         with closing(raw_rows(self.fragment, checked_mapping(self.columns))) as rows:
             yield from reading.read(enumerate(rows, self.fragment.first_row), on_reject)
 
 
 def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
-    """The raw rows of a fragment, numbered as in their file. Raises DataError for a bad file."""
+    """Yield the raw rows of a fragment, numbered as in their file. Raises DataError for a bad file."""
     source = fragment.source
     kind = suffix(Path(source.shown))
     with open_input(source.place, source.shown) as stream:
@@ -183,7 +183,7 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
 
 
 def _number_rows(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Lines of a fragment; the first line of a file may begin with a byte order mark."""
+    """Yield the lines of a fragment; the first line of a file may begin with a byte order mark."""
     if fragment.begin == 0:
         lines = numbered_lines(stream, fragment.source.shown, fragment.source.encoding)
         yield from islice(lines, fragment.parts)

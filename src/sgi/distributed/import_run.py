@@ -110,7 +110,7 @@ def _import_batches(
     name: str | None,
     missing: int,
 ) -> ImportedRun:
-    """The rows in the database; if anything goes wrong on the way, the run is not there."""
+    """Return the rows in the database; if anything goes wrong on the way, the run is not there."""
     dataset = _dataset_hash(run_manifest, folder, spec.columns)
     _require_new(database, folder, run_manifest, dataset)
     start = RunStart(

@@ -112,7 +112,7 @@ class Manifest:
     files: dict[AnyText, AnyText] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
-        """The manifest as a line of JSON."""
+        """Return the manifest as a line of JSON."""
         return json_line(asdict(self))
 
     @classmethod
@@ -143,7 +143,7 @@ class Manifest:
                 self.reason = scores.reasons[int(lost[-1])]
 
     def changed_file(self, folder: Folder) -> str | None:
-        """The name of a file that is missing or was changed; None if there is none."""
+        """Return the name of a file that is missing or was changed; None if there is none."""
         names = folder.names()
         for name, digest in self.files.items():
             if name not in names or folder.digest(name) != digest:
@@ -204,7 +204,7 @@ async def write_partition(
 def read_partition(
     folder: Folder, name: str, manifest: Manifest, dataset: FragmentDataset, metrics: Sequence[str]
 ) -> Iterator[tuple[Batch, BatchScores, dict[str, list[Any]]]]:
-    """The batches of a partition, with the judgements of each row by metric.
+    """Yield the batches of a partition, with the judgements of each row by metric.
 
     Raises StoreError if the rows differ from the manifest or the data.
     """
@@ -245,7 +245,7 @@ def read_partition(
 
 
 def rerun_hint(folder: Folder, name: str) -> str:
-    """The hint for a partition that is damaged or of another run."""
+    """Return the hint for a partition that is damaged or of another run."""
     return f"Remove {folder.path_of(name)}.json and run the same command again to recreate it."
 
 

@@ -144,12 +144,12 @@ class Folder:
             raise DataError(f"cannot be read: {_reason(error)}", file=self.path_of(name)) from error
 
     def lines(self, name: str) -> Iterator[bytes]:
-        """Lines of a file."""
+        """Yield the lines of a file."""
         with open_input(join_path(self.text, name), self.path_of(name)) as stream:
             yield from stream
 
     def digest(self, name: str) -> str:
-        """Hash of the content of a file; raises DataError if it cannot be read."""
+        """Return the hash of the content of a file; raises DataError if it cannot be read."""
         state = hashlib.blake2b(digest_size=16)
         try:
             if as_address(self.text) is None and not (Path(self.text) / name).stat().st_size:
@@ -214,7 +214,7 @@ class Folder:
                 left.unlink(missing_ok=True)
 
     def path_of(self, name: str) -> str:
-        """Path of a file for messages."""
+        """Return the path of a file for messages."""
         return (
             split_query(join_path(self.text, name))[0]
             if as_address(self.text)

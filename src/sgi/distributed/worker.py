@@ -69,12 +69,12 @@ class Task:
     scan: FragmentScan
 
     def to_json(self) -> str:
-        """The task as JSON."""
+        """Return the task as JSON."""
         return json.dumps(asdict(replace(self, scan=replace(self.scan, ids=""))))
 
     @classmethod
     def from_json(cls, text: str) -> Task:
-        """The task that `to_json` wrote."""
+        """Return the task that `to_json` wrote."""
         values = json.loads(text)
         parts = Fragment.from_dict(values["fragment"]), FragmentScan.from_dict(values["scan"])
         return cls(values["number"], values["name"], *parts)

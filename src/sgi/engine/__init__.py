@@ -1,1 +1,1 @@
-"""One straight line: read, embed, score, write, summarise."""
+"""The steps of a run: read the data, embed, score, write and summarise."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ClusterAccumulator:
-    """Numbers the clusters of rows, and detects a question that most rows share."""
+    """Numbers the clusters (rows that are not independent), and detects a question that most rows share."""
 
     def __init__(self, by: str = BY_QUESTION) -> None:
         self.by = by
@@ -73,7 +73,7 @@ class ClusterAccumulator:
         return np.array(self._numbers, dtype=np.int64)
 
     def clustering(self) -> Clustering:
-        """The cluster rule, with the facts for its notes."""
+        """Return the cluster rule, with the numbers that its notes quote."""
         return Clustering(self.by, self._without_value, self._dominant())
 
     def _dominant(self) -> DominantQuestion | None:
@@ -85,10 +85,10 @@ class ClusterAccumulator:
 
 
 def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
-    """The clustering of rows in memory; messages use ``name`` for the data.
+    """Cluster rows in memory; error messages call the data ``name``.
 
     Raises:
-        UnknownNameError: the rule ``by`` is a column that no row has.
+        UnknownNameError: ``by`` names a column that no row has.
     """
     columns = {column for sample in samples for column in sample.metadata}
     if is_column(by) and by not in columns:
@@ -107,10 +107,10 @@ class Failures:
     """Failed rows of one metric.
 
     Attributes:
-        failed: their number.
-        rows: the number of rows they are part of.
-        judged: whether these rows are only those that went to the judge.
-        reason: the last one; empty without any.
+        failed: the number of failed rows.
+        rows: the number of rows that were counted, failed ones included.
+        judged: whether ``rows`` counts only the rows that went to the judge.
+        reason: why the last of them failed; empty if no row failed.
     """
 
     failed: int = 0
@@ -147,22 +147,22 @@ class _Column:
 
 @dataclass(eq=False)
 class Accumulator:
-    """The numbers of a run, collected batch by batch, with one entry for each row.
+    """The values of a run, collected batch by batch, with one entry for each row.
 
     Attributes:
-        categories: the key of the details that names a row's class, by canonical string; may be empty.
-        columns: values and statuses, by canonical string.
+        categories: the key of the details that holds a row's class, by the canonical string of the metric.
+        columns: values and statuses, by the canonical string of the metric.
         labels: 1, 0, or −1 where unknown.
         lengths: characters of the response; NaN where it is absent.
-        overlaps: share of the response's tokens in its contexts; NaN without label or contexts.
-        copies: labelled rows whose response equals one of its references.
-        verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
-        truncated: rows with a truncated text, by field.
-        left_out: rows scored without a model that returned no vectors, by its name.
-        cached_failures: rows that failed from cached replies of the judge.
-        cleared: 1 for rows that did not go to the judge, with a router.
-        without_value: rows that were not cleared because the detector has no value.
-        inquired: rows that went to the judge in this attempt, with a router.
+        overlaps: share of the response's tokens that its contexts contain; NaN without label or contexts.
+        copies: number of labelled rows whose response equals one of its references.
+        verbatim_copies: number of rows whose response copies a passage verbatim, if a metric checks that.
+        truncated: number of rows with a truncated text, by field.
+        left_out: number of rows scored without a model that returned no vectors, by the model's name.
+        cached_failures: number of rows that failed because a cached reply of the judge is unusable.
+        cleared: in a cascade, 1 for a row that does not go to the judge, otherwise 0.
+        without_value: in a cascade, number of rows that go to the judge because `grounding` has no value.
+        inquired: in a cascade, number of rows that went to the judge since the run was started or resumed.
     """
 
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Accumulator:
 
     @classmethod
     def of(cls, metrics: Sequence[AnyMetric], cluster: str, *, router: Router | None = None) -> Self:
-        """An empty accumulator for these metrics, with rows clustered by this rule."""
+        """Create an empty accumulator for these metrics, with rows clustered by this rule."""
         categories = {metric.canonical: metric.spec.category for metric in metrics}
         return cls(categories, clusters=ClusterAccumulator(cluster), router=router)
 
@@ -197,7 +197,7 @@ class Accumulator:
     def add(
         self, batch: Batch, batch_scores: BatchScores, error_type: type[SgiError] = EmbedderError
     ) -> None:
-        """Add one batch; ``error_type`` is the kind of error that its failed rows had."""
+        """Add one batch; ``error_type`` is the exception class for its failed rows."""
         from_cache: set[int] = set()
         for name, scores in batch_scores.scores.items():
             self._column(name).add(scores)
@@ -246,7 +246,7 @@ class Accumulator:
         self.overlaps.extend(next(precisions) if known else float("nan") for known in comparable)
 
     def column(self, metric: AnyMetric) -> MetricColumn:
-        """The values and statuses of a metric so far."""
+        """Return the values and statuses of a metric so far."""
         column, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(column.values, dtype=np.float64), np.array(column.codes, dtype=np.int8)
         return MetricColumn(
@@ -254,13 +254,13 @@ class Accumulator:
         )
 
     def classes(self, metric: AnyMetric) -> dict[str, int]:
-        """Rows by class, in the order of the metric; empty for a metric without classes."""
+        """Count rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
 
     def failures(self, *, fewest_asked: int = 0) -> Failures:
-        """The failures of the metric with the largest share of failed rows.
+        """Return the failures of the metric with the largest share of failed rows.
 
-        With a router, judged metrics count only if at least ``fewest_asked`` rows went to the judge.
+        In a cascade, judged metrics count only if at least ``fewest_asked`` rows went to the judge.
         """
         judged = frozenset[str]() if self.router is None else self.router.judged
         judged_rows = len(self) - self.cleared_rows
@@ -280,7 +280,8 @@ class Accumulator:
         """Raise if more than this share of the rows failed; see `failures`.
 
         Raises:
-            EmbedderError, JudgeError, TargetError: the kind of the last batch in which a row failed.
+            EmbedderError, JudgeError, TargetError: the share is larger; the class is that of the last
+                failure.
         """
         failures = self.failures(fewest_asked=fewest_asked)
         if failures.share <= limit:
@@ -299,7 +300,7 @@ class Accumulator:
 
 
 def _verbatim_copies(batch_scores: BatchScores) -> int:
-    """The number of rows that some metric marks as a verbatim copy of a passage."""
+    """Count the rows that some metric marks as a verbatim copy of a passage."""
     rows = {
         row
         for scores in batch_scores.scores.values()

@@ -1,4 +1,4 @@
-"""The file of a calibration: thresholds, probabilities, their quality and provenance."""
+"""The file of a calibration: thresholds for a metric, its map to probabilities, and their quality."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ FittedMap = Annotated[
 
 
 class Target(BaseModel):
-    """What the threshold guarantees.
+    """The share of grounded answers that the thresholds may flag as ungrounded.
 
     Attributes:
-        rate: ``fpr``, the share of grounded answers that are flagged.
-        value: the largest share, in (0, 1).
+        rate: ``fpr``, the false positive rate: the share of grounded answers that are flagged.
+        value: the largest allowed share, in (0, 1).
         among: the grounded answers that count: one for each question, from questions like those of the run.
     """
 
@@ -109,7 +109,7 @@ class Target(BaseModel):
 
 
 class Rate(BaseModel):
-    """A share of questions: one answer for each, with thresholds fitted without the question.
+    """A share of questions with one answer each, measured with thresholds fitted without the question.
 
     Attributes:
         value: the share; None without questions.
@@ -130,7 +130,7 @@ class LengthBin(BaseModel):
         at_least: the smallest number of characters.
         below: the number of characters at which the next bin begins; None for no limit.
         threshold: on the metric's scale; None flags nothing.
-        questions: the number of questions it was fitted on, with one grounded answer each.
+        questions: the number of questions that fitted the threshold, with one grounded answer each.
         false_positives: the share of its grounded answers that are flagged.
         recall: the share of its ungrounded answers that are flagged.
     """
@@ -149,7 +149,7 @@ class Quality(BaseModel):
     """Quality of the probabilities, on rows that the map was not fitted on.
 
     Attributes:
-        brier: the mean squared error, in [0, 1].
+        brier: the Brier score: the mean squared error of the probabilities, in [0, 1].
         ece_width: the expected calibration error over 10 bins of equal width.
         ece_mass: the same over 10 bins with equal numbers of rows.
     """
@@ -162,11 +162,11 @@ class Quality(BaseModel):
 
 
 class Discrimination(BaseModel):
-    """How well the metric ranks grounded answers above others, in its own direction.
+    """How well the metric ranks grounded answers above ungrounded ones, in the metric's direction.
 
     Attributes:
         auroc: the area under the ROC curve, in [0, 1]; 0.5 is chance.
-        interval: 95 % interval, clustered by question; None with too few.
+        interval: 95 % interval, clustered by question; None with too few questions.
     """
 
     model_config = _FROZEN
@@ -176,7 +176,7 @@ class Discrimination(BaseModel):
 
     @property
     def shown(self) -> bool:
-        """Whether the whole interval lies above chance."""
+        """Whether the whole interval is above the AUROC of a random score."""
         return self.interval is not None and self.interval.low > CHANCE
 
 
@@ -186,31 +186,32 @@ class CalibrationFile(BaseModel):
     The map takes values of which higher is better, so values of other metrics are negated. Thresholds use the
     metric's own scale. They are fitted and measured on one answer for each question; the map uses all rows.
 
-    The file holds its digest, and is refused if its content was changed. The digest is not a signature.
+    The file holds a digest of its content; a file whose content was changed is rejected. The digest is not a
+    signature.
 
     Attributes:
         metric: the canonical string of the metric.
-        version: of its definition.
-        encoders: fingerprints of its embedding models.
-        judge: fingerprint of its judge; None without one.
-        prompts: a hash of its prompts; empty without a judge.
-        run: the id of the labelled run.
-        dataset: the hash of its data.
-        label: the column of the labels.
-        rows: labelled rows with a value.
-        positives: the grounded ones.
-        negatives: the ungrounded ones.
+        version: version of the metric's definition.
+        encoders: fingerprints of the metric's embedding models.
+        judge: fingerprint of the metric's judge; None if it needs no judge.
+        prompts: a hash of the judge's prompts; empty without a judge.
+        run: the id of the labelled run that it was fitted on.
+        dataset: the hash of the run's data.
+        label: the column that holds the labels.
+        rows: number of labelled rows with a value.
+        positives: number of grounded rows.
+        negatives: number of ungrounded rows.
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
-        clusters: their number.
-        left_out: labelled rows without a value.
+        clusters: number of clusters.
+        left_out: number of labelled rows without a value.
         ranking: how well the metric separates grounded from ungrounded rows.
-        target: what the thresholds guarantee.
+        target: the share of grounded answers that the thresholds may flag.
         threshold: for responses of any length; None flags nothing.
-        bins: the thresholds by length, which are applied.
-        map: from values to probabilities.
-        base_rate: the quality of a constant forecast; the map must be better.
-        false_positives: the share of grounded answers that the thresholds flag.
-        recall: the share of ungrounded answers that they flag.
+        bins: the thresholds by length of the response; these are applied.
+        map: the map from values to probabilities.
+        base_rate: the quality of a constant probability; the map must be better.
+        false_positives: the measured share of grounded answers that the thresholds flag.
+        recall: the measured share of ungrounded answers that the thresholds flag.
     """
 
     model_config = _FROZEN
@@ -259,11 +260,11 @@ class CalibrationFile(BaseModel):
         return digest(canonical_json(self.model_dump(mode="json", exclude={"digest"})), size=4).hex()
 
     def inner(self) -> AnyMetric:
-        """The metric that was calibrated.
+        """Return the metric that was calibrated.
 
         Raises:
             UnknownNameError: the metric is not installed.
-            UsageError: its version or its direction differs.
+            UsageError: the installed metric has another version or direction.
         """
         metric = named_metric(self.metric)
         if metric.spec.version != self.version:
@@ -276,12 +277,12 @@ class CalibrationFile(BaseModel):
         return metric
 
     def metrics(self) -> tuple[AnyMetric, AnyMetric]:
-        """The calibrated metric, and the metric with its probability and verdict."""
+        """Return the calibrated metric, and the metric that adds probability and verdict."""
         inner = self.inner()
         return inner, calibrate_metric(inner, self.fitted())
 
     def fitted(self) -> Calibration:
-        """The thresholds and the map in the form that the metric applies."""
+        """Return the thresholds and the map in the form that the metric applies."""
         sign = 1.0 if self.higher_is_better else -1.0
         return Calibration(
             self.digest,
@@ -313,7 +314,7 @@ class CalibrationFile(BaseModel):
         return UsageError(f"{message}{used or 'none'}.", hint=_ANEW)
 
     def to_json(self) -> str:
-        """The file's text; equal calibrations have equal texts."""
+        """Return the file's text; equal calibrations have equal texts."""
         return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -36,10 +36,11 @@ class FittedThreshold(BaseModel):
     """A threshold, and the labelled rows it was fitted on.
 
     Attributes:
-        threshold: rows with larger scores are cleared; None clears none, since there are too few rows.
-        unsupported: unsupported rows with a score, one for each question.
-        candidates: unsupported rows, one for each question.
-        labelled: all labelled rows.
+        threshold: rows with larger scores are cleared, which means that the judge is not asked about them;
+            None if there are too few labelled rows to clear any.
+        unsupported: number of unsupported rows with a score, one for each question.
+        candidates: number of unsupported rows, one for each question.
+        labelled: number of all labelled rows.
         apart: whether no row of the data shares its question or passages with a labelled row, so that labels
             of the data can measure the misses.
     """
@@ -54,7 +55,7 @@ class FittedThreshold(BaseModel):
 
 
 def format_threshold(threshold: float) -> str:
-    """A threshold with four digits, or with more if it would round to 1.
+    """Format a threshold with four digits, or with more if it would round to 1.
 
     >>> format_threshold(0.87124), format_threshold(0.999993), format_threshold(1.0)
     ('0.8712', '0.99999', '1')
@@ -64,7 +65,7 @@ def format_threshold(threshold: float) -> str:
 
 
 class Cascade(BaseModel):
-    """Ask the judge only about rows that the metric `grounding` does not clear.
+    """Settings for asking the judge only about rows that `grounding` does not clear (accept as supported).
 
     Attributes:
         alpha: the share of unsupported rows that may be cleared, in (0, 1).
@@ -85,20 +86,20 @@ class Cascade(BaseModel):
 
     @property
     def fewest(self) -> int:
-        """The fewest unsupported rows, from different questions, that allow clearing: 1/alpha − 1."""
+        """The fewest unsupported rows, of different questions, that allow to clear rows: 1/alpha − 1."""
         return math.ceil(1 / Fraction(repr(self.alpha))) - 1
 
     def identity(self) -> dict[str, Any]:
-        """The settings that decide which rows go to the judge."""
+        """Return the settings that decide which rows go to the judge."""
         threshold = "unknown" if self.fitted is None else self.fitted.threshold
         return {"alpha": self.alpha, "threshold": threshold}
 
     def with_absolute_path(self) -> Self:
-        """The cascade with an absolute path."""
+        """Return the cascade with an absolute path to its file of labelled rows."""
         return self.model_copy(update={"labelled": self.labelled and absolute(self.labelled)})
 
     def with_stored_threshold(self, before: object) -> Self:
-        """The cascade of a resumed run: with its stored threshold, if the settings are the same."""
+        """Return the cascade with the stored threshold of a resumed run, if the settings are the same."""
         stored = None if before is None else type(self).model_validate(before)
         settings = self.alpha, self.with_absolute_path().labelled
         if stored is not None and (stored.alpha, stored.with_absolute_path().labelled) == settings:
@@ -147,12 +148,12 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def detector_of(metrics: Iterable[AnyMetric]) -> AnyMetric:
-    """The metric that clears rows: the first `grounding` among these, or a plain one."""
+    """Return the metric that clears rows: the first `grounding` among these, or one without parameters."""
     return next((metric for metric in metrics if metric.spec.name == DETECTOR), Grounding())
 
 
 def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
-    """The metric that clears rows, unless the names include it.
+    """Return the metric that clears rows, as a tuple; empty if the names include it.
 
     >>> [metric.canonical for metric in detector_metrics(["faithfulness"])], detector_metrics(["grounding"])
     (['grounding'], ())
@@ -163,12 +164,12 @@ def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 @dataclass(frozen=True)
 class Misses:
-    """Unsupported rows that were cleared, among questions and passages that were not used to fit.
+    """Unsupported rows that were cleared by mistake; their questions and passages did not fit the threshold.
 
     Attributes:
-        unsupported: labelled unsupported rows of the data.
-        cleared: those that did not go to the judge.
-        interval: 95 % interval of their share, clustered by question; None with too few.
+        unsupported: number of labelled unsupported rows of the data.
+        cleared: number of these rows that did not go to the judge.
+        interval: 95 % interval of the cleared share, clustered by question; None with too few questions.
     """
 
     unsupported: int
@@ -177,7 +178,7 @@ class Misses:
 
     @property
     def rate(self) -> float:
-        """The share that was missed, in [0, 1]."""
+        """The share of the unsupported rows that was cleared, in [0, 1]."""
         return self.cleared / self.unsupported
 
 
@@ -187,17 +188,18 @@ class CascadeSummary:
 
     Attributes:
         alpha: the share of unsupported rows that may be cleared.
-        threshold: rows with larger scores were cleared; None cleared none.
+        threshold: rows with larger scores were cleared; None if none could be cleared.
         detector: the canonical string of the metric that clears.
         judged: the metrics that score only the rows that were not cleared.
-        cleared: rows that did not go to the judge.
-        without_value: rows without a score of the detector.
-        calls_per_row: distinct questions for each row that went to the judge in this attempt; None without
-            any.
-        calls_saved: an estimate: cleared rows times that.
-        unsupported: labelled unsupported rows with a score, one for each question.
-        candidates: labelled unsupported rows, one for each question.
-        misses: measured with the labels of the data; None without labels, or if these fitted the threshold.
+        cleared: number of rows that did not go to the judge.
+        without_value: number of rows for which the detector has no score.
+        calls_per_row: mean number of distinct requests for a row that went to the judge since the run was
+            started or resumed; None if no row did.
+        calls_saved: estimated number of saved requests: ``cleared`` · ``calls_per_row``.
+        unsupported: number of labelled unsupported rows with a score, one for each question.
+        candidates: number of labelled unsupported rows, one for each question.
+        misses: unsupported rows that were cleared, by the labels of the data; None without labels, or if
+            these labels fitted the threshold.
     """
 
     alpha: float
@@ -215,7 +217,7 @@ class CascadeSummary:
     misses: Misses | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values, with the share of missed rows."""
+        """Convert to JSON values, with the share of unsupported rows that were cleared."""
         values = asdict(self)
         if self.misses is not None:
             values["misses"] |= {"rate": self.misses.rate}
@@ -223,14 +225,14 @@ class CascadeSummary:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The summary that `to_dict` wrote."""
+        """Read the summary that `to_dict` wrote."""
         stored = values["misses"]
         interval = stored and stored["interval"] and Interval(**stored["interval"])
         misses = stored and Misses(stored["unsupported"], stored["cleared"], interval)
         return cls(**{**values, "judged": tuple(values["judged"]), "misses": misses})
 
     def notes(self) -> Iterator[str]:
-        """Notes for the summary of the run."""
+        """Write the notes for the summary of the run."""
         name = metric_name(self.detector)
         share = self.cleared / self.rows if self.rows else 0.0
         if self.threshold is None:

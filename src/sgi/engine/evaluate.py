@@ -1,4 +1,4 @@
-"""Evaluate data in Python: rows in, a Result out."""
+"""Evaluate rows in Python; the scores are returned as a `Result`."""
 
 from __future__ import annotations
 
@@ -97,22 +97,24 @@ def evaluate(
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None selects by the fields of the data.
-        embedder: a name, a folder or an embedder, or several, the primary one first; None: the bundled one.
-        columns: field → column, where names are not recognised; see `sgi.io.open_dataset`.
-        encoding: of a text file; None for UTF-8 or its byte order mark.
-        on_error: stop at the first row that cannot be read (``"raise"``), or list it in ``.rejected``.
+        embedder: a name, a folder or an embedder, or several, the primary one first; None for the bundled
+            one.
+        columns: field → column, if the columns' names are not recognised; see `sgi.io.open_dataset`.
+        encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
+        on_error: stop at the first row that cannot be read (``"raise"``), or list it in ``.rejected``
+            (``"skip"``).
         judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
         retry_failed: ask the judge again where its cached replies are unusable.
-        calibration: a file of ``sgi calibrate``: adds its metric, with probability and verdict.
+        calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
         cascade: ``"alpha=0.05"`` or a mapping: only rows that `grounding` does not clear go to the judge.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
-        cluster: which rows are not independent: ``"question"``, ``"contexts"``, ``"row"`` or a column.
-        cache: a file for vectors and replies, your user cache (True), or none beyond this call (False).
+        cluster: what dependent rows have in common: ``"question"``, ``"contexts"``, ``"row"`` or a column.
+        cache: a file for vectors and replies, your user cache (True), or memory during this call (False).
         listener: takes progress events; None shows a progress bar in a notebook.
 
     Raises:
-        DataError: the data cannot be read; says file, line, id and field.
-        UsageError: an argument makes no sense, or no row has the fields of a metric.
+        DataError: the data cannot be read; the message names file, line, id and field.
+        UsageError: an argument is invalid, or no row has the fields of a metric.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
     >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]
@@ -191,7 +193,7 @@ async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Seq
 
 
 def run_outside_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run the coroutine in this thread, or in a new one if this thread has a running event loop."""
+    """Run the coroutine in this thread, or in a new thread if this one has a running event loop."""
     if not _loop_is_running():
         return anyio.run(work)
     with ThreadPoolExecutor(1) as pool:

@@ -1,4 +1,4 @@
-"""Scores as rows: nested for JSON Lines, flat for tables; and the export of stored runs."""
+"""Convert scores to rows (nested for JSON Lines, flat for tables), and export stored runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def output_rows(
     batch: Batch, scores: Mapping[str, Scores], output: Path | None, *, inputs: bool
 ) -> Iterator[Mapping[str, JsonValue]]:
-    """One row for each sample, in the shape that suits the file: nested for JSON Lines, else flat."""
+    """Return one row for each sample: nested for JSON Lines, flat for other formats."""
     nested = output is None or output.suffix.lower() == ".jsonl"
     return (nested_row if nested else flat_row)(batch, scores, inputs=inputs)
 
@@ -35,7 +35,7 @@ def output_rows(
 def nested_row(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> Iterator[Mapping[str, JsonValue]]:
-    """``{id, label, metadata, scores: {metric: {value, status, reason, details}}}``, without absent parts."""
+    """Yield ``{id, label, metadata, scores: {metric: {value, status, reason, details}}}`` for each row."""
     for row, sample in enumerate(batch.samples):
         yield {
             **_sample_fields(sample, inputs=inputs),
@@ -46,7 +46,7 @@ def nested_row(
 def flat_row(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> Iterator[Mapping[str, JsonValue]]:
-    """``{id, label, metadata, metric, metric_status, metric_reason, …}``; the same columns in every row.
+    """Return ``{id, label, metadata, metric, metric_status, metric_reason, …}``, with equal keys in all rows.
 
     A metric with classes has one more column, named by `MetricSpec.category`, such as ``metric_verdict``;
     None if a row has no class. Further details are only in nested rows.
@@ -58,7 +58,7 @@ def flat_row(
 def flat_columns(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> dict[str, Sequence[JsonValue]]:
-    """The columns of `flat_row`; batches with the same metrics have the same columns."""
+    """Return the columns of `flat_row`; batches with the same metrics have the same columns."""
     keys = class_keys(scores)
     samples = batch.samples
     columns: dict[str, Sequence[JsonValue]] = {
@@ -105,7 +105,7 @@ def _cell(scores: Scores, row: int) -> dict[str, JsonValue]:
 
 
 def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = False) -> int:
-    """Write the stored rows of a run to a file: .jsonl, .csv or .parquet. Returns their number.
+    """Write the stored rows of a run to a file (.jsonl, .csv or .parquet), and return their number.
 
     The file is written completely or not at all. ``inputs`` adds question, contexts, response and reference.
 
@@ -127,7 +127,7 @@ def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = 
 def export_chunks(
     database: Database, record: RunRecord, kind: str, *, inputs: bool = False
 ) -> Iterator[bytes]:
-    """The stored rows of a run as chunks of a file of ``kind`` ``jsonl`` or ``csv``, read batch by batch.
+    """Yield the stored rows of a run as chunks of a ``jsonl`` or ``csv`` file (``kind``), batch by batch.
 
     Raises:
         StoreError: the run was changed or deleted meanwhile; the chunks so far are incomplete.
@@ -144,7 +144,7 @@ def export_chunks(
 
 
 def exported_batches(database: Database, record: RunRecord, *, inputs: bool) -> Iterator[StoredBatch]:
-    """The stored batches of a run, with their texts if ``inputs``.
+    """Yield the stored batches of a run, with their texts if ``inputs`` is set.
 
     Raises:
         UsageError: ``inputs`` is set, and the run stores no texts.

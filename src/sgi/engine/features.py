@@ -1,4 +1,4 @@
-"""Compute the embeddings and entailment probabilities that the metrics of a batch need, each one once."""
+"""Compute the features of a batch, each once: the embeddings and entailment probabilities for its metrics."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ A run that is stopped does not wait for a call; its thread works until the call 
 
 @dataclass(frozen=True, eq=False)
 class FeatureRequest:
-    """What a metric needs for its rows, beside token vectors.
+    """The features that a metric needs for its rows, except token vectors.
 
     Attributes:
         embedders: the embedders whose vectors it needs.
         texts: the distinct texts to embed.
-        entailment_model: empty if it needs none.
+        entailment_model: name of the entailment model; empty if the metric needs none.
         pairs: the distinct (premise, hypothesis) pairs.
     """
 
@@ -53,7 +53,7 @@ class FeatureRequest:
 
     @classmethod
     def of(cls, metric: AnyMetric, prepared: Any, configured: tuple[str, ...]) -> Self:
-        """Collect what a metric needs for the rows that its ``prepare`` returned."""
+        """Collect the features that a metric needs for the rows that its ``prepare`` returned."""
         vectors, entailment = metric.vector_needs, metric.entailment_needs
         return cls(
             vectors.embedder_names(configured) if vectors else (),
@@ -65,7 +65,7 @@ class FeatureRequest:
 
 @dataclass(frozen=True, eq=False)
 class TextVectors:
-    """What one embedder returned: vectors, texts without one, and why there is none at all."""
+    """The vectors of one embedder, the texts without a vector, and the reason if the embedder failed."""
 
     table: VectorTable
     unusable: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class TextVectors:
 
 @dataclass(frozen=True, eq=False)
 class Entailments:
-    """What one entailment model returned: probabilities, hypotheses without one, why there is none at all."""
+    """The probabilities of an entailment model, the hypotheses without one, and the reason if it failed."""
 
     table: EntailmentTable
     unusable: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Entailments:
 
 @dataclass(frozen=True, eq=False)
 class BatchFeatures:
-    """What the models returned for a batch, by their names.
+    """The features of a batch, by the names of the models that returned them.
 
     Attributes:
         failures: models that returned nothing, with the reason.
@@ -96,21 +96,21 @@ class BatchFeatures:
     truncated: frozenset[str] = frozenset()
 
     def select(self, request: FeatureRequest) -> BatchFeatures:
-        """Select the models of one metric."""
+        """Select the features of the models that one metric uses."""
         vectors = {name: self.vectors[name] for name in request.embedders if name in self.vectors}
         model = request.entailment_model
         return BatchFeatures(vectors, {model: self.entailments[model]} if model else {})
 
     @property
     def fatal(self) -> str:
-        """Why no row can be scored: every embedder failed, or the entailment model; empty otherwise."""
+        """Why no row can be scored: every embedder or the entailment model failed; empty if rows can be."""
         embedders = [result.failure for result in self.vectors.values() if result.failure]
         if embedders and len(embedders) == len(self.vectors):
             return " ".join(embedders)
         return " ".join(result.failure for result in self.entailments.values() if result.failure)
 
     def table(self, tokens: TokenTable | None) -> Features:
-        """Build the features of a metric; ``tokens`` are its token vectors."""
+        """Build the features that a metric gets; ``tokens`` are its token vectors."""
         return Features(
             {name: result.table for name, result in self.vectors.items() if not result.failure},
             {name: result.failure for name, result in self.vectors.items() if result.failure},
@@ -122,9 +122,9 @@ class BatchFeatures:
 async def compute_features(
     requests: Sequence[FeatureRequest], resources: Resources, *, further_units: int
 ) -> BatchFeatures:
-    """Embed each distinct text once for each embedder, and read each distinct pair once.
+    """Embed each distinct text once for each embedder, and classify each distinct pair once.
 
-    ``further_units`` counts the work that follows, for the progress.
+    ``further_units`` is the number of texts and pairs that are computed afterwards, for the progress.
     """
     texts: dict[str, dict[str, None]] = {}
     pairs: dict[str, dict[Pair, None]] = {}
@@ -148,7 +148,7 @@ async def compute_features(
 
 
 async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVectors:
-    """Embed texts in a thread; texts without a usable vector are named and left out."""
+    """Embed texts in a thread; texts without a usable vector are listed with the reason."""
     unusable: frozenset[str] = frozenset()
     while True:
         remaining = [text for text in texts if text not in unusable]
@@ -167,10 +167,10 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
 
 
 async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:
-    """Read pairs with an entailment model, in a thread, the longest first; repeats are read once.
+    """Classify each distinct pair with an entailment model, in a thread, the longest first.
 
-    A hypothesis that the model cannot read beside a passage, or for which it returns no probability, is named
-    and left out. Any other failure holds for all pairs.
+    A hypothesis that is too long to read with a passage, or gets no probability, is listed with the reason.
+    After any other failure no pair has a probability.
     """
     try:
         return await _entail(name, model, list(dict.fromkeys(pairs)))
@@ -196,7 +196,7 @@ async def _entail(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> E
 
 
 def _calls(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
-    """Divide the pairs, the longest first, among calls of the model."""
+    """Divide the pairs among calls of the model, the longest first."""
     call: list[Pair] = []
     characters = 0
     for pair in sorted(pairs, key=lambda pair: -len(pair[0]) - len(pair[1])):
@@ -213,7 +213,7 @@ def _calls(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
 async def _read(
     name: str, model: EntailmentModel, pairs: Sequence[Pair], unusable: dict[str, str]
 ) -> EntailmentTable:
-    """Read the pairs of one call; adds the hypotheses that it leaves out to ``unusable``."""
+    """Classify the pairs of one call; adds the hypotheses without a probability to ``unusable``."""
     while True:
         remaining = [pair for pair in pairs if pair[1] not in unusable]
         if not remaining:

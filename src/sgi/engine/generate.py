@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredBatch:
-    """Samples as they are scored.
+    """A batch of samples, with the answers of the target if there is one.
 
     Attributes:
-        start: the position of the first one.
-        samples: as they were read.
-        batch: with the target's answers in place of their responses; the same without a target.
-        failed: rows that have no answer, with the reason.
+        start: the position of the first sample in the data.
+        samples: the samples as they were read.
+        batch: the samples with the target's answers as responses; equal to ``samples`` without a target.
+        failed: the reason for each row without an answer, by its index in the batch.
     """
 
     start: int
@@ -44,14 +44,14 @@ async def answer_batch(
     known: Mapping[int, StoredAnswer],
     keep: Callable[[Mapping[int, StoredAnswer]], None],
 ) -> AnsweredBatch:
-    """The batch with an answer to every question; known answers are not requested again.
+    """Ask the target every question of a batch, except those with a known answer.
 
     Args:
         start: the position of the first sample.
         batch: the samples.
         target: the RAG system; it limits its own concurrency.
-        known: stored answers by position; failures among them are requested again.
-        keep: takes each answer, by position, as soon as it arrives.
+        known: stored answers by position; stored failures are requested again.
+        keep: called with each answer and its position, as soon as it arrives.
     """
     answers = {position: answer for position, answer in known.items() if answer.response is not None}
 

@@ -1,4 +1,4 @@
-"""Run a blocking call in a thread and report progress meanwhile."""
+"""Run a blocking call in a thread, and report its progress until it returns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS = 0.2
 async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
     """Run a blocking call in a thread; report the progress of this context until it returns.
 
-    The first exception, of the call or of the report, ends both and is raised as it is.
+    The first exception, in the call or in the report, ends both and is raised unchanged.
 
     >>> anyio.run(in_thread, len, "text")
     4
@@ -41,7 +41,7 @@ async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
 
 
 def first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error that is not a group; its traceback and notes are kept."""
+    """Return the first error that is not an exception group, with its traceback and notes."""
     error = errors.exceptions[0]
     return first_error(error) if isinstance(error, BaseExceptionGroup) else error
 

@@ -30,9 +30,9 @@ class BatchJudgements:
     """The judgements of a batch, by the canonical strings of the metrics.
 
     Attributes:
-        evidence: the judgement of each row.
-        failures: rows without a usable reply, with the reason.
-        replies: the last reply about such a row, if there was one.
+        evidence: the judgement of each row; None for a row without one.
+        failures: the reason for each row without a usable reply, by the row's index.
+        replies: the last unusable reply about such a row, if the judge replied.
     """
 
     evidence: Mapping[str, Judgements] = field(default_factory=dict)
@@ -62,13 +62,13 @@ async def ask_batch(
 
     Args:
         batch: the rows.
-        metrics: the metrics; those that ask no judge are skipped.
-        judge: the judge; may be None if no metric asks one.
-        failed: rows that are not asked about.
+        metrics: the metrics; those that need no judge are skipped.
+        judge: the judge; may be None if no metric needs one.
+        failed: rows that failed already; the judge is not asked about them.
         on_reply: called once for each row and metric, when the judge has replied or failed.
 
     Raises:
-        UsageError: a metric asks a judge and there is none.
+        UsageError: a metric needs a judge and there is none.
     """
     asking = judged_metrics(metrics)
     if not asking:

@@ -1,4 +1,4 @@
-"""Wrappers of the embedders and judges that a caller brings."""
+"""Wrappers for the embedders and judges that a caller supplies."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ T = TypeVar("T", bound=ReplyModel)
 class EmbedderWrapper:
     """Wraps an embedder, and turns any exception into an EmbedderError.
 
-    The message has only the type and HTTP status, since a client's message may contain a key; the original is
-    in ``__cause__``. Errors of this package pass unchanged.
+    The message names only the type and the HTTP status, since a client's message may contain a key; the
+    original exception is in ``__cause__``. Errors of this package pass unchanged.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -37,11 +37,11 @@ class EmbedderWrapper:
         self._call: Callable[[list[str]], Any] = partial(encode, embedder)
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """The embedder's rows."""
+        """Return the embedder's vectors, one row for each text."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """The embedder's rows, and the truncated texts."""
+        """Return the embedder's vectors, one row for each text, and the truncated texts."""
         rows = self._call_model(list(texts))
         return (
             rows if isinstance(rows, Embeddings) else Embeddings(rows, np.zeros(len(texts), dtype=np.bool_))
@@ -77,15 +77,15 @@ class JudgeWrapper:
 
     @property
     def usage(self) -> Usage:
-        """Usage of the wrapped judge."""
+        """The usage of the wrapped judge."""
         return usage_of(self._judge)
 
 
 class ValidatingJudge(JudgeWrapper):
-    """Validates the replies of the caller's judge like those of any other judge."""
+    """Validates the replies of a judge that the caller supplies, as for any other judge."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The valid reply of the judge; raises JudgeMalformedError for any other."""
+        """Return the judge's reply; raises JudgeMalformedError if it is not valid."""
         try:
             reply: object = await self._judge.ask(inquiry, schema)
         except ValidationError as errors:

@@ -37,7 +37,7 @@ EmbedderLike = str | Path | Embedder
 
 
 class ModelOptions(TypedDict, total=False):
-    """How named models run; see `ResourceOptions`."""
+    """Settings of the models that are given by name; see `ResourceOptions`."""
 
     backend: str
     precision: str
@@ -46,7 +46,7 @@ class ModelOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Cassette:
-    """A file of judge calls; ``replaying`` replaces the judge, otherwise calls are recorded."""
+    """A file of judge calls: if ``replaying``, its replies replace the judge, else calls are recorded."""
 
     path: Path
     replaying: bool
@@ -59,17 +59,17 @@ class ResourceOptions:
     Attributes:
         embedders: names, folders or embedders, the primary one first; None for the default model.
         judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller.
-        target: the RAG system that generates the responses; None where the data has them.
-        calibration: checked against the models and the judge once they are open.
-        backend: runtime of named models.
-        precision: arithmetic of named models.
-        threads: batches computed in parallel; None for all cores of this process.
-        cache: stores vectors: a file, the user's cache (True), or none (False).
+        target: the RAG system that generates the responses; None if the data has them.
+        calibration: the calibration that is checked against the models and the judge once they are open.
+        backend: runtime of models given by name.
+        precision: arithmetic of models given by name.
+        threads: number of batches computed in parallel; None for all cores of this process.
+        cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
         cache_replies: whether judge replies are cached beside the vectors; they quote texts.
         retry_failed: request cached judge replies again if they were unusable.
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
-        stored_judgements: the judgements of judged metrics are stored, so that no judge is needed.
+        stored_judgements: whether all judgements are stored already, so that no judge is needed.
     """
 
     embedders: EmbedderLike | Sequence[EmbedderLike] | None = None
@@ -88,7 +88,7 @@ class ResourceOptions:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Self:
-        """The options that a run spec determines."""
+        """Return the options that a run spec determines."""
         return cls(
             embedders=spec.embedders,
             judge=spec.judge,
@@ -102,7 +102,7 @@ class ResourceOptions:
 
 @asynccontextmanager
 async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions) -> AsyncIterator[Resources]:
-    """Open the models, the judge and the target that these metrics need, until the context ends.
+    """Context manager that opens the models, the judge and the target for these metrics, and closes them.
 
     Raises:
         UsageError: a metric needs a judge and none is given, or the calibration was fitted on other scores.
@@ -147,7 +147,7 @@ async def open_judge(
     retry_failed: bool = False,
     cassette: Cassette | None = None,
 ) -> AsyncIterator[Judge | None]:
-    """Open the judge until the context ends; None if none of these metrics needs one.
+    """Context manager that opens and closes the judge; it yields None if no metric needs a judge.
 
     The arguments are those of `ResourceOptions`; replies are cached in a file beside ``cache``.
 
@@ -190,7 +190,7 @@ def open_models(
     precision: str = "auto",
     threads: int | None = None,
 ) -> Iterator[Resources]:
-    """Open the models that these metrics need, until the context ends; see `ResourceOptions`.
+    """Context manager that opens the models for these metrics, and closes them; see `ResourceOptions`.
 
     Token vectors and entailment probabilities are not cached.
 
@@ -227,7 +227,7 @@ def open_models(
 def open_embedders(
     embedders: Iterable[EmbedderLike], cache: Cache, **options: Unpack[ModelOptions]
 ) -> dict[str, Embedder]:
-    """Open embedders behind a cache, by their names; raises UsageError if two have the same name."""
+    """Open embedders with this cache, by name; raises UsageError if two have the same name."""
     opened: dict[str, Embedder] = {}
     for like in embedders:
         embedder = open_embedder(like, cache, **options)
@@ -239,7 +239,7 @@ def open_embedders(
 
 
 def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[ModelOptions]) -> Embedder:
-    """Open an embedder behind this cache; the caller's own embedder has a cache in memory."""
+    """Open an embedder with this cache; an embedder of the caller has a cache in memory instead."""
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.store.cache import BoundedCache, MemoryCache
 
@@ -264,14 +264,14 @@ def load_embedder(
     precision: str = "auto",
     cache: str | Path | None = None,
 ) -> Embedder:
-    """Load an embedder; ``embed(texts)`` returns unit rows, float32, in the order of the texts.
+    """Load an embedder; its ``embed(texts)`` returns one unit vector (float32) for each text, in order.
 
     Args:
         name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
         backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
         precision: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
-        cache: a file for the vectors; None stores none.
+        cache: a file that stores the vectors; None for no file.
 
     Raises:
         UnknownNameError: the model or backend does not exist.
@@ -296,7 +296,7 @@ def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[Em
 
 
 def extra_embedders(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
-    """The embedders that metrics name in their parameters, beyond those configured."""
+    """Return the embedders that metrics name in their parameters and that are not configured."""
     names = dict.fromkeys(
         name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
     )

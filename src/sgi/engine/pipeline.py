@@ -63,12 +63,13 @@ class RunReport:
     """The report of a run.
 
     Attributes:
-        failures: the largest share of failed rows of any metric.
+        failures: the failed rows of the metric with the largest share of them.
         rejected: rows that could not be read.
-        run: its id in the store; None if it is not stored.
-        usage: judge usage of this attempt.
-        cached_failures: rows that failed from cached replies of the judge; ``retry_failed`` asks again.
-        columns: which columns became which fields; None if the data was not read.
+        run: the run's id in the store; None if it is not stored.
+        usage: judge usage since the run was started or resumed.
+        cached_failures: number of rows that failed because a cached reply of the judge is unusable;
+            ``retry_failed`` asks again.
+        columns: the field that each column of the data became; None if the data was not read.
     """
 
     summary: Summary
@@ -89,9 +90,9 @@ class Pipeline:
     While one batch is scored, the next batches are already sent to target and judge.
 
     Attributes:
-        cascade: with its fitted threshold; None sends every row to the judge.
-        recording: stores each batch, and supplies the batches that a resumed run has already.
-        on_reject: takes rows that cannot be read; None raises the first.
+        cascade: the cascade with its fitted threshold; None sends every row to the judge.
+        recording: stores each batch, and supplies the stored batches of a resumed run.
+        on_reject: called with each row that cannot be read; None raises the first error.
         max_failures: the share of failed rows above which scoring stops.
         cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
     """
@@ -172,7 +173,7 @@ async def open_pipeline(
     cluster: str = BY_QUESTION,
     listener: Listener = silent,
 ) -> AsyncIterator[Pipeline]:
-    """Open the resources of a planned dataset, and fit the threshold of its cascade.
+    """Context manager that opens the pipeline of a planned dataset, and fits the threshold of its cascade.
 
     A resumed run has ``fit=False`` and keeps its threshold. ``columns`` applies to the file of labelled rows.
     The other arguments are those of `Pipeline`.
@@ -205,7 +206,7 @@ async def open_pipeline(
 
 @dataclass(frozen=True, eq=False)
 class _PreparedBatch:
-    """A batch with the responses of the target and the judgements; without them if it is stored already."""
+    """A batch with the target's responses and the judgements; both are absent if the batch is stored."""
 
     answered: AnsweredBatch
     judgements: BatchJudgements = field(default_factory=BatchJudgements)
@@ -245,7 +246,7 @@ class _Stream:
         self.pipeline.listener(Judged(self.judged, self.judgements))
 
     async def prepare(self, numbered: tuple[int, Batch]) -> _PreparedBatch:
-        """Ask target and judge about a batch, unless it is stored."""
+        """Ask the target and the judge about a batch, unless it is stored already."""
         start, batch = numbered
         recording = self.pipeline.recording
         answered = AnsweredBatch(start, batch.samples, batch)
@@ -291,7 +292,7 @@ class _Stream:
 
 
 def _failing_part(prepared: _PreparedBatch) -> type[SgiError]:
-    """The kind of error of the step that failed first."""
+    """Return the exception class for the step that failed first."""
     if prepared.answered.failed:
         return TargetError
     return JudgeError if any(prepared.judgements.failures.values()) else EmbedderError
@@ -316,7 +317,7 @@ async def prefetch(
 ) -> None:
     """Prepare up to ``depth`` items concurrently, and take them one at a time in their order.
 
-    The first exception cancels everything and is raised as it is.
+    The first exception cancels everything and is raised unchanged.
 
     >>> async def double(n): return 2 * n
     >>> results = []
@@ -355,7 +356,7 @@ def _row_writer(output: Path | None) -> Iterator[Callable[[Iterator[Mapping[str,
 
 @contextmanager
 def _reject_writer(path: Path | None) -> Iterator[Callable[[RejectedRow], None] | None]:
-    """Write rejected rows to a file, with the reason; without any, no file is created."""
+    """Context manager that writes rejected rows to a file, with the reason; no rows, no file."""
     if path is None:
         yield None
         return
@@ -371,7 +372,7 @@ def _reject_writer(path: Path | None) -> Iterator[Callable[[RejectedRow], None] 
 
 
 def rejected_row(item: RejectedRow) -> dict[str, JsonValue]:
-    """A row of the file of rejected rows: its place, the reason and its content."""
+    """Return a row of the file of rejected rows: its place, the reason and its content."""
     error = item.error
     place = {"line": error.line, "id": error.sample_id, "field": error.field}
     return {**place, "reason": str(error), "row": item.row}

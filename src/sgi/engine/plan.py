@@ -1,4 +1,4 @@
-"""Plans a run: reads the data once, checks it, and reports every problem before any work."""
+"""Plans a run: reads the data once, checks it, and reports problems before anything is scored."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will score.
+    """The data that a run scores, after one complete reading.
 
     Attributes:
         dataset: the data's name.
         rejected: how many rows cannot be read.
-        present: how many rows have each field.
+        present: how many rows have a value for each field.
         texts: how many distinct texts are embedded; None if they were not counted.
         characters: their total length.
-        identity: a hash of all samples in their order.
-        digests: of each batch; a second reading compares them.
-        columns: which columns of the data became which fields.
+        identity: a hash of all samples in order.
+        digests: a hash of each batch; the second reading compares them, to detect changed data.
+        columns: the field that each column of the data became.
     """
 
     dataset: str
@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass
 class Scan:
-    """The result of one reading of the data."""
+    """The counts and hashes from one reading of the data."""
 
     rows: int = 0
     rejected: int = 0
@@ -96,9 +96,9 @@ def plan(
 
     Args:
         dataset: what will be scored.
-        metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
-        on_reject: takes rows that cannot be read; None raises the first.
-        supplied: fields that a target supplies: response and contexts.
+        metrics: names or metrics; None for the default metrics whose fields the data has.
+        on_reject: called with each row that cannot be read; None raises the first error.
+        supplied: fields that the target will supply: response and contexts.
         extra: further metrics; each metric is scored once.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
@@ -137,7 +137,7 @@ def plan(
 
 
 def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
-    """Metrics from their names; raises UsageError for none, or for a duplicate."""
+    """Return metrics by name; raises UsageError if there is none, or one is named twice."""
     chosen = tuple(named_metric(name) for name in metrics)
     names = [metric.canonical for metric in chosen]
     if not names:
@@ -149,7 +149,7 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 
 def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
-    """The metrics, followed by the extra ones that are not among them."""
+    """Return the metrics, followed by the extra ones that are not among them."""
     return tuple({metric.canonical: metric for metric in (*metrics, *extra)}.values())
 
 
@@ -184,7 +184,7 @@ def _scan(dataset: Dataset, on_reject: Callable[[RejectedRow], None] | None, lis
 def planned_batches(
     dataset: Dataset, plan: Plan, on_reject: Callable[[RejectedRow], None] | None
 ) -> Iterator[tuple[int, Batch]]:
-    """The batches of a planned dataset, each with the position of its first row.
+    """Yield the batches of a planned dataset, each with the position of its first row.
 
     Raises:
         DataError: a row cannot be read, or the data differs from what was planned.
@@ -201,7 +201,7 @@ def planned_batches(
 
 
 def batch_digest(batch: Batch) -> bytes:
-    """A hash of the given fields of each sample; absent and blank fields differ."""
+    """Return a hash of the given fields of each sample; absent and blank fields differ."""
     state = blake2b(digest_size=16)
     for sample in batch.samples:
         state.update(json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)}))
@@ -209,7 +209,7 @@ def batch_digest(batch: Batch) -> bytes:
 
 
 def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
-    """The default metrics for these fields; raises UsageError if none fits."""
+    """Return the default metrics for these fields; raises UsageError if none fits."""
     names = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not names:
         raise UsageError(
@@ -266,7 +266,7 @@ def _count_texts(
 
 
 def _known_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
-    """The texts to embed, as far as they are known without the judge."""
+    """Yield the texts to embed, as far as they are known without the judge."""
     for metric in metrics:
         if metric.vector_needs and not isinstance(metric, JudgedMetric):
             complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
@@ -295,7 +295,7 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 
 
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
-    """The error for judged metrics without a judge."""
+    """Return the error for judged metrics without a judge."""
     named = ", ".join(metric.canonical for metric in metrics)
     hint = "Name one with `judge`: openai:NAME, or openai:NAME@http://host:port/v1 for your own server."
     return UsageError(f"A judge is needed for {named}, and none is named.", hint=hint)

@@ -1,4 +1,4 @@
-"""Progress events of a long job, and a progress bar for notebooks."""
+"""Progress events of a run, and a progress bar for notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunBegan:
-    """The run is in the store under this id; it can be resumed from now on."""
+    """The run was stored under this id; from now on it can be resumed."""
 
     run: str
 
@@ -28,7 +28,7 @@ class ColumnsRead:
 
 @dataclass(frozen=True)
 class Started:
-    """A stage begins; ``total`` rows, or None if unknown."""
+    """A stage begins. ``total`` is its number of rows, None if unknown."""
 
     stage: str
     total: int | None
@@ -36,7 +36,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Advanced:
-    """More rows are done."""
+    """More rows of the stage are done."""
 
     rows: int
 
@@ -46,9 +46,9 @@ class Embedded:
     """Progress inside a batch: ``done`` of ``total`` texts and pairs are computed.
 
     Attributes:
-        done: texts and pairs.
-        total: known to be needed.
-        rows: rows of the batch; ``Advanced`` follows once they are scored.
+        done: number of computed texts and pairs.
+        total: number of texts and pairs that are known to be needed.
+        rows: number of rows of the batch; ``Advanced`` follows once they are scored.
     """
 
     done: int
@@ -63,7 +63,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements that are done, one for each row and metric, of at most ``total``."""
+    """The number of finished judgements, one for each row and metric, and their maximum ``total``."""
 
     done: int
     total: int
@@ -87,7 +87,7 @@ def silent(_: Event) -> None:
 
 
 def default_listener() -> Listener:
-    """A progress bar if this process is a notebook kernel; otherwise no output.
+    """Return a progress bar if this process is a notebook kernel, otherwise a listener that ignores events.
 
     >>> default_listener() is silent
     True
@@ -105,7 +105,7 @@ class NotebookProgress:
     """Shows the progress of each stage in the output of the cell, and removes it at the end.
 
     Args:
-        display: IPython's function of this name.
+        display: IPython's function ``display``.
     """
 
     def __init__(self, display: Callable[..., Any]) -> None:

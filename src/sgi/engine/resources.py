@@ -25,11 +25,11 @@ class Resources:
     """The open models, judge and target of a run.
 
     Attributes:
-        embedders: by name, the primary one first; metrics with one model use the primary.
+        embedders: the embedders by name, the primary one first; metrics with one model use the primary.
         target: the RAG system that generates the responses; None if the data has them.
-        judge: for judged metrics; None without any.
+        judge: the judge; None if no metric needs one.
         frequencies: the number of references that contain each token, if a metric needs it.
-        entailment_models: by the names that metrics give.
+        entailment_models: the entailment models, by the names that metrics use.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Resources:
         return self._fingerprints(self.token_encoders, self.entailment_models)
 
     def provenance(self, metric: AnyMetric) -> MetricProvenance:
-        """The models, judge and prompts that compute the scores of a metric."""
+        """Return the models, judge and prompts that compute the scores of a metric."""
         names = metric.embedder_names(self.names) if metric.vector_needs else ()
         models = [self.embedders[name].fingerprint for name in names]
         if metric.token_needs:
@@ -68,19 +68,19 @@ class Resources:
         return MetricProvenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts, **own)
 
     def run_provenance(self, metrics: Sequence[AnyMetric], dataset: str) -> RunProvenance:
-        """The provenance of these metrics over the data with this hash."""
+        """Return the provenance of these metrics over the data with this hash."""
         by_metric = {metric.canonical: self.provenance(metric) for metric in metrics}
         return RunProvenance(dataset, package_version(), by_metric)
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
-        """The signature of these metrics over ``n`` rows, which is printed under every table."""
+        """Return the signature of these metrics over ``n`` rows, which is printed under every table."""
         of_tokens = [model for model in self.token_encoders if model in token_models(metrics)]
         of_pairs = [name for name in self.entailment_models if name in entailment_models(metrics)]
         judge = self.judge_identity(metrics) or "-"
         return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
 
     def judge_identity(self, metrics: Sequence[AnyMetric]) -> str:
-        """The judge's fingerprint and the digest of the prompts; empty if no metric needs a judge."""
+        """Return the judge's fingerprint and the digest of the prompts; empty if no metric needs a judge."""
         prompts = prompts_digest(metrics)
         return f"{self.judge.fingerprint}@{prompts}" if self.judge is not None and prompts else ""
 
@@ -97,24 +97,24 @@ def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> Non
         tokens, entailment = metric.token_needs, metric.entailment_needs
         name = f"The metric {metric.canonical!r}"
         if tokens and tokens.token_model not in resources.token_encoders:
-            message = f"{name} needs token vectors of {tokens.token_model}, which is not open here."
+            message = f"{name} needs token vectors of {tokens.token_model}, which is not loaded."
             raise UsageError(message, hint=elsewhere)
         if tokens and tokens.weighs_tokens and tokens.token_model not in resources.frequencies:
-            message = f"{name} weighs tokens by all references of the data; here rows are scored one by one."
+            message = f"{name} weighs tokens by all references of the data, but rows are scored one by one."
             raise UsageError(message, hint=f"{elsewhere} Or leave out idf.")
         if entailment and entailment.entailment_model not in resources.entailment_models:
             model = entailment.entailment_model
-            message = f"{name} needs an entailment model that is not open here: {model}."
+            message = f"{name} needs an entailment model that is not loaded: {model}."
             raise UsageError(message, hint=elsewhere)
 
 
 def token_models(metrics: Iterable[AnyMetric]) -> list[TokenModel]:
-    """The distinct token models that metrics need."""
+    """Return the distinct token models that metrics need."""
     needs = (metric.token_needs for metric in metrics)
     return list(dict.fromkeys(need.token_model for need in needs if need))
 
 
 def entailment_models(metrics: Iterable[AnyMetric]) -> list[str]:
-    """The distinct entailment models that metrics need."""
+    """Return the distinct entailment models that metrics need."""
     needs = (metric.entailment_needs for metric in metrics)
     return list(dict.fromkeys(need.entailment_model for need in needs if need))

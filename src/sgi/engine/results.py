@@ -71,7 +71,7 @@ class GroundingReport(NotebookRepr):
         return tuple(each.text for each in sentences if each.score is not None and each.score < _DOUBTFUL)
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values."""
+        """Return the report as JSON values."""
         evidence = None if self.evidence is None else self.evidence.model_dump(mode="json")
         return asdict(self) | {"evidence": evidence}
 
@@ -84,7 +84,7 @@ class GroundingReport(NotebookRepr):
 
 
 def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingReport:
-    """The report of the row at index ``row`` of the scores of ``grounding``, calibrated or not."""
+    """Return the report of the row at index ``row`` of the scores of ``grounding``, calibrated or not."""
     known = scores.status[row] == Status.OK.value
     return GroundingReport(
         response=sample.response,
@@ -97,13 +97,13 @@ def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingRepor
 
 
 class ScoreTable(NotebookRepr, Mapping[str, Scores]):
-    """Scores of every row in the order of the data, by metric; the base of `Result` and `StoredRun`."""
+    """Base of `Result` and `StoredRun`: scores by metric, for every row in the order of the data."""
 
     samples: tuple[Sample, ...]
     _scores: Mapping[str, Scores]
 
     def __getitem__(self, name: str) -> Scores:
-        """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""
+        """Return the scores of a metric by its canonical string, or by its name if only one metric has it."""
         if name in self._scores:
             return self._scores[name]
         same_name = [canonical for canonical in self._scores if metric_name(canonical) == name]
@@ -118,7 +118,7 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         return len(self._scores)
 
     def evidence_map(self, sample: str) -> GroundingReport:
-        """The evidence map of the row with the id ``sample``.
+        """Return the evidence map of one row: how well each passage supports each sentence of the response.
 
         Raises:
             UnknownNameError: no row has this id, or `grounding` was not scored.
@@ -129,16 +129,16 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
-        """One nested dict per row; ``inputs`` adds question, contexts, response and reference."""
+        """Return one nested dict per row; ``inputs`` adds question, contexts, response and reference."""
         return [dict(row) for row in nested_row(Batch(self.samples), self._scores, inputs=inputs)]
 
     def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
-        """Flat columns, details left out; ``inputs`` adds question, contexts, response and reference."""
+        """Return flat columns without details; ``inputs`` adds question, contexts, response and reference."""
         columns = flat_columns(Batch(self.samples), self._scores, inputs=inputs)
         return {name: list(values) for name, values in columns.items()} if self.samples else {}
 
     def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
-        """A pandas frame of ``to_columns``; needs the extra ``pandas``."""
+        """Return a pandas frame of ``to_columns``; needs the extra ``pandas``."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -146,7 +146,7 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         return pd.DataFrame(self.to_columns(inputs=inputs))
 
     def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
-        """A polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
+        """Return a polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
         try:
             import polars as pl
         except ImportError as error:
@@ -154,7 +154,7 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
 
     def to_arrow(self, *, inputs: bool = False) -> pa.Table:
-        """An Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
+        """Return an Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -167,15 +167,15 @@ class Result(ScoreTable):
     """Scores of every row, by metric.
 
     ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``
-    and ``.details`` explain it.
+    and ``.details`` explain why.
 
     Attributes:
-        signature: everything that can change a number.
+        signature: one line with everything that can change a number: models, judge, version.
         rejected: rows that could not be read (only with ``on_error="skip"``).
         evidence: judgements of each row, by the metric's canonical string.
-        usage: of the judge.
-        provenance: what computed each metric, by canonical string.
-        columns: which columns of the data became which fields.
+        usage: requests, tokens and cost of the judge.
+        provenance: the models, judge and prompts that computed each metric, by its canonical string.
+        columns: the field that each column of the data became.
     """
 
     samples: tuple[Sample, ...]
@@ -199,11 +199,11 @@ class Result(ScoreTable):
         return summarise(self._accumulator, self.metrics, self.signature)
 
     def summary(self) -> Summary:
-        """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
+        """Means with intervals and coverage; with labels also AUROCs and those of trivial baselines."""
         return self._summary
 
     def scored(self, name: str = "result") -> ScoredRun:
-        """The scores as columns for `compare`, `gate` and `group_by`; messages use ``name``."""
+        """Return the scores as columns for `compare`, `gate` and `group_by`; messages use ``name``."""
         columns = {
             metric.canonical: replace(
                 self._accumulator.column(metric),
@@ -228,11 +228,11 @@ class Result(ScoreTable):
 
 
 class _UnknownMetricError(UnknownNameError, KeyError):
-    """Also a KeyError, as for every mapping."""
+    """An UnknownNameError that is also a KeyError, as mappings raise."""
 
 
 def join_scores(parts: Sequence[Scores]) -> Scores:
-    """The scores of consecutive batches as one column."""
+    """Return the scores of consecutive batches as one column."""
     return Scores(
         np.concatenate([part.values for part in parts]),  # noqa: PD011 - `values` of Scores
         np.concatenate([part.status for part in parts]),
@@ -242,6 +242,6 @@ def join_scores(parts: Sequence[Scores]) -> Scores:
 
 
 def _with_json_metadata(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Metadata as JSON text: its keys differ between rows, which typed tables cannot hold."""
+    """Return metadata as JSON text: its keys differ between rows, which typed tables cannot hold."""
     texts = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
     return {name: texts if name == "metadata" else values for name, values in columns.items()}

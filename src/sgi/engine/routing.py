@@ -1,4 +1,4 @@
-"""Fits the threshold of a cascade, and routes the rows of a batch: only doubtful rows go to the judge."""
+"""Fits the threshold of a cascade, and routes the rows: only doubtful rows go to the judge."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ class Router:
     """Decides which rows go to the judge.
 
     Attributes:
-        alpha: the largest share of unsupported rows that may be cleared.
+        alpha: the largest share of unsupported rows that may be cleared (accepted as supported without asking
+            the judge), in (0, 1).
         fitted: the threshold, and the rows that it was fitted on.
-        detector: the canonical string of the metric that clears.
-        questions: digests of the requests to the judge: the number of calls with an empty cache.
-        turn: a lock: one batch at a time is embedded and scored.
+        detector: the canonical string of the metric whose scores clear rows.
+        questions: digests of the distinct requests to the judge; their number is that of calls with an empty
+            cache.
+        turn: a lock, so that one batch at a time is embedded and scored.
     """
 
     alpha: float
@@ -61,7 +63,7 @@ class Router:
 
     @classmethod
     def of(cls, cascade: Cascade, metrics: Sequence[AnyMetric]) -> Router | None:
-        """The router of a cascade; None if its threshold is not fitted."""
+        """Return the router of a cascade; None if its threshold is not fitted."""
         if cascade.fitted is None:
             return None
         return cls(cascade.alpha, cascade.fitted, detector_of(metrics).canonical, tuple(metrics))
@@ -79,7 +81,7 @@ class Router:
         return f"not judged: {name} is above {above} (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
-        """The rows of a batch that score above the threshold, shape (n,)."""
+        """Return a mask of the rows of a batch that score above the threshold, shape (n,)."""
         detector_scores = scores[self.detector]
         if self.fitted.threshold is None:
             return np.zeros(len(detector_scores), dtype=np.bool_)
@@ -92,9 +94,9 @@ class RoutedBatch:
 
     Attributes:
         offline: scores of the metrics that need no judge.
-        cleared: rows that did not go to the judge, shape (n,).
-        judgements: of the other rows, in order.
-        inquired: their number.
+        cleared: mask of the rows that do not go to the judge, shape (n,).
+        judgements: the judgements of the other rows, in order.
+        inquired: the number of rows that went to the judge.
     """
 
     offline: BatchScores
@@ -104,7 +106,7 @@ class RoutedBatch:
 
     @property
     def doubtful(self) -> NDArray[np.int64]:
-        """The rows that are not cleared."""
+        """The indices of the rows that are not cleared."""
         return np.flatnonzero(~self.cleared)
 
 
@@ -141,7 +143,7 @@ async def route_batch(
 async def score_routed(
     router: Router, batch: Batch, resources: Resources, failed: Mapping[int, str], routed: RoutedBatch
 ) -> BatchScores:
-    """The scores of all metrics; judged metrics have no value for cleared rows, with a reason."""
+    """Return the scores of all metrics; judged metrics have no value for cleared rows, with a reason."""
     asking = judged_metrics(router.metrics)
     doubtful = routed.doubtful
     rest = batch.take(doubtful)
@@ -173,7 +175,7 @@ async def score_routed(
 def _cleared_scores(
     metric: AnyMetric, batch: Batch, rows: NDArray[np.int64], router: Router
 ) -> list[tuple[NDArray[np.int64], Scores]]:
-    """The scores of cleared rows: undefined, or missing if a needed field is absent."""
+    """Return the scores of cleared rows: undefined, or missing if a needed field is absent."""
     if not len(rows):
         return []
     present = batch.present(metric.spec.needs)[rows]
@@ -186,13 +188,13 @@ def _cleared_scores(
 
 
 def _renumber(failed: Mapping[int, str], rows: NDArray[np.int64]) -> dict[int, str]:
-    """The failed rows, numbered by their position among these rows."""
+    """Number the failed rows by their position among ``rows``."""
     places = {row: place for place, row in enumerate(rows.tolist())}
     return {places[row]: reason for row, reason in failed.items()}
 
 
 def _scatter(values: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
-    """Values of these rows out of ``n``; None elsewhere."""
+    """Return a list of length ``n`` with the values at these rows, and None at the others."""
     spread: list[Any] = [None] * n
     for row, body in zip(rows.tolist(), values, strict=True):
         spread[row] = body
@@ -234,12 +236,12 @@ async def fit_threshold(
     Args:
         cascade: alpha, and the file of labelled rows.
         detector: the metric that scores the rows.
-        resources: its embedders.
+        resources: the open models of the detector.
         dataset: the rows that will be scored.
         columns: field → column, also for the file of labelled rows.
-        own_answers: whether the labels of the data belong to the answers that will be scored.
+        own_answers: whether the labels of the data are for the answers that will be scored.
         cluster: the rule by which rows form clusters; one row of each counts.
-        on_reject: takes unreadable rows of the data; in the labelled file the first one raises.
+        on_reject: called with each unreadable row of the data; one in the labelled file is an error.
         listener: takes progress events.
 
     Raises:
@@ -276,7 +278,7 @@ async def fit_threshold(
 async def _score_labelled(
     rows: _LabelledRows, detector: AnyMetric, resources: Resources, listener: Listener
 ) -> tuple[list[float], list[int]]:
-    """The scores of the unsupported rows with a value, and their clusters; raises if a row failed."""
+    """Return the scores of the unsupported rows with a value, and their clusters; raises if a row failed."""
     scores: list[float] = []
     clusters: list[int] = []
     start = 0
@@ -302,12 +304,12 @@ def _failed_row_error(name: str, detector: AnyMetric, reason: str) -> EmbedderEr
 
 
 def _is_disjoint(samples: Iterator[Sample], known: set[int], cluster: str) -> bool:
-    """Whether no sample shares its cluster or its passages with a known one."""
+    """Return whether no sample shares its cluster or its passages with a labelled row."""
     return all(known.isdisjoint(_marks(sample, position, cluster)) for position, sample in enumerate(samples))
 
 
 def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
-    """Marks that identify a row: its cluster and its passages."""
+    """Return the keys by which rows are compared: cluster and passages."""
     marks = {sample.cluster(position, BY_QUESTION if cluster == BY_ROW else cluster)}
     if any(text.strip() for text in sample.contexts):
         parts = (text.encode("utf-8", "surrogatepass") for text in sorted(sample.contexts))

@@ -46,8 +46,8 @@ class Recording:
     Args:
         database: where the run is stored.
         recorder: writes its batches.
-        metrics: what is scored.
-        judge: its usage is stored as it grows; None without a judge.
+        metrics: the metrics that are scored.
+        judge: the judge, whose usage is stored with each batch; None without a judge.
         no_texts: whether to store placeholders instead of texts.
     """
 
@@ -68,7 +68,7 @@ class Recording:
         self._no_texts = no_texts
         self.run = recorder.run
         self.done = recorder.done
-        """The first positions of the stored batches; the recorder changes this set."""
+        """The positions of the first rows of the stored batches; the recorder changes this set."""
         if isinstance(judge, DurableJudge):
             earlier = sum(run_usage(database, self.run).values(), Usage())
             judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
@@ -78,13 +78,13 @@ class Recording:
         return find_run(self._database, self.run)
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
-        """The stored batch at row ``start``; texts come from ``read`` if the run stores none."""
+        """Return the stored batch at row ``start``; texts come from ``read`` if the run stores none."""
         stored = stored_batch(self._database, self._record, start)
         batch = read if self._no_texts else stored.batch
         return batch, BatchScores(stored.scores, stored.truncated, stored.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], batch_scores: BatchScores) -> None:
-        """Commit a batch and the usage of this attempt in one transaction."""
+        """Commit a batch, and the judge usage since the run was started or resumed, in one transaction."""
         if self._no_texts:
             samples = tuple(sample.with_placeholders() for sample in samples)
             batch_scores = batch_without_texts(batch_scores, self._categories)
@@ -102,7 +102,7 @@ class Recording:
         )
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
-        """The stored responses of the target, by position."""
+        """Return the stored responses of the target, by position."""
         with self._database.reading() as connection:
             return read_answers(connection, self.run, start, rows)
 
@@ -199,7 +199,7 @@ def check_same(
 
 
 def mismatch_error(record: RunRecord, changed: str) -> RunMismatchError:
-    """The error of a run that cannot be resumed, since something changed."""
+    """Return the error of a run that cannot be resumed, since something changed."""
     return RunMismatchError(
         f"The run {record.label} cannot be resumed: {changed} changed.",
         hint="Start a new run.",
@@ -207,7 +207,7 @@ def mismatch_error(record: RunRecord, changed: str) -> RunMismatchError:
 
 
 def _stop_reason(error: BaseException, *, whole: bool) -> str:
-    """Why a run stopped early; only the type of the error if its message can quote texts (not ``whole``)."""
+    """Return why a run stopped; unless ``whole``, a message that can quote texts is reduced to its type."""
     if not isinstance(error, Exception):
         return "interrupted"
     if not whole:
@@ -220,7 +220,7 @@ def _to_json(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the packages that compute the scores."""
+    """Return the versions of the packages that compute the scores."""
     versions = {"sgi": package_version(), "python": platform.python_version()}
     for name in _NUMERICAL:
         try:
@@ -231,7 +231,7 @@ def versions() -> dict[str, str]:
 
 
 REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
-"""What is stored in place of the reason of a failed row or model."""
+"""Stored in place of the reason of a failed row or model."""
 
 
 def batch_without_texts(batch_scores: BatchScores, categories: Mapping[str, str]) -> BatchScores:
@@ -269,7 +269,7 @@ def _only_numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, Jso
 
 
 def summary_without_texts(summary: Summary) -> Summary:
-    """The summary with a placeholder for the question that most rows share."""
+    """Return the summary with a placeholder for the question that most rows share."""
     dominant = summary.clustering.dominant
     if dominant is None:
         return summary

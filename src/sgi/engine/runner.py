@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where a run is stored and cached; nothing here changes a score.
+    """Where a run is stored and cached; none of these settings changes a score.
 
     Attributes:
-        database: as for ``open_database``.
+        database: path or URL of the database, as for ``open_database``.
         store: whether this run is stored.
-        cache: stores vectors: a file, the user's cache (True), or none (False).
+        cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
         listener: takes progress events.
         cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
-        tags: of a new run.
+        tags: the tags of a new run.
     """
 
     database: str | Path | None = None
@@ -215,7 +215,7 @@ async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:
 
 @contextmanager
 def _store_stop_reason(recording: Recording | None) -> Iterator[None]:
-    """Store why the run stopped early; the store itself may have failed."""
+    """Context manager that stores why the run stopped early, unless the store itself failed."""
     try:
         yield
     except BaseException as error:
@@ -228,7 +228,7 @@ def _store_stop_reason(recording: Recording | None) -> Iterator[None]:
 
 
 def _finished_report(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
-    """The report of a finished run; writes its scores again if the spec names a file."""
+    """Return the report of a finished run; writes its scores again if the spec names a file."""
     if spec.out is not None:
         export(database, record, spec.out, inputs=spec.inputs)
     summary = Summary.from_dict(record.summary or {})
@@ -247,7 +247,7 @@ async def estimate(
     """Estimate what the judge would be asked about these samples, beyond its cached replies.
 
     Tokens and cost are rough: replies are assumed to be as long as those of the examples in the prompts.
-    ``cache`` and ``again`` are as for `ResourceOptions`.
+    ``cache`` is as for `ResourceOptions`, ``again`` is its ``retry_failed``.
     """
     from sgi.llm.estimate import EstimatingJudge
 

@@ -47,9 +47,9 @@ class BatchScores:
 
     Attributes:
         scores: by the metric's canonical string.
-        truncated: number of rows with a truncated text, by field.
-        failures: models that returned nothing at all, with the reason.
-        evidence: the judgement of each row, by the metric's canonical string.
+        truncated: number of rows with a truncated text, by field. failures: models that returned nothing at
+            all, with the reason.
+        evidence: the judgement of each row (None without one), by the metric's canonical string.
     """
 
     scores: Mapping[str, Scores]
@@ -112,13 +112,13 @@ async def evaluate_batch(
 ) -> BatchScores:
     """Score one batch with every metric.
 
-    Each distinct text is embedded once for each embedder, each distinct pair is read once by each entailment
-    model. Token vectors are held for a part of the rows at a time.
+    Each distinct text is embedded once for each embedder, each distinct pair is classified once by each
+    entailment model. Token vectors are in memory for a part of the rows at a time.
 
-    A row without a needed field is ``missing``. A row that a model or the judge failed for is ``failed``. Any
-    other exception is a bug in a metric; it is raised with a note that names the metric and sample ids.
+    A row without a needed field is ``missing``. A row for which a model or the judge failed is ``failed``.
+    Any other exception is a bug in a metric; it is raised with a note that names the metric and sample ids.
 
-    ``failed`` has the rows that cannot be scored, with the reason. Without ``batch_judgements`` the judge is
+    ``failed`` maps rows that cannot be scored to the reason. If ``batch_judgements`` is None, the judge is
     asked.
 
     Raises:
@@ -185,7 +185,7 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
 
 
 def _assemble(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
-    """The scores of all rows of the batch: scored, failed and missing."""
+    """Return the scores of all rows of the batch: scored, failed and missing."""
     if len(parts) == 1 and len(task.positions) == len(batch):
         return parts[0][1]
     failed = np.array(sorted(task.failed), dtype=np.int64)
@@ -199,7 +199,7 @@ def _assemble(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
 
 
 def _score_rows(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> list[_Part]:
-    """The scores of a task's rows; rows that a model failed for are ``failed``."""
+    """Return the scores of a task's rows; rows for which a model failed are ``failed``."""
     n = len(task.positions)
     if not n:
         return []
@@ -218,7 +218,7 @@ def _score_rows(task: _Task, features: BatchFeatures, tokens: TokenFeatures | No
 def _rows_without_features(
     task: _Task, features: BatchFeatures, tokens: TokenFeatures | None
 ) -> dict[int, str]:
-    """The task's rows that need what a model did not return, with the reason."""
+    """Return the task's rows that need a feature that a model did not return, with the reason."""
     unusable = {text: model for model, result in features.vectors.items() for text in result.unusable}
     unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
     refused = {text: why for result in features.entailments.values() for text, why in result.unusable.items()}

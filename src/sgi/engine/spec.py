@@ -37,7 +37,7 @@ _ASKED = ("where", "question_field", "body", "headers", "answer_field", "context
 
 
 def share(value: Any) -> float:
-    """A share of the rows, as percent or as a number in [0, 1].
+    """Parse a share of the rows, given as percent or as a number in [0, 1].
 
     >>> share("5%"), share("0.5"), share(0.1)
     (0.05, 0.5, 0.1)
@@ -69,7 +69,7 @@ def _as_calibration(value: Any) -> Any:
 
 
 def _check_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Raise if a name holds a password: runs store the names of their models."""
+    """Raise UsageError if a model's address contains a password, because runs store these addresses."""
     for name in names:
         if "@" in urlsplit(name.partition("@")[2]).netloc:
             hint = "Leave it out of the address: keys are read from the environment."
@@ -118,16 +118,16 @@ class RunSpec(BaseModel):
         embedders: names, the primary one first; empty for the default model.
         backend: runtime of models given by name or folder.
         precision: arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
-        columns: field → column, where names are not recognised.
-        encoding: of a text file; None for UTF-8 or its byte order mark.
+        columns: field → column, if the columns' names are not recognised.
+        encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that generates the responses; None if the data has them.
-        judge: for judged metrics; None without any.
-        calibration: adds its metric, and the probability and verdict computed from it.
-        cascade: sends only doubtful rows to the judge; adds `grounding`, which selects them.
+        judge: the judge; None if no metric needs one.
+        calibration: a calibration file; adds its metric, and the probability and verdict computed from it.
+        cascade: settings for sending only doubtful rows to the judge; adds `grounding`, which selects them.
         cluster: which rows are not independent: ``question``, ``contexts``, ``row`` or a metadata column.
-        name: of the run.
+        name: name of the run.
         out: a file for the scores.
         inputs: whether that file holds the texts too.
         rejects: a file for rows that cannot be read.
@@ -158,11 +158,11 @@ class RunSpec(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:
-        """The spec with these values; messages name their ``source``.
+        """Build the spec from values; error messages name their ``source``.
 
         Raises:
-            UsageError: a value is invalid; names source and key.
-            UnknownNameError: a key does not exist; suggests similar ones.
+            UsageError: a value is invalid; the message names source and key.
+            UnknownNameError: a key does not exist; the message suggests similar ones.
 
         >>> RunSpec.of({"data": "rows.csv", "metrics": "sgi"}).metrics
         ('sgi',)
@@ -180,7 +180,7 @@ class RunSpec(BaseModel):
         raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
 
     def with_metrics(self, metrics: Sequence[AnyMetric]) -> Self:
-        """The spec with all metrics named and absolute paths."""
+        """Return the spec with all metrics named and absolute paths."""
         paths = {name: getattr(self, name) for name in _PATHS}
         known = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
@@ -195,15 +195,15 @@ class RunSpec(BaseModel):
         return (*fitted, *(() if self.cascade is None else detector_metrics(self.metrics or ())))
 
     def to_dict(self) -> dict[str, JsonValue]:
-        """The spec as JSON; it holds no secrets."""
+        """Return the spec as JSON; it holds no secrets."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def stored_settings(self, metrics: Sequence[AnyMetric]) -> tuple[dict[str, JsonValue], str]:
-        """The settings of a run of these metrics as JSON, and their `identity`."""
+        """Return the settings of a run of these metrics as JSON, and their `identity`."""
         return self.with_metrics(metrics).to_dict(), self.identity(metrics)
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
-        """A hash of all settings that can change a score, without data and model fingerprints."""
+        """Return a hash of all settings that can change a score, without data and model fingerprints."""
         target = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
@@ -228,7 +228,7 @@ class Arithmetic(TypedDict):
 
 
 def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], Arithmetic]:
-    """The models in the stored settings of a run: their names, and how they run.
+    """Return the models in the stored settings of a run: their names, runtime and precision.
 
     >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
     (['minilm'], {'backend': 'auto', 'precision': 'int8'})
@@ -241,10 +241,10 @@ def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], Arithmetic
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """The values of a TOML file; paths in it are relative to its folder.
+    """Read the values of a TOML file; paths in it are relative to its folder.
 
     Raises:
-        UsageError: the file cannot be read, or is not TOML; names the line.
+        UsageError: the file cannot be read, or is not TOML; the message names the line.
     """
     values = read_toml(path, error=UsageError)
     for name in _READ_FROM:

@@ -1,8 +1,8 @@
 """Reads the stored settings of a run, and limits what they may do without the user.
 
-A database or an export may come from someone else. Its settings alone may only read the run's data, use
-models of this machine, and create new files in the working folder. The user must name, or trust, whatever
-runs code, sends data, spends money or replaces a file.
+A database or an export may come from someone else. Without the user's consent, its settings may only read the
+run's data, use models of this machine, and create new files in the working folder. The user must name, or
+trust, each setting that runs code, sends data, spends money or replaces a file.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _LABELS = re.compile(r"\(labels=[^)]*\)$")
 
 
 def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
-    """The settings of a stored run, except those in ``without``.
+    """Return the settings of a stored run, except those in ``without``.
 
     Raises:
-        StoreError: they are damaged, or name a file to read.
+        StoreError: the settings are damaged, or name a file to read.
     """
     values = {key: value for key, value in record.spec.items() if key not in without}
     return checked_spec(values, f"the run {record.label}")
 
 
 def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
-    """Settings from elsewhere, read without opening any file that they name."""
+    """Parse settings that may come from someone else, without opening any file that they name."""
     hint = "Start a new run over its data."
     inline = [key for key in _INLINE if not isinstance(values.get(key), (dict, type(None)))]
     if inline:
@@ -56,12 +56,12 @@ def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
 
 
 def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
-    """Raise unless the user named everything that stored settings would run, contact, pay for or replace.
+    """Raise UsageError unless the user named all that stored settings would run, contact, pay for or replace.
 
-    ``named`` has the values of the command line, or of a file named there. ``command`` resumes the run.
+    ``named`` has the values from the command line, or from a file named there. ``command`` resumes the run.
 
     Raises:
-        UsageError: something is not named; says what, and the command that resumes the run with it.
+        UsageError: a setting is not named; the message names it, and the command that resumes the run.
     """
     texts = list(_unnamed_settings(spec, named))
     if texts:
@@ -73,7 +73,7 @@ def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command:
 
 
 def resume_options(spec: RunSpec) -> str:
-    """The options that a command needs to resume the run, after a space; empty if none.
+    """Return the options that a command needs to resume the run, after a space; empty if none.
 
     >>> resume_options(RunSpec.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
     ' --trust-target'
@@ -95,7 +95,7 @@ def require_local_models(record: RunRecord, names: Iterable[str], *, option: str
 
 
 def is_local_model(name: str) -> bool:
-    """Whether using a model contacts no service: it is a known model, or a local folder.
+    """Return whether using a model contacts no service: it is a known model, or a local folder.
 
     >>> is_local_model("minilm"), is_local_model("openai:m@http://10.0.0.1/v1"), is_local_model("torch:a/b")
     (True, False, False)
@@ -106,7 +106,7 @@ def is_local_model(name: str) -> bool:
 
 
 def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
-    """The models that metrics name in their parameters."""
+    """Yield the models that metrics name in their parameters."""
     for metric in metrics:
         yield from metric.embedder_names(()) if metric.vector_needs else ()
         if metric.token_needs:
@@ -116,7 +116,7 @@ def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
 
 
 def _unnamed_settings(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
-    """Descriptions of what stored settings name and may not use."""
+    """Describe the stored settings that need the user's consent."""
     if spec.target is not None:
         yield from _of_target(spec.target, _table(named.get("target")))
     if spec.judge is not None and "model" not in _table(named.get("judge")):
@@ -138,7 +138,7 @@ def _of_target(target: TargetSpec, named: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(value: object) -> Mapping[str, Any]:
-    """Named settings of a target or judge; a judge may be named by its model alone."""
+    """Return the settings of a target or judge as a table; a judge may be given by its model alone."""
     return value if isinstance(value, dict) else {"model": value} if isinstance(value, str) else {}
 
 
@@ -152,7 +152,7 @@ def _models(spec: RunSpec, named: Collection[str]) -> Iterator[str]:
 
 
 def _is_new(path: Path, *folders: Path) -> bool:
-    """Whether writing there replaces nothing and stays in one of these folders."""
+    """Return whether a file does not exist yet and is in one of these folders."""
     place = path.resolve()
     return not place.exists() and any(place.is_relative_to(folder.resolve()) for folder in folders)
 

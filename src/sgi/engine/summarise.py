@@ -1,4 +1,4 @@
-"""Computes the summary of a run from its accumulator or from its stored columns."""
+"""Computes the summary of a run, from its accumulator or from its stored columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
-    """The summary of an accumulator."""
+    """Compute the summary of a run from its accumulator."""
     labels = np.array(accumulator.labels, dtype=np.int8)
     clusters = accumulator.clusters.numbers
     known = labels >= 0
@@ -71,10 +71,10 @@ def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature:
 def metric_summary(
     column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
 ) -> MetricSummary:
-    """The summary of one metric.
+    """Compute the summary of one metric.
 
-    ``clusters`` (n,) numbers dependent rows alike; ``labels`` (n,) are 1, 0, or −1 if unknown, for the
-    ranking.
+    ``clusters`` (n,) has equal numbers for dependent rows; ``labels`` (n,) are 1, 0, or −1 if unknown; they
+    are used for the AUROC.
     """
     summary = _own_summary(on_mean_scale(column), clusters, labels)
     summary = ratio_summary(summary) if column.is_ratio else summary
@@ -115,7 +115,7 @@ def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[
 
 
 def cascade_summary(accumulator: Accumulator) -> CascadeSummary | None:
-    """The summary of the cascade; None without one."""
+    """Compute the summary of the cascade; None if the run has no cascade."""
     router = accumulator.router
     if router is None:
         return None
@@ -152,7 +152,7 @@ _NO_UPPER_END = "its upper end is infinite"
 
 
 def on_mean_scale(column: MetricColumn) -> MetricColumn:
-    """The column on the scale of its mean: v/(1+v) for a ratio, otherwise unchanged."""
+    """Return the column on the scale of its mean: v/(1+v) for a ratio, otherwise unchanged."""
     if not column.is_ratio:
         return column
     return replace(column, values=bounded_ratio(column.values), low=0.0, high=1.0, unit="")
@@ -182,7 +182,7 @@ def ratio_summary(summary: MetricSummary) -> MetricSummary:
 
 
 def ratio_interval(interval: Interval | NoInterval) -> Interval | NoInterval:
-    """Convert an interval from the bounded scale to the ratio; none if its upper end is infinite."""
+    """Convert an interval from the bounded scale to the ratio; None if its upper end is infinite."""
     if isinstance(interval, NoInterval):
         return interval
     if interval.high >= 1.0:
@@ -191,14 +191,14 @@ def ratio_interval(interval: Interval | NoInterval) -> Interval | NoInterval:
 
 
 def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts of classes in the order of the metric; by count if the metric is not installed."""
+    """Sort counts of classes in the order of the metric, or by count if the metric is not installed."""
     with suppress(UsageError):
         return _spec(metric).in_order(counts)
     return dict(Counter(counts).most_common())
 
 
 def _spec(metric: str) -> MetricSpec:
-    """The facts of a metric that is installed here, by its canonical string; raises UnknownNameError."""
+    """Return the spec of an installed metric by its canonical string; raises UnknownNameError."""
     name = metric_name(metric)
     return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
 
@@ -224,7 +224,7 @@ def with_range(column: MetricColumn) -> MetricColumn:
 
 
 def class_keys(metrics: Iterable[str]) -> dict[str, str]:
-    """The key of the details that names the class of a row, by metric; metrics without classes are left out.
+    """Return, for each metric with classes, the key of the details that holds the class of a row.
 
     >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
     {'factual_accuracy': 'grade'}
@@ -237,7 +237,7 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
 
 
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
-    """The summary of a stored metric; a missing range is that of the built-in metric of its name.
+    """Compute the summary of a stored metric; a missing range is that of the built-in metric of its name.
 
     ``clusters`` (n,) numbers dependent rows alike.
     """
@@ -245,7 +245,7 @@ def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricS
 
 
 def growing_summary(database: Database, record: RunRecord) -> Summary:
-    """The summary of a run that an application stored row by row."""
+    """Compute the summary of a run that an application stored row by row."""
     run = scored_run(database, record)
     cut, left_out = (
         _count_names(metadata_values(database, record, name)) for name in ("truncated", "left_out")

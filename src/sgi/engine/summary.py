@@ -28,7 +28,7 @@ class NotebookRepr:
     """Base of results that notebooks show as HTML, and other places as text."""
 
     def _repr_html_(self) -> str | None:
-        """The HTML; None if the renderer is not installed."""
+        """Return the HTML; None if the renderer is not installed."""
         module, _, name = _PAGE.partition(":")
         try:
             draw: Callable[[NotebookRepr], str] = getattr(import_module(module), name)
@@ -37,31 +37,32 @@ class NotebookRepr:
         return draw(self)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """The text that accompanies the HTML."""
+        """Return the text that accompanies the HTML."""
         return {"text/plain": str(self)}
 
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """One metric over all rows.
+    """Summary of one metric over all rows.
 
     Attributes:
-        metric: its canonical string.
-        mean: over the ok rows; None if there are none. Of a ratio v, that of v/(1+v), converted back.
-        interval: 95 % interval of the mean, over clusters of rows; None where no interval covers it.
+        metric: the metric's canonical string.
+        mean: mean over the rows with status ``ok``; None if there are none. For a ratio v, the mean of
+            v/(1+v), converted back.
+        interval: 95 % interval of the mean, over clusters of rows; None if there is none.
         deviation: the standard deviation of the ok values.
-        counts: rows by status.
-        ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
+        counts: number of rows by status.
+        ranking: how well the metric ranks label 1 above label 0 over the ok rows; None unless both occur.
         is_share: whether the metric lies in [0, 1] and can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
         is_ratio: whether it is a ratio, whose mean is taken on the scale v/(1+v).
-        classes: rows by class or grade, where the metric has them.
-        total: the sum over the ok rows, where the metric counts; None without any.
-        best: the best value of a row, by the metric's direction; None where the metric counts.
+        classes: number of rows by class or grade; empty for a metric without classes.
+        total: the sum over the ok rows if the metric counts; otherwise None.
+        best: the best value of a row, by the metric's direction; None if the metric counts.
         worst: the worst value of a row.
-        higher_is_better: the direction.
-        no_interval: why there is no interval; empty where there is one.
+        higher_is_better: whether higher values are better.
+        no_interval: why there is no interval; empty if there is one.
     """
 
     metric: str
@@ -91,12 +92,12 @@ class MetricSummary:
 
     @property
     def rows(self) -> int:
-        """All rows."""
+        """The number of all rows."""
         return sum(self.counts.values())
 
     @property
     def ok(self) -> int:
-        """Rows with a value."""
+        """The number of rows with a value."""
         return self.counts[Status.OK]
 
     @property
@@ -105,7 +106,7 @@ class MetricSummary:
         return self.ok / self.rows if self.rows else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values, with rows, ok, coverage and the shares of its classes."""
+        """Return the summary as JSON values, with rows, ok, coverage and the shares of its classes."""
         counted = {"rows": self.rows, "ok": self.ok, "coverage": self.coverage}
         return asdict(self) | counted | {"class_shares": self.class_shares}
 
@@ -115,10 +116,10 @@ class Summary(NotebookRepr):
     """The summary of a run.
 
     Attributes:
-        questions: number of clusters of rows: by default, distinct questions.
-        labelled: rows with a label.
-        positives: rows labelled true.
-        baselines: rankings by length and by token overlap alone, with labels.
+        questions: number of clusters of rows, which are distinct questions unless another rule is set.
+        labelled: number of rows with a label.
+        positives: number of rows labelled true.
+        baselines: AUROCs of length alone and of token overlap alone; empty without labels.
         copies: labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
         truncated: rows with a truncated text, by field.
@@ -146,7 +147,7 @@ class Summary(NotebookRepr):
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values; ``cascade`` only where there was one."""
+        """Return the summary as JSON values; ``cascade`` only where there was one."""
         values = asdict(self) | {"metrics": [metric.to_dict() for metric in self.metrics]}
         del values["cascade"]
         return values if self.cascade is None else values | {"cascade": self.cascade.to_dict()}
@@ -161,7 +162,7 @@ class Summary(NotebookRepr):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The summary that `to_dict` wrote."""
+        """Return the summary that `to_dict` wrote."""
         entries = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
         if values.get("cascade") is not None:
             entries["cascade"] = CascadeSummary.from_dict(values["cascade"])
@@ -205,7 +206,7 @@ def _read_ranking(values: Mapping[str, Any]) -> Ranking:
 
 
 def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
-    """One line for each reason why means and AUROCs have no interval.
+    """Return one line for each reason why means and AUROCs have no interval.
 
     >>> counts = dict.fromkeys(Status, 0)
     >>> summary = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
@@ -220,7 +221,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """One line for each reason, with the names that share it.
+    """Return one line for each reason, with the names that share it.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
     ['No interval for a, c: too few.']
@@ -259,7 +260,7 @@ class _RatioOrNot(Protocol):
 
 
 def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
-    """How the mean of each ratio is computed."""
+    """Return how the mean of each ratio is computed."""
     for metric in metrics:
         if metric.is_ratio:
             name = metric_name(metric.metric)
@@ -267,7 +268,7 @@ def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
 
 
 def verbatim_notes(copies: int, rows: int) -> Iterator[str]:
-    """How many responses are verbatim copies of a passage, and how SGI scores them."""
+    """Return how many responses are verbatim copies of a passage, and how SGI scores them."""
     if copies:
         yield (
             f"{copies:,} of {rows:,} responses copy a passage verbatim; their SGI is capped at"

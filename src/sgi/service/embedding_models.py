@@ -1,4 +1,4 @@
-"""Embedding models of an application: by name, as an Embedder, or as its own client."""
+"""Embedding models of an application, given by name, as an Embedder, or as the application's own client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EmbeddingClient(Protocol):
     """An application's own client of an embedding service; its method may be async or not."""
 
     def embed_texts(self, texts: list[str], /) -> Any:
-        """One vector of numbers for each text, in order."""
+        """Return one vector of numbers for each text, in order."""
 
 
 EmbeddingModel = str | Path | Embedder | EmbeddingClient
@@ -45,7 +45,7 @@ class OwnModel(EmbedderWrapper):
         model: an Embedder, or an object with ``embed_texts``.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: the model is neither.
     """
 
     def __init__(self, model: object) -> None:
@@ -59,11 +59,11 @@ class OwnModel(EmbedderWrapper):
             raise UsageError(f"{type(model).__name__} is not an embedding model.", hint=hint)
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows in the order of the texts, float32, and the truncated texts if the model reports them.
+        """Return unit vectors (float32) in the order of the texts, and the truncated texts if they are known.
 
         Raises:
-            UnusableVectorsError: it did not return one usable vector for each text.
-            EmbedderError: it raised.
+            UnusableVectorsError: the model did not return one usable vector for each text.
+            EmbedderError: the model raised an exception.
         """
         embedded = super().encode(texts)
         return Embeddings(unit_rows_of(embedder_name(self), embedded.rows, len(texts)), embedded.truncated)
@@ -82,16 +82,16 @@ class UnavailableModel:
         self._reason = reason
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Raise the reason."""
+        """Raise the error for which the model could not be opened."""
         del texts
         raise self._reason
 
 
 def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
-    """Scale n vectors of any length to unit rows, float32, shape (n, d).
+    """Scale n vectors to length 1, float32, shape (n, d).
 
     Args:
-        name: of the embedder, for messages.
+        name: the embedder's name, for messages.
         vectors: lists of numbers, or an array, shape (n, d).
         n: the expected number of vectors.
 
@@ -135,15 +135,15 @@ class EmbeddingModels:
         self._lock = Lock()
 
     def find(self, name: str | Path) -> Embedder | None:
-        """The model of this name, if it is open."""
+        """Return the model of this name, if it is open."""
         return self._models.get(name)
 
     def open(self, name: str | Path) -> Embedder:
         """Open the model of this name.
 
         Raises:
-            UnknownNameError: there is none.
-            EmbedderError: its files cannot be used.
+            UnknownNameError: no model has this name.
+            EmbedderError: the model's files cannot be used.
             StoreError: the cache cannot be opened.
         """
         from sgi.store.cache import open_cache

@@ -37,13 +37,13 @@ class Evaluation:
     """The evaluation of one question.
 
     Attributes:
-        reference: the expected answer, if any.
+        reference: the expected answer; None if unknown.
         answer: the scored answer; None if the target gave none.
         contexts: the passages; None if unknown.
-        scores: by the metric's canonical string: ``value``, ``status``, ``reason`` and ``details``.
-        seconds: time of the target, retries included; 0 if it was not asked.
-        reason: why there is no answer.
-        embedders: fingerprints of the models, also of those that returned no vectors.
+        scores: ``value``, ``status``, ``reason`` and ``details`` by the metric's canonical string.
+        seconds: response time of the target, with retries; 0 if it was not asked.
+        reason: why there is no answer; empty if there is one.
+        embedders: fingerprints of the embedding models, also of those that returned no vectors.
         judge: fingerprint of the judge, with the digest of the prompts; empty without judged metrics.
         truncated: the fields that exceed a model's limit.
         left_out: the models that returned no vectors, with the reason.
@@ -64,7 +64,8 @@ class Evaluation:
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """The flat record: a key for each metric, ``answer``, reasonings, and ``reasons`` for None values.
+        """Convert to a flat record: ``answer``, a key for each metric, reasonings, ``reasons`` of None
+        values.
 
         >>> record = Evaluation("Who?", None, None, None, {}, reason="no answer within 60 s").to_dict()
         >>> record["answer"], record["semantic_similarity"], record["reasons"]
@@ -76,7 +77,7 @@ class Evaluation:
 def scores_of_row(
     metrics: Iterable[AnyMetric], batch_scores: BatchScores, resources: Resources | None = None
 ) -> dict[str, MetricScore]:
-    """The scores of a batch of one row, by canonical string, with judgements and provenance."""
+    """Return the scores of a batch of one row, by canonical string, with judgements and provenance."""
     from sgi.store.evaluations import MetricScore
 
     row_scores = {}
@@ -100,9 +101,10 @@ def scores_of_row(
 def parse_scores(
     values: Mapping[str, Any], known: Mapping[str, MetricScore] | None = None
 ) -> dict[str, MetricScore]:
-    """Scores from plain values: numbers by metric, and reasonings of a judge by ``metric_reasoning``.
+    """Return scores from plain values: numbers by metric, and reasonings of a judge by ``metric_reasoning``.
 
-    None is ``missing``; NaN and infinity are ``failed``. ``known`` has the scores of metrics without a value.
+    None gets the status ``missing``; NaN and infinity get ``failed``. ``known`` has scores for metrics that
+    are not in the values.
 
     Raises:
         UnknownNameError: a column does not exist.
@@ -131,7 +133,7 @@ def evaluation_row(
     texts: Mapping[str, Any],
     values: Mapping[str, Any],
 ) -> EvaluationRow:
-    """The stored form of an evaluation; ``texts`` that are not None replace those of the evaluation."""
+    """Convert an evaluation to a stored row; ``texts`` that are not None replace those of the evaluation."""
     from sgi.store.growing_runs import EvaluationRow
     from sgi.store.samples import StoredAnswer
 
@@ -171,7 +173,7 @@ def text_or_none(name: str, value: object) -> str | None:
 
 
 def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
-    """The passages as a tuple; a single text is one passage.
+    """Return the passages as a tuple; a single text is one passage.
 
     >>> passages("Emma is a novel."), passages([])
     (('Emma is a novel.',), ())
@@ -183,7 +185,7 @@ def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
-    """A stored row as a flat record: ids, metrics, answer, reasonings."""
+    """Return a stored row as a flat record: ids, metrics, answer, reasonings."""
     answer = (
         stored_evaluation.sample.response if "response" in stored_evaluation.sample.model_fields_set else None
     )
@@ -200,7 +202,7 @@ def short_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
 
 
 def full_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
-    """A stored row as a flat record with its texts, reasons and details."""
+    """Return a stored row as a flat record with its texts, reasons and details."""
     fields = stored_evaluation.sample.model_fields_set
     return short_record(stored_evaluation) | {
         "question": stored_evaluation.sample.question if "question" in fields else None,
@@ -214,7 +216,7 @@ def full_record(stored_evaluation: StoredEvaluation) -> dict[str, Any]:
 
 
 def _flat(scores: Mapping[str, MetricScore], answer: str | None) -> dict[str, Any]:
-    """The columns of the flat record, where answer relevance is the rated one, and all other metrics."""
+    """Return the flat record's columns, and other metrics; answer relevance is the judge's rating."""
     rated = scores.get(RATED)
     if rated is not None:
         scores = {**scores, RELEVANCE: rated}

@@ -41,11 +41,14 @@ MAX_WAITING = 1024
 """The most waiting rows: four batches, so that accepted rows are scored soon."""
 
 MAX_TEXTS = 4096
-"""The most texts to embed for one call. At 41 tokens each, the bundled model needs 58 s of CPU time."""
+"""The maximum number of texts to embed in one call. At 41 tokens each, the bundled model needs 58 s of CPU
+time.
+"""
 
 MAX_COMPARED = 20_000_000_000
-"""The most pairs of characters (response × reference, over all metrics) for one call; the slowest metric
-compares 30 billion pairs per second."""
+"""The maximum number of pairs of characters (response × reference, over all metrics) for one call; the
+slowest metric compares 30 billion pairs per second.
+"""
 
 _TEXT = 160  # characters of a usual text of 41 tokens
 _LONG = 8192  # characters; calls with fewer are accepted without counting the texts
@@ -66,7 +69,7 @@ class ScorerClosedError(SgiError):
 
 @dataclass(eq=False)
 class _Job:
-    """Rows of one caller, at most one batch, and their scores."""
+    """The rows of one call, at most one batch, and their scores."""
 
     samples: tuple[Sample, ...]
     metrics: tuple[AnyMetric, ...]
@@ -89,11 +92,12 @@ class _Job:
 
 
 class Scorer:
-    """Scores rows of many callers at once with open models; made by `open_scorer`.
+    """Scores rows of many callers at once with open models; create it with `open_scorer`.
 
     Rows that arrive while one batch is computed form the next batch, so no row waits for a batch to fill.
-    Rows with the same metrics are scored together; scores do not depend on the other rows. A thread computes,
-    so the event loop stays free. ``batch_sizes`` counts the batches by their number of rows.
+    Rows with the same metrics are scored together; scores do not depend on the other rows. Scores are
+    computed in a thread, so the event loop stays free. ``batch_sizes`` counts the batches by their number of
+    rows.
     """
 
     def __init__(
@@ -115,18 +119,19 @@ class Scorer:
 
     @property
     def trouble(self) -> str:
-        """Why the models are not ready; empty once each has made a vector."""
+        """Why the models are not ready; empty once each model has computed a vector."""
         return "The scorer is closed." if self._closed else self._trouble
 
     def signature(self, metrics: Sequence[AnyMetric], n: int) -> str:
-        """The signature of these metrics over ``n`` rows."""
+        """Return the signature of these metrics over ``n`` rows."""
         return self.resources.signature(metrics, n=n)
 
     async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
-        """Score 1 to 256 rows with metrics that need no judge; scores by the metric's canonical string.
+        """Score 1 to 256 rows with metrics that need no judge; return scores by the metric's canonical
+        string.
 
-        A cancelled caller removes only its own rows. A bug in a metric is raised only to the callers of its
-        rows.
+        Cancelling a call removes only its own rows. An exception in a metric is raised only in the calls with
+        its rows.
 
         Raises:
             UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
@@ -154,7 +159,7 @@ class Scorer:
         self._arrived.set()
 
     async def work(self) -> None:
-        """Score what arrives until the scorer is closed."""
+        """Score the waiting rows, batch by batch, until the scorer is closed."""
         try:
             while not self._closed:
                 if self._queue:
@@ -168,7 +173,7 @@ class Scorer:
                 self._queue.popleft().fail(_closed_error())
 
     async def warm(self) -> None:
-        """Compute one vector with every model, so that no caller waits for it; retries on failure."""
+        """Compute one vector with every model, so that no caller waits for it; retry on failure."""
         while True:
             try:
                 for embedder in self.resources.embedders.values():
@@ -185,13 +190,11 @@ class Scorer:
             if isinstance(metric, JudgedMetric):
                 hint = "Score it with `sgi run` and a judge."
                 raise UsageError(
-                    f"The metric {metric.canonical!r} needs a judge; there is none here.", hint=hint
+                    f"The metric {metric.canonical!r} needs a judge, but none is configured.", hint=hint
                 )
             require_resources([metric], self.resources)
             if missing := extra_embedders([metric], self.resources.names):
-                message = (
-                    f"The metric {metric.canonical!r} needs a model that is not open here: {missing[0]}."
-                )
+                message = f"The metric {metric.canonical!r} needs a model that is not loaded: {missing[0]}."
                 raise UsageError(message, hint=f"The open models: {', '.join(self.resources.names)}.")
 
     async def _check_size(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
@@ -257,7 +260,7 @@ class Scorer:
                 start = stop
 
     async def _evaluate(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
-        """The scores of a batch, computed in another thread, since metrics block the event loop."""
+        """Return the scores of a batch, computed in another thread, since metrics block the event loop."""
         return await asyncio.wrap_future(
             self._portal.start_task_soon(evaluate_batch, batch, metrics, self.resources)
         )
@@ -272,10 +275,10 @@ async def open_scorer(
     cache_bytes: int = CACHE_BYTES,
     most_waiting: int = MAX_WAITING,
 ) -> AsyncIterator[Scorer]:
-    """Open a scorer until the context ends; its models open in the background, see ``trouble``.
+    """Context manager that opens a scorer and closes it; models open in the background, see ``trouble``.
 
     Vectors stay in memory, up to ``cache_bytes``; nothing is written. At most ``most_waiting`` rows may wait.
-    ``backend`` and ``precision`` select how named models run.
+    ``backend`` and ``precision`` are the runtime and the arithmetic of models given by name.
 
     Raises:
         UnknownNameError: the model, backend or precision does not exist.
@@ -304,7 +307,7 @@ async def open_scorer(
 
 
 def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
-    """The default metrics for which some row has the fields.
+    """Return the default metrics for which some row has the fields.
 
     >>> from sgi.kernel.sample import Sample
     >>> [metric.canonical for metric in allowed_metrics([Sample(id="1", response="r", reference="s")])]
@@ -329,7 +332,7 @@ def _open_models(
 
 
 def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
-    """The token encoders of named models, loaded at first use; models without tokens are left out."""
+    """Return the token encoders of named models, loaded at first use; models without tokens are left out."""
     from sgi.models.token_encoder.load import load_token_encoder
 
     encoders: dict[TokenModel, TokenEncoder] = {}

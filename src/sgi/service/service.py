@@ -65,12 +65,13 @@ class RAGEvalService:
             the question to the answer, or to the answer and its contexts. None if answers are always given.
         database: a path of a SQLite file, or a URL; None for ``SGI_DATABASE_URL``, else ``sgi.db``. Created
             at first use.
-        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for ``DEFAULT_METRICS``, with a judge
-            also ``JUDGED_METRICS``.
+        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for ``DEFAULT_METRICS``, and with a
+            judge also ``JUDGED_METRICS``.
         judge: a name such as ``"openai:NAME"``, its settings, or a judge.
         embedder: the default model: a name, an Embedder, or an object with ``embed_texts(texts)``, async or
             not.
-        cache: stores vectors and replies of named models: a file, the user's cache (True), or none (False).
+        cache: where vectors and replies of models given by name are stored: a file, the user's cache (True),
+            or nowhere (False).
 
     Raises:
         UnknownNameError: a metric or a setting does not exist.
@@ -121,9 +122,9 @@ class RAGEvalService:
         Args:
             question: the question.
             reference: the expected answer; without it, metrics that need it are ``missing``.
-            answer: scored instead of asking the target.
+            answer: the answer to score; with it, the target is not asked.
             contexts: the passages, if the target returns none.
-            embedding_model: replaces the service's model.
+            embedding_model: the embedding model to use instead of the service's own.
 
         Raises:
             UsageError: there is neither a target nor an answer, or an argument has the wrong type.
@@ -162,11 +163,12 @@ class RAGEvalService:
     async def calculate_semantic_similarity(
         self, reference_answer: str, generated_answer: str, embedding_model: EmbeddingModel | None = None
     ) -> float:
-        r"""Similarity of two answers in [0, 1], from the cosine of their embeddings.
+        r"""Compute the similarity of two answers, in [0, 1], from the cosine of their embeddings.
 
         .. math:: \max(0, \cos\theta(r, g))
 
-        A blank text gives 0, with a warning in the log. ``embedding_model`` replaces the service's model.
+        A blank text gives 0, with a warning in the log. ``embedding_model`` is used instead of the service's
+        model.
 
         Raises:
             UnusableVectorsError: the vectors differ in dimension, are zero or not finite.
@@ -205,20 +207,20 @@ class RAGEvalService:
         contexts: Sequence[str] | None = None,
         **values: float | str | None,
     ) -> str:
-        """Store an evaluation in a run; the call returns when it is stored.
+        """Store an evaluation in a run; the call returns after it is stored.
 
-        The first evaluation creates the run; ``finish_run`` closes it. Saving a pair again replaces it.
-        Threads, tasks and processes may save at once. Waiting for another writer blocks the thread; use
-        ``asyncio.to_thread`` to wait elsewhere.
+        The first evaluation creates the run; ``finish_run`` closes it. Saving a pair (a question with its
+        reference) again replaces it. Threads, tasks and processes may save at once. Waiting for another
+        writer blocks the thread; call it with ``asyncio.to_thread`` to avoid that.
 
         Args:
             test_run_id: the run's name.
             qa_pair_id: the pair's id, unique in the run.
-            evaluation: the result of `generate_and_evaluate`; None if all is given below.
-            question: replaces that of the evaluation.
-            reference: likewise.
-            answer: likewise.
-            contexts: likewise.
+            evaluation: the result of `generate_and_evaluate`; None if the other arguments hold everything.
+            question: replaces the question of the evaluation.
+            reference: replaces the reference of the evaluation.
+            answer: replaces the answer of the evaluation.
+            contexts: replaces the contexts of the evaluation.
             **values: numbers by metric (``bleu=0.4``) and reasonings of a judge
                 (``groundedness_reasoning="…"``); they override the evaluation's. None, NaN and infinity are
                 stored as no value, with a reason.
@@ -231,7 +233,7 @@ class RAGEvalService:
             UsageError: a value has the wrong type, or the run's name is invalid.
             RunMismatchError: the run has another embedding model, judge, prompts or metric version, or mixes
                 computed values of a metric with given ones. Use another ``test_run_id``.
-            StoreError: the database cannot be written; nothing of the evaluation is stored.
+            StoreError: the database cannot be written; no part of the evaluation is stored.
         """
         from sgi.store.growing_runs import save_evaluation
 
@@ -241,7 +243,7 @@ class RAGEvalService:
         return save_evaluation(self._open_database(), run, row, versions=self._versions)
 
     def get_by_test_run_id(self, test_run_id: str) -> list[dict[str, Any]]:
-        """The records of a run, by its name or id, in order; empty if there is no such run.
+        """Return the records of a run, by its name or id, in order; empty if there is no such run.
 
         A record has ``id``, ``test_run_id``, ``qa_pair_id``, a number or None for each metric, ``answer`` and
         the reasonings.
@@ -258,7 +260,7 @@ class RAGEvalService:
         ]
 
     def get_full_by_run_and_qa(self, test_run_id: str, qa_pair_id: str) -> dict[str, Any] | None:
-        """The record of one pair with its texts, reasons and details; None if there is no such pair.
+        """Return the record of one pair with its texts, reasons and details; None if there is no such pair.
 
         Raises:
             StoreError: the database cannot be read.
@@ -282,7 +284,7 @@ class RAGEvalService:
         return finish(self._open_database(), require_value("test_run_id", test_run_id))
 
     async def aclose(self) -> None:
-        """Close target, judge, caches and database. You can call it twice."""
+        """Close the target, the judge, the caches and the database. You can call it twice."""
         try:
             await self._target.aclose()
         finally:
@@ -290,7 +292,7 @@ class RAGEvalService:
             self.close()
 
     def close(self) -> None:
-        """Close caches and database; only ``aclose`` closes a judge and a target that is a URL."""
+        """Close the caches and the database; only ``aclose`` closes a judge, or a target that is a URL."""
         self._models.close()
         with self._lock:
             if self._database is not None:
@@ -369,7 +371,7 @@ def _vectors(embedder: Embedder, texts: list[str]) -> Embeddings:
 
 
 def _log(stored_answer: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:
-    """Log failures; their reasons hold no secrets."""
+    """Log failures; their reasons contain no secrets."""
     if stored_answer.reason is not None:
         logger.error("The target gave no answer: %s", stored_answer.reason)
     for reason in failures.values():

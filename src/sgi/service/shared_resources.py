@@ -34,7 +34,7 @@ R = TypeVar("R", bound=ReplyModel)
 class SharedResource(Generic[T]):
     """Opens a resource once for each event loop, since its connections belong to the loop.
 
-    ``open_resource`` opens it, and registers on the stack what must be closed.
+    ``open_resource`` opens the resource, and registers on the exit stack what must be closed.
 
     >>> async def open_resource(stack):
     ...     print("opened")
@@ -55,7 +55,7 @@ class SharedResource(Generic[T]):
         self._resources: list[T] = []
 
     async def get(self) -> T:
-        """Return the open resource; raises what ``open_resource`` raises."""
+        """Return the open resource; errors of ``open_resource`` are raised."""
         async with self._lock:
             if not self._resources or self._loop != current_token():
                 async with AsyncExitStack() as stack:  # closes what is open if a later step fails
@@ -64,7 +64,7 @@ class SharedResource(Generic[T]):
             return self._resources[0]
 
     async def aclose(self) -> None:
-        """Close it. You can call it twice."""
+        """Close the resource. You can call it twice."""
         self._resources = []
         await self._stack.aclose()
 
@@ -72,7 +72,7 @@ class SharedResource(Generic[T]):
 def shared_judge(
     metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
 ) -> SharedResource[Judge | None]:
-    """The judge of these metrics; the arguments are those of `open_judge`.
+    """Return the judge of these metrics; the arguments are those of `open_judge`.
 
     Raises:
         UsageError: a metric needs a judge, and none is given.
@@ -88,10 +88,10 @@ def shared_judge(
 
 
 class BudgetAsFailure(JudgeWrapper):
-    """Turns an exhausted budget into failed scores, so that the application keeps running."""
+    """A judge whose exhausted budget gives failed scores, so that the application keeps running."""
 
     async def ask(self, inquiry: Inquiry, schema: type[R], /) -> R:
-        """The reply of the judge; raises JudgeError once the budget is exhausted."""
+        """Return the reply of the judge; raises JudgeError once the budget is exhausted."""
         try:
             return await self._judge.ask(inquiry, schema)
         except BudgetExceededError as error:
@@ -99,12 +99,12 @@ class BudgetAsFailure(JudgeWrapper):
 
 
 def shared_target(like: TargetLike | None) -> SharedResource[Target]:
-    """The target: ``module:function``, a URL, a TargetSpec, or a function that takes the question.
+    """Return the target: ``module:function``, a URL, a TargetSpec, or a function that takes the question.
 
     With None, ``get`` raises a UsageError.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the target is none of these.
 
     >>> async def ask(question):
     ...     return (await (await shared_target(str.upper).get()).answer(question)).response

@@ -206,7 +206,7 @@ def delete_scores(connection: Connection, metrics: Iterable[int], first: int, la
 def score_rows(
     metric: int, start: int, scores: Scores, judgements: Sequence[Mapping[str, JsonValue] | None] | None
 ) -> Iterator[ScoreRow]:
-    """The scores of consecutive rows, the first at ``start``."""
+    """Yield the scores of consecutive rows, the first at ``start``."""
     rows = len(scores)
     if judgements is not None and len(judgements) != rows:
         raise ValueError(f"{len(judgements)} judgements for {rows} rows")

@@ -114,7 +114,7 @@ batches = sa.Table(
 
 
 def in_batch(position: sa.Column[int]) -> sa.ColumnElement[bool]:
-    """Whether a position lies in a batch."""
+    """Return whether a position lies in a batch."""
     return (position >= batches.c.start) & (position < batches.c.start + batches.c.rows)
 
 

@@ -239,5 +239,5 @@ def test_scorers_that_stay_open_hold_no_such_model():
         async with open_scorer([load_embedder("minilm")]) as scorer:
             await scorer.score([Sample(id="1", contexts=("a",), response="b")], [Grounding(nli="a/b")])
 
-    with pytest.raises(UsageError, match="not open here: a/b"):
+    with pytest.raises(UsageError, match="not loaded: a/b"):
         anyio.run(scored)

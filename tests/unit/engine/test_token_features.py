@@ -255,7 +255,7 @@ def test_a_scorer_gives_what_evaluate_gives():
     ("name", "response", "words"),
     [
         ("bertscore(idf=true)", "A cat.", "weighs tokens by all references"),
-        ('bertscore(model="torch:other")', "A cat.", "not open here"),
+        ('bertscore(model="torch:other")', "A cat.", "not loaded"),
         ("bertscore", "a cat sat " * 80_000, "texts to embed"),
     ],
 )

@@ -352,7 +352,7 @@ def test_when_it_is_cancelled_whoever_waits_is_told():
     ("wanted", "message"),
     [
         ("faithfulness", "'faithfulness' needs a judge"),
-        ('semantic_similarity(models=("other",))', "a model that is not open here: other"),
+        ('semantic_similarity(models=("other",))', "a model that is not loaded: other"),
     ],
 )
 def test_what_it_cannot_compute_is_refused(wanted, message):
