@@ -64,8 +64,7 @@ class Evaluation:
     __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to a flat record: ``answer``, a key for each metric, reasonings, ``reasons`` of None
-        values.
+        """Convert to a flat record: ``answer``, one key per metric, reasonings, ``reasons`` of None values.
 
         >>> record = Evaluation("Who?", None, None, None, {}, reason="no answer within 60 s").to_dict()
         >>> record["answer"], record["semantic_similarity"], record["reasons"]

@@ -127,8 +127,7 @@ class Scorer:
         return self.resources.signature(metrics, n=n)
 
     async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
-        """Score 1 to 256 rows with metrics that need no judge; return scores by the metric's canonical
-        string.
+        """Score 1 to 256 rows with metrics that need no judge; return scores by the canonical string.
 
         Cancelling a call removes only its own rows. An exception in a metric is raised only in the calls with
         its rows.

@@ -1,1 +1,1 @@
-"""What outlives a run: the database of runs with their scores, evidence and usage; and disposable caches."""
+"""The database of runs with their scores, evidence and judge usage; and caches, which can be deleted."""

@@ -1,4 +1,4 @@
-"""Split and read many rows without SQLAlchemy's layers."""
+"""Split many rows into lists, and read rows directly from the database driver, without SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return the name, with the first free number if it is taken.
+    """Return the name; if it is taken, append the first free number.
 
     >>> free_name("a", ()), free_name("a", {"a", "a-2"})
     ('a', 'a-3')
@@ -37,7 +37,7 @@ def free_name(name: str, taken: Container[str]) -> str:
 
 
 def driver_rows(connection: sa.Connection, query: sa.Executable) -> Iterator[tuple[Any, ...]]:
-    """Yield rows as the driver's tuples, several times faster than SQLAlchemy's rows.
+    """Yield rows as tuples of the database driver, several times faster than SQLAlchemy's rows.
 
     Booleans are 1 and 0 in SQLite; cast JSON to text in the query.
     """

@@ -25,7 +25,8 @@ _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB N
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
 _FORK_SECONDS = 5.0
-"""How long a fork waits for threads that use a cache. After that, the child leaves the connection open."""
+"""Seconds that a fork waits for threads that use a cache. After that, the child leaves the connection open.
+"""
 _ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
 _DISK_TROUBLE = ("disk is full", "No space left", "disk I/O error", "Input/output error")
 _DISK = "Check the disk and its free space; what the cache held before is kept."
@@ -34,7 +35,7 @@ _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cach
 
 
 class CacheStats(NamedTuple):
-    """The size of a cache."""
+    """The number of values in a cache, and the size of its files."""
 
     path: Path
     entries: int
@@ -50,7 +51,7 @@ def default_cache_path(name: str = "vectors.db") -> Path:
 
 
 class MemoryCache:
-    """A cache that lives as long as the process."""
+    """A cache in memory, without a limit of its size."""
 
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
@@ -65,7 +66,7 @@ class MemoryCache:
 
 
 class BoundedCache:
-    """A thread-safe LRU cache in memory of at most ``most`` bytes, with keys and object overhead.
+    """A thread-safe LRU cache in memory of at most ``most`` bytes, keys and object overhead included.
 
     >>> cache = BoundedCache(most=600)
     >>> for key in (b"a", b"b", b"c"):
@@ -91,7 +92,7 @@ class BoundedCache:
             return values
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Store these values, as far as the bound allows."""
+        """Store these values; drop the least recently used ones beyond the size limit."""
         with self._lock:
             for key, value in items.items():
                 self._drop(key)
@@ -121,7 +122,7 @@ def replies_path(vectors: Path) -> Path:
 
 @contextmanager
 def open_cache(path: bool | str | Path) -> Iterator[SqliteCache]:
-    """Open a vector cache: this file, the user's file (True), or a temporary one (False)."""
+    """Context manager that opens a cache of vectors: a file, the user's (True) or a temporary (False)."""
     if path is False:
         with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
             yield cache
@@ -132,7 +133,7 @@ def open_cache(path: bool | str | Path) -> Iterator[SqliteCache]:
 
 @contextmanager
 def open_reply_cache(path: bool | str | Path) -> Iterator[SqliteCache | BoundedCache]:
-    """Open the cache of judge replies beside this vector cache; in memory if False."""
+    """Context manager that opens the cache of judge replies beside this vector cache; in memory if False."""
     if path is False:
         yield BoundedCache()
     else:
@@ -146,7 +147,7 @@ class SqliteCache:
 
     The file and its folder are created if missing; only the user can read them. With ``durable``, values are
     on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError if
-    the file cannot be written or is not a cache, also when a write fails later.
+    the file is not a cache or cannot be written, at opening or later.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
@@ -170,7 +171,7 @@ class SqliteCache:
         return self._guard(lambda: dict(self._select(keys)))
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
-        """Store or replace these values, all or none."""
+        """Store or replace these values in one transaction."""
         if items:
             self._guard(lambda: self._insert(items))
 
@@ -198,7 +199,7 @@ class SqliteCache:
             self._disconnect()
 
     def after_fork(self, *, child: bool) -> None:
-        """Let parent and child reconnect at the next use; the child gets its own lock."""
+        """Let the parent and the child process reconnect at the next use; the child gets its own lock."""
         if child:
             self._lock = RLock()
             self._finalizer.detach()  # the parent closes the connection that its thread used

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 APPLICATION_ID = 0x53474944
-"""The letters SGID in the header of a SQLite file: they identify our files."""
+"""The letters SGID in the header of a SQLite file identify files of this package."""
 
 
 MAX_CHECKED_BYTES = 512 << 20
@@ -46,7 +46,7 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """The location (without a password), schema and number of rows by table of a database.
+    """Status of a database: location (without a password), schema, and number of rows by table.
 
     ``revision`` is its schema (None if it has none yet), ``head`` that of this version of the package.
     """
@@ -74,18 +74,18 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Connect for reading one snapshot, taken at the first query. Raises StoreError if that fails."""
+        """Context manager that connects to read one snapshot, taken at the first query; raises StoreError."""
         with self._connect(_READ[self.dialect]) as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Connect for writing. The block is committed when it ends, or rolled back when it raises.
+        """Context manager that connects to write; commits when the block ends, rolls back when it raises.
 
         SQLite has one writer at a time: the block waits up to 30 s. A violated constraint is SQLAlchemy's
         ``IntegrityError`` inside the block, and the ``__cause__`` of the StoreError outside. To continue
-        after one, use ``connection.begin_nested()``. Raises StoreError if the database cannot be reached or
-        written.
+        after a violation, use ``connection.begin_nested()``. Raises StoreError if the database cannot be
+        reached or written.
         """
         with self._connect(_WRITE) as connection, connection.begin():
             if self.dialect == "sqlite":
@@ -95,7 +95,7 @@ class Database:
             yield connection
 
     def _check_file(self) -> None:
-        """Raise if the file was removed or replaced: writes into a removed file succeed and are lost."""
+        """Raise StoreError if the file was removed or replaced: writes into a removed file are lost."""
         try:
             stat = Path(self.shown).stat()
         except OSError:
@@ -109,7 +109,7 @@ class Database:
             )
 
     def verify(self) -> None:
-        """Check the file as other processes see it. Above 512 MiB, only the list of runs is read.
+        """Check the SQLite file for damage. Above 512 MiB, only the list of runs is read.
 
         Raises StoreDamagedError if the file is malformed or missing.
         """
@@ -123,12 +123,12 @@ class Database:
             connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
 
     def revision(self) -> str | None:
-        """Return the schema or None. Raises StoreError if tables of another program use our names."""
+        """Return the schema version or None; raises StoreError if another program's tables have our names."""
         with self.reading() as connection:
             return _revision(connection, self.shown)
 
     def migrate(self) -> str | None:
-        """Migrate the schema to ``HEAD`` in one transaction, and return the schema before.
+        """Migrate the schema to version ``HEAD`` in one transaction, and return the version before.
 
         Raises SchemaTooNewError if a newer version created it.
         """
@@ -195,7 +195,7 @@ class Database:
 
 
 class OneTransaction(Database):
-    """Send all reads and writes through one open transaction, so that they see its changes."""
+    """A database that reads and writes through one open transaction, so that all see its changes."""
 
     def __init__(self, database: Database, connection: sa.Connection) -> None:
         self.__dict__.update(vars(database))
@@ -203,12 +203,12 @@ class OneTransaction(Database):
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Return the connection."""
+        """Context manager that yields the connection."""
         yield self._connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Return the connection. The transaction stays open when the block ends."""
+        """Context manager that yields the connection; the transaction stays open when the block ends."""
         yield self._connection
 
 
@@ -243,7 +243,7 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
 
 
 def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
-    """Migrate an existing database. Returns the schema before (None if it had none) and after.
+    """Migrate an existing database; return its schema version before (None without a schema) and after.
 
     Raises StoreError as `open_database` does, and SchemaTooNewError if a newer version created it.
     """
@@ -252,7 +252,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
 
 
 def status(where: str | Path | None = None) -> DatabaseStatus:
-    """Return the status of a database with any schema. Raises StoreError as `open_database` does."""
+    """Return the status of a database with any schema version. Raises StoreError as `open_database` does."""
     with Database(database_url(where, create=False)) as database:
         revision = database.revision()
         with database.reading() as connection:

@@ -45,7 +45,7 @@ _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@H
 
 
 def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
-    """Return the URL of a database after all checks that need no connection."""
+    """Return the URL of a database, and check all that needs no connection."""
     place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
     if isinstance(place, Path) or "://" not in place:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
@@ -75,7 +75,7 @@ def _file(path: Path, *, create: bool) -> sa.URL:
 
 
 def display_url(url: sa.URL) -> str:
-    """Return the location without password and options."""
+    """Return the location of a database without password and options."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
     host = url.host or next(iter(url.normalized_query.get("host", ())), None)
@@ -83,7 +83,7 @@ def display_url(url: sa.URL) -> str:
 
 
 def database_error(shown: str, error: BaseException | str, secret: object = None) -> StoreError:
-    """Build the error of a database that cannot be used. ``secret`` is the password, which is removed."""
+    """Build the error of a database that cannot be used, without the password ``secret``."""
     reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
     if secret:
         reason = reason.replace(str(secret), "***")

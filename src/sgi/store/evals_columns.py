@@ -1,4 +1,4 @@
-"""The flat record of one evaluation: the columns that applications keep, in the view ``evals`` and in files.
+"""The columns of the flat record of one evaluation, in the view ``evals`` and in files of applications.
 
 Source: document 003.
 """
@@ -16,7 +16,7 @@ LEXICAL = (
 """Word-based metrics."""
 
 SIMILARITY = "semantic_similarity"
-"""The metric based on meaning."""
+"""The metric that compares meanings by embeddings."""
 
 REASONED = ("answer_relevance", "context_relevance", "groundedness")
 """Metrics of a judge, with a reasoning beside the number."""

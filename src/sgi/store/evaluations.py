@@ -1,4 +1,4 @@
-"""Read single rows of any run with all their scores."""
+"""Read single rows of a run with all their scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 _LOOKED_AT = 20_000
-"""How many ids of similar length are compared with an unknown one."""
+"""The maximum number of ids of similar length that are compared with an unknown id, to suggest one."""
 _SHOWN = 5
 _IDS_A_QUERY = 300
 
@@ -54,13 +54,13 @@ class MetricScore:
     """The score of one metric in one row.
 
     Attributes:
-        value: None exactly if the status is not ok.
-        reason: why there is no value.
-        details: intermediate results.
-        reasoning: the text of a judge; by default taken from the evidence.
-        spec: the facts of the metric; None if the number was not computed here.
-        provenance: what computed the value; None if unknown.
-        evidence: all that a judge returned for the row, with the reasoning.
+        value: the value; None if, and only if, the status is not ``ok``.
+        reason: why there is no value; empty if there is one.
+        details: intermediate results of the metric.
+        reasoning: the judge's text; if it is not given, it is taken from the evidence.
+        spec: version, range and direction of the metric; None if this package did not compute the value.
+        provenance: the models, judge and prompts that computed the value; None if unknown.
+        evidence: the complete reply of the judge for the row, with the reasoning.
     """
 
     value: float | None
@@ -81,7 +81,7 @@ class MetricScore:
 
 @dataclass(frozen=True)
 class RunHandle:
-    """The facts of a run that the functions below need; ``dataset`` is the hash of its samples."""
+    """A run, as the functions of this module need it; ``dataset`` is the hash of its samples."""
 
     id: str
     label: str
@@ -92,11 +92,11 @@ class RunHandle:
 
 @dataclass(frozen=True)
 class StoredEvaluation:
-    """A stored row of any run.
+    """A stored row of a run.
 
-    ``id`` is the run's id and the row's position, ``run`` the run's name, or its id. The sample has the
-    answer as its response; ``reason`` says why there is none. ``scores`` are by canonical string, without
-    ``spec``.
+    ``id`` is the run's id and the row's position; ``run`` is the run's name, or its id without a name. The
+    sample's response is the answer; ``reason`` says why there is no answer. ``scores`` are by canonical
+    string, without ``spec``.
     """
 
     id: str
@@ -108,7 +108,7 @@ class StoredEvaluation:
 
 
 def find_handle(connection: Connection, text: str, *, lock: bool = False) -> RunHandle | None:
-    """Find a run by name, or else by id."""
+    """Find a run by its name, or by its id if no run has this name."""
     if text != encode_text(text):
         return None
     rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": text}).all()
@@ -117,21 +117,21 @@ def find_handle(connection: Connection, text: str, *, lock: bool = False) -> Run
 
 
 def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
-    """Return the rows of any run, in order; empty if there is no such run."""
+    """Return the rows of a run, in order; empty if there is no such run."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
         return [] if handle is None else list(_evaluations(connection, handle))
 
 
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
-    """Return one row of a run, or None."""
+    """Return one row of a run; None if there is no such row."""
     with database.reading() as connection:
         handle = find_handle(connection, run)
         return None if handle is None else next(_evaluations(connection, handle, [sample_id]), None)
 
 
 def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
-    """Return all that is stored of one sample of a run.
+    """Return the stored texts and scores of one sample of a run.
 
     Raises UnknownNameError with similar ids, or UsageError if the sample is not scored yet.
     """
@@ -158,7 +158,7 @@ def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> 
 def sample_evaluations(
     database: Database, record: RunRecord, sample_ids: Iterable[str]
 ) -> dict[str, StoredEvaluation]:
-    """Return all that is stored of some samples of a run, by id; samples without scores are left out."""
+    """Return texts and scores of some samples of a run, by id; samples without scores are left out."""
     unique = list(dict.fromkeys(sample_ids))
     by_id: dict[str, StoredEvaluation] = {}
     with database.reading() as connection:

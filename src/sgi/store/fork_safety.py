@@ -23,7 +23,7 @@ _OPEN: WeakSet[ForkAware] = WeakSet()
 def close_at_fork(opened: ForkAware) -> None:
     """Close the connections before each fork of this process; parent and child reconnect afterwards.
 
-    Else a child would inherit SQLite's locks, and one that another thread held would never be released.
+    Without this, a child would inherit SQLite's locks, and a lock of another thread would never be released.
     """
     _OPEN.add(opened)
 

@@ -1,4 +1,4 @@
-"""Record which runs were gated on which questions, to count looks at the same data."""
+"""Record which runs a gate (a pass/fail check) decided on which questions, to count looks at data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def earlier_looks(database: Database, questions: str, run: str) -> dict[tuple[str, str], int]:
-    """Count the other runs that were gated before this one, by metric and side of the rule.
+    """Count the other runs that a gate checked before this one, by metric and side of the rule.
 
     ``questions`` is the hash of the set of questions. If the run was gated before, only runs that were gated
     before it count, so that gating a run again is not a new look.

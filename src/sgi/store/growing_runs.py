@@ -1,7 +1,7 @@
-"""Write runs that grow row by row, as an application saves evaluations.
+"""Write growing runs, in which an application saves evaluations row by row.
 
-Such a run has its own data, which grows with it. Every metric has a score in every row, ``missing`` if
-nothing was saved.
+Such a run has its own data (samples), which grows with it. Every metric has a score in every row, with the
+status ``missing`` if nothing was saved.
 """
 
 from __future__ import annotations
@@ -75,10 +75,11 @@ _TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row to save; its answer is in ``answer`` (None if unknown), not in the sample.
+    """A row to save. Its answer is in ``answer`` (None if unknown), not in the sample.
 
-    ``scores`` are by canonical string. ``embedders`` are fingerprints of all models that were called, also of
-    those without vectors; ``judge`` is that of the judge with the digest of the prompts, or empty.
+    ``scores`` are by canonical string. ``embedders`` are fingerprints of all embedding models that were
+    called, also of those that returned no vectors. ``judge`` is the judge's fingerprint with the digest of
+    its prompts; empty without a judge.
     """
 
     sample: Sample
@@ -92,11 +93,11 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
     """Save a row into a growing run (its name or id), and return its id: run id and position.
 
     It replaces a row with the same sample id. A missing run is created with ``versions`` (of the packages), a
-    finished one is reopened. Threads and processes may save at once.
+    finished run is reopened. Threads and processes may save at once.
 
     Raises UsageError if the name is not allowed or the run of this name is not a growing run;
     RunMismatchError if the run's scores have another model, judge, prompts or metric version; StoreError if
-    the database cannot be written. Nothing of the row is saved then.
+    the database cannot be written. After an error, no part of the row is saved.
     """
     with database.writing() as connection:
         handle = _lock_run(connection, run) or _create_run(connection, run, versions)
@@ -115,7 +116,7 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
 
 
 def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
-    """Finish a run and store its summary."""
+    """Finish a growing run, and store its summary."""
     with database.writing() as connection:
         handle = _lock_run(connection, run)
         if handle is None:
@@ -217,7 +218,7 @@ def _metrics(
 
 
 def _metric_spec(name: str, score: MetricScore) -> MetricSpec:
-    """Return the facts of the metric. Without a known formula, it has version 0 and no bounds."""
+    """Return the spec of the metric. If its formula is unknown, the version is 0 and it has no bounds."""
     if score.spec is not None:
         return score.spec
     try:

@@ -36,13 +36,13 @@ _CLOCKS = {
 
 @dataclass(eq=False)
 class Lease:
-    """The right of this process to write a run. ``owner`` is a random token, unique for this lease."""
+    """The exclusive right of this process to write a run; ``owner`` is a random token of this lease."""
 
     run: str
     owner: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def take(self, connection: Connection, moment: str, *, take_over: bool = False) -> None:
-        """Take the lease in the open transaction, with ``take_over`` also from a live process.
+        """Take the lease in the open transaction; with ``take_over``, also from a live process.
 
         Raises RunBusyError if another process has it, StoreError if the run was deleted.
         """
@@ -89,7 +89,7 @@ class Lease:
         )
 
     def release(self, connection: Connection) -> bool:
-        """Release it; False if this process no longer holds it."""
+        """Release the lease; return False if this process no longer holds it."""
         leases = schema.leases
         mine = sa.delete(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
         _HELD.discard(self)
@@ -122,7 +122,7 @@ def _database_time(connection: Connection) -> float:
 
 
 def _machine() -> str:
-    """Identify host, boot and namespace of process ids: equal if processes can see each other."""
+    """Identify host, boot and namespace of process ids; equal for processes that can see each other."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -131,7 +131,7 @@ def _machine() -> str:
 
 
 def _process(pid: int) -> str | None:
-    """Distinguish a live process from a later one with the same id; empty if none lives, None if unknown."""
+    """Identify a live process, also if its id is reused; empty if no process has the id, None if unknown."""
     if os.name != "posix":
         return f"{pid}" if pid == os.getpid() else None
     try:

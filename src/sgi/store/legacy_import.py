@@ -67,7 +67,7 @@ _Row = dict[str, _Cell]
 
 @dataclass(frozen=True)
 class EvalsImport:
-    """Result of an import: names of the new runs, their rows, number of skipped runs, metadata columns."""
+    """Result of an import: names of the new runs, number of rows and of skipped runs, metadata columns."""
 
     runs: tuple[str, ...]
     rows: int
@@ -77,7 +77,7 @@ class EvalsImport:
 
 @dataclass(frozen=True)
 class _Table:
-    """The columns of the old table, with those that are metrics and those that become metadata."""
+    """The columns of the imported table: which are metrics, and which become metadata."""
 
     columns: tuple[str, ...]
 
@@ -93,7 +93,7 @@ class _Table:
 
 @dataclass
 class _OldRun:
-    """The rows of one ``test_run_id``, from a first pass."""
+    """The facts of the rows of one ``test_run_id``, from a first reading of the table."""
 
     base_name: str
     rows: int
@@ -103,7 +103,7 @@ class _OldRun:
 
 @dataclass
 class _Ids:
-    """Sample ids, unique in a run even if the old table repeats one."""
+    """Makes sample ids that are unique in a run, even if the imported table repeats an id."""
 
     seen: set[str] = field(default_factory=set)
 
@@ -119,11 +119,11 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
     """Import every row of the table ``evals`` of a SQLite file, which is not changed.
 
     Each ``test_run_id`` becomes a finished run of that name (numbered if the name is taken). Each row becomes
-    a sample with the ``qa_pair_id`` as its id; if a run repeats one, ``#`` and the row's own id follow it. A
-    metric without a value is ``missing``, one that is not a finite number ``failed``; numbers stay as they
-    are. A metric is a share from 0 to 1 only if all its numbers in the file are in that range; others have no
-    known range and are never printed as percent. Other columns become metadata. The import is one transaction
-    and skips runs that were imported before.
+    a sample with the ``qa_pair_id`` as its id; if a run repeats one, ``#`` and the row's own id follow it. An
+    absent value gets the status ``missing``, a value that is not a finite number gets ``failed``; numbers
+    stay as they are. A metric is a share from 0 to 1 only if all its numbers in the file are in that range;
+    others have no known range and are never printed as percent. Other columns become metadata. The import is
+    one transaction and skips runs that were imported before.
 
     Raises StoreError if the file cannot be read or has no such table, or the database cannot be written.
     """
@@ -159,7 +159,7 @@ def _translate_errors(file: Path) -> Iterator[None]:
 
 @contextmanager
 def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
-    """Connect to one snapshot, without any change to the file or beside it."""
+    """Context manager that connects to one snapshot, and changes neither the file nor its folder."""
     with TemporaryDirectory(prefix="sgi-") as folder:
         with _translate_errors(file):
             old = sqlite3.connect(

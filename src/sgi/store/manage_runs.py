@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Change(TypedDict, total=False):
-    """Changes of a run, as in `rename_run` and `set_tags`; what is left out stays."""
+    """Changes of a run, as in `rename_run` and `set_tags`; a field that is not set stays unchanged."""
 
     name: str | None
     tags: Iterable[str]
@@ -47,7 +47,7 @@ def rename_run(database: Database, run_id: str, name: str | None) -> None:
 
 
 def delete_run(database: Database, run_id: str) -> None:
-    """Delete a run with its scores, and its data unless another run uses it.
+    """Delete a run with its scores, and also its data unless another run uses them.
 
     A process that is writing the run ends with a StoreError at its next batch.
     """

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 def open_runs(
     db: str | Path | None, *names: str, cluster: str | None = None
 ) -> Iterator[tuple[Database, list[RunRecord]]]:
-    """Open a database that exists, and find runs in it.
+    """Context manager that opens an existing database, and finds runs in it.
 
     Args:
-        db: a SQLite file or ``postgresql://…``; None for ``SGI_DATABASE_URL``, otherwise ``sgi.db``.
-        *names: of each run the id, the beginning of its id, its name, ``last`` or ``last~1``.
-        cluster: which rows belong together; None for the rule of each run.
+        db: a SQLite file or ``postgresql://…``; None for ``SGI_DATABASE_URL``, or ``sgi.db`` if that is not
+            set.
+        *names: for each run its id, the beginning of its id, its name, ``last`` or ``last~1``.
+        cluster: the rule for rows that are not independent; None for the rule of each run.
 
     Raises:
         UnknownNameError: there is no such run.

@@ -27,7 +27,8 @@ Sort = Literal["position", "lowest", "highest"]
 LARGEST_PAGE = 10_000
 _LONGEST_TEXT = 1000
 _ANGLE_ROWS = 100
-"""How many rows of a metric are read to find out whether its details hold the two angles."""
+"""How many rows of a metric are read to find out whether its details hold the two angles, θ(r,c) and θ(r,q).
+"""
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"
 _NO_GROUP = "(none)"
@@ -43,15 +44,15 @@ class RowQuery:
         metric: canonical string or bare name, for ``status``, ``low``, ``high`` and ``sort``.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
         low, high: bounds of the value, inclusive.
-        label: known truth.
+        label: the known label.
         plane: bounds (low, high) of θ(r,c), then of θ(r,q), in radians, inclusive.
-        group: a metadata column, or ``label`` (known truth, unless the metadata has that column), and its
-            value as text: values that are not text as JSON, ``(none)`` for rows without one.
-        sort: by position in the data, or by the metric's value; rows without one come last.
-        page: from 1.
-        size: rows on a page, up to 10,000.
+        group: a metadata column, or ``label`` (the known label, unless the metadata has such a column), and
+            its value as text: other values are written as JSON, and ``(none)`` selects rows without a value.
+        sort: by position in the data, or by the metric's value; rows without a value come last.
+        page: number of the page, from 1.
+        size: number of rows on a page, up to 10,000.
 
-    Raises UsageError, which names the invalid part.
+    Raises UsageError that names the invalid part.
     """
 
     text: str = ""
@@ -206,10 +207,10 @@ def _display_name(value: Any) -> str:
 def column_reader(
     by: str, metadata: Iterable[Mapping[str, Any] | None]
 ) -> Callable[[Mapping[str, Any] | None, bool | None], Any]:
-    """Return a function that reads a column from the metadata and the label of a row, or gives None.
+    """Return a function that reads a column from the metadata and the label of a row, or returns None.
 
-    ``label`` is known truth, 1 or 0. But if the metadata of any committed row has a column ``label``, that
-    column is used for all rows.
+    The column ``label`` is the known label, 1 or 0. But if the metadata of any committed row has a column
+    ``label``, that column is used for all rows.
 
     >>> column_reader("label", [{"kind": "x"}, None])({"kind": "x"}, True)
     1
@@ -222,14 +223,14 @@ def column_reader(
 
 
 def group_name(value: Any) -> str | None:
-    """Name a group: text as it is, anything else as JSON; None stays."""
+    """Name a group: text is unchanged, other values become JSON; None stays None."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def plane_metric(connection: Connection, numbers: Mapping[str, int]) -> tuple[str, int] | None:
-    """Return the first metric whose details hold the two angles, and its number."""
+    """Return the first metric whose details hold the angles θ(r,c) and θ(r,q), and its number."""
     details = schema.details
     for metric, number in numbers.items():
         first = sa.select(details.c.body).where(details.c.metric == number)

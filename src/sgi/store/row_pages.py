@@ -1,4 +1,4 @@
-"""Read a page of the rows of a run, or its rows in the plane of the two angles."""
+"""Read a page of the rows of a run, or its rows in the plane of the angles θ(r,c) and θ(r,q)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Cell:
     """A value in the table.
 
     Attributes:
-        value: None where there is none.
+        value: the value; None if there is none.
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        reason: why there is no value; empty where there is one.
+        reason: why there is no value; empty if there is one.
     """
 
     value: float | None
@@ -73,7 +73,7 @@ class RowPage:
     """Some rows of a run.
 
     Attributes:
-        metrics: canonical names of the columns.
+        metrics: canonical names of the metrics, one for each column.
         rows: the rows of this page.
         total: number of rows that match the filters.
         of: number of scored rows of the run.
@@ -103,7 +103,7 @@ class PlanePoint:
 
 @dataclass(frozen=True)
 class Plane:
-    """An evenly spaced selection of the ``rows`` with both angles; on the diagonal SGI is 1."""
+    """Evenly spaced ``points`` among the ``rows`` that have both angles; SGI is 1 on the diagonal."""
 
     metric: str
     points: tuple[PlanePoint, ...]

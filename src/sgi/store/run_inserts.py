@@ -1,4 +1,4 @@
-"""Insert runs, batches, samples and scores, for every kind of run."""
+"""Insert runs, batches, samples and scores into the database."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class RunStart:
         dataset_name: name of the data for messages.
         rows: number of samples.
         spec: settings of the run as JSON, without secrets.
-        spec_hash: differs for settings that can give other numbers.
-        rejected: rows that could not be read.
-        provenance: what computes each metric, by canonical string.
+        spec_hash: a hash of the settings that can change a score.
+        rejected: number of rows that could not be read.
+        provenance: the models, judge and prompts that compute each metric, by its canonical string.
     """
 
     dataset: str
@@ -60,7 +60,7 @@ class RunStart:
 
 
 class ScoreRow(NamedTuple):
-    """The score of one row: ``value`` with ``ok``, else ``reason``; JSON of its details and its judgement."""
+    """The score of one row: a ``value`` (status ``ok``) or a ``reason``; details and judgement as JSON."""
 
     metric: int
     position: int
@@ -74,7 +74,7 @@ class ScoreRow(NamedTuple):
 def insert_run(
     connection: Connection, run: str, start: RunStart, moment: str, *, finished_at: str | None = None
 ) -> dict[str, int]:
-    """Insert a run and, unless it is there, its dataset; return the number of each metric."""
+    """Insert a run, and its dataset unless it is stored already; return the number of each metric."""
     dataset = (start.dataset, encode_text(as_name(start.dataset_name)), start.rows, moment)
     insert_rows(connection, schema.datasets, [dataset], unless_there=True)
     connection.execute(
@@ -132,13 +132,13 @@ def insert_batch(
     truncated: Mapping[str, int] | None = None,
     failures: Mapping[str, str] | None = None,
 ) -> None:
-    """Insert the head of a batch; an IntegrityError says that it is there already."""
+    """Insert the record of a batch; raises IntegrityError if the batch is stored already."""
     head = (run, start, rows, encode_json(dict(truncated or {})), encode_json(dict(failures or {})))
     insert_rows(connection, schema.batches, [head])
 
 
 def insert_samples(connection: Connection, dataset: str, start: int, samples: Sequence[Sample]) -> None:
-    """Insert consecutive samples, the first at ``start``; those that are there already are skipped."""
+    """Insert consecutive samples, the first at ``start``; samples that are stored already are skipped."""
     rows = (sample_row(dataset, position, sample) for position, sample in enumerate(samples, start))
     insert_rows(connection, schema.samples, rows, unless_there=True)
 
@@ -173,7 +173,7 @@ def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]
 
 
 def count_change(connection: Connection, run: str) -> None:
-    """Count a change of the rows of a run; call it in the transaction that changes them."""
+    """Increment the counter of changes of a run; call it in the transaction that changes the rows."""
     table = schema.run_changes
     counted = upsert(connection, table).values(run=run, count=1)
     more = {"count": table.c["count"] + 1}
@@ -222,7 +222,7 @@ def score_rows(
 
 
 def bind(value: float) -> float | None:
-    """Convert a bound for the tables: None if it is infinite."""
+    """Convert a bound of a metric's range for the tables; an infinite bound becomes None."""
     return value if math.isfinite(value) else None
 
 
@@ -232,14 +232,14 @@ def new_run_id() -> str:
 
 
 def now() -> str:
-    """Return the time for the tables: ISO 8601, UTC."""
+    """Return the current time for the tables: ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def insert_rows(
     connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[Any, ...]], *, unless_there: bool = False
 ) -> None:
-    """Insert rows without the layers that cost as much as the writing itself.
+    """Insert rows through the database driver, because SQLAlchemy's layers cost as much as the writing.
 
     Rows hold values for the driver (JSON as text), in column order. ``unless_there`` skips rows whose key
     exists.

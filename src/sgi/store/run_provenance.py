@@ -1,4 +1,4 @@
-"""Read what computed the numbers of a run; for old runs, parse it from the signature (only here)."""
+"""Read the provenance of a run: the models, judge and prompts that computed its scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNATURE = re.compile(rf"sgi:{SIGNATURE_VERSION}\|emb:(.*)\|judge:(.*)\|n:\d+\
 
 
 def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
-    """Return what computed the numbers of a run. Raises StoreDamagedError for a damaged record."""
+    """Return the provenance of each metric of a run. Raises StoreDamagedError for a damaged record."""
     with database.reading() as connection:
         rows = connection.execute(run_metrics(record.id)).all()
     metrics = {}
@@ -38,7 +38,7 @@ def run_provenance(database: Database, record: RunRecord) -> RunProvenance:
 
 
 def derived_provenance(record: RunRecord, name: str) -> MetricProvenance | None:
-    """Parse what computed a metric's scores from the signature of the run; None if that is not known."""
+    """Parse the provenance of a metric from the signature of an old run; None if it is not known."""
     match = _SIGNATURE.fullmatch(record.signature)
     try:
         metric = named_metric(name)

@@ -1,4 +1,4 @@
-"""List and find runs, without their rows."""
+"""List and find runs, without reading their rows."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class RunRecord:
     """A stored run, without its rows. All times are ISO 8601, UTC.
 
     Attributes:
-        dataset: hash of its samples.
+        dataset: hash of the run's samples.
         dataset_name: name of the data for messages.
-        rows: number of samples in the data; ``scored`` of them are committed.
-        metrics: canonical strings, in the order of the request.
-        spec: the request.
-        spec_hash: differs for specs that can give other numbers.
-        signature: everything that can change a number.
-        versions: of the packages that computed the numbers.
-        finished_at: None until all rows are done.
-        stopped: why it ended early.
-        rejected: rows that could not be read.
+        rows: number of samples in the data; ``scored`` is the number of them that are scored and stored.
+        metrics: canonical strings, in the order in which the run was asked for them.
+        spec: settings of the run as JSON.
+        spec_hash: a hash of the settings that can change a score.
+        signature: one line with everything that can change a score: models, judge, version.
+        versions: versions of the packages that computed the scores.
+        finished_at: when the run ended; None until all rows are scored.
+        stopped: why the run ended early; empty if it did not.
+        rejected: number of rows that could not be read.
         cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
-        changes: how often its rows have changed.
-        damage: which of its settings, versions or summary cannot be read; these are empty.
+        changes: how often the run's rows have changed.
+        damage: which of settings, versions and summary cannot be read, and are therefore empty.
     """
 
     id: str
@@ -84,18 +84,18 @@ class RunRecord:
 
     @property
     def no_texts(self) -> bool:
-        """Whether placeholders are stored instead of its texts."""
+        """Whether placeholders are stored instead of the run's texts."""
         return self.spec.get("no_texts") is True
 
     @property
     def finished(self) -> bool:
-        """Whether every row is done."""
+        """Whether every row is scored."""
         return self.finished_at is not None
 
 
 @dataclass(frozen=True)
 class PageOfRuns:
-    """One page (from 1) of runs, the newest first; ``total`` counts all matches.
+    """One page of runs (pages count from 1), the newest first; ``total`` counts all matching runs.
 
     ``tags`` holds every tag, sorted, with its number of runs.
     """
@@ -113,7 +113,7 @@ def list_runs(
     """List runs, the newest first.
 
     ``search`` is text in the run's id, name, data name or a tag; case does not matter. ``limit`` is the
-    maximum number (None for all), ``offset`` how many of the newest to skip.
+    maximum number (None for all), ``offset`` is how many of the newest runs to skip.
     """
     with database.reading() as connection:
         matches = _matching_runs(connection, search, tag)
@@ -154,7 +154,7 @@ def find_run(database: Database, text: str) -> RunRecord:
 
 
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
-    """Return what the judges of a run used in all attempts, by fingerprint."""
+    """Return the total usage of each judge of a run, over all times that it was resumed, by fingerprint."""
     table = schema.usage
     columns = [table.c[name] for name in _COUNTS]
     query = sa.select(table.c.judge, *columns).where(table.c.run == run).order_by(table.c.judge)
@@ -243,7 +243,7 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
 
 
 def _select_runs() -> sa.Select[Any]:
-    """Select a run's own columns; its JSON as text, so that we find damage and not the driver."""
+    """Select the columns of runs, with JSON as text, so that this package detects damage, not the driver."""
     runs, datasets, batches = schema.runs, schema.datasets, schema.batches
     scored = (
         sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0))

@@ -1,4 +1,4 @@
-"""Store what was computed from all rows of a run, until the rows change."""
+"""Cache views of a run (results computed from all its rows, such as histograms) until the rows change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("sgi.store")
 
 
 def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:
-    """Load a view that was stored for this ``state``, which identifies all its inputs; else None."""
+    """Load a view that was stored for this ``state`` (which identifies all its inputs), or return None."""
     table = schema.run_views
     query = sa.select(table.c.body).where(table.c.run == run, table.c.view == view, table.c.state == state)
     with database.reading() as connection:

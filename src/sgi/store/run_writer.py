@@ -1,4 +1,4 @@
-"""Write a run batch by batch: one transaction each, with samples, scores, details, judgements and usage.
+"""Write a run batch by batch, each with samples, scores, details, judgements and usage in one transaction.
 
 A committed batch is never written again.
 """
@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 __all__ = ["RunRecorder", "RunStart", "create_run", "open_recorder"]
 
 Judgements = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
-"""Judgements as JSON by the metric's canonical string: one entry per row, None if there is none."""
+"""Judgements as JSON by the metric's canonical string: one entry per row, None for a row without one."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(eq=False)
 class RunRecorder:
-    """Writes one run, with data of the hash ``dataset``.
+    """Writes one run, whose data has the hash ``dataset``.
 
-    ``metric_ids`` are by canonical string; ``done`` holds the first positions of the committed batches. With
+    ``metric_ids`` are by canonical string; ``done`` holds the first positions of the committed batches. If
     ``samples_are_there``, all samples of the data are stored already. `create_run` and `open_recorder` take
     the ``lease``, the right to write the run.
     """
@@ -90,7 +90,8 @@ class RunRecorder:
 
         ``scores`` and ``judgements`` have the metric's canonical string as key. ``truncated`` counts rows by
         the field that exceeded a model's limit. ``failures`` gives the reason for each model without vectors.
-        ``usage`` holds totals of this attempt by the judge's fingerprint and replaces earlier ones.
+        ``usage`` holds, by the judge's fingerprint, the totals since the run was started or resumed; they
+        replace earlier ones.
 
         Raises RunBusyError if another process took the run over; StoreError if the database cannot be
         written, the batch exists already, or the run was deleted.
@@ -118,7 +119,7 @@ class RunRecorder:
         self._reopened.discard(start)
 
     def save_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the totals of this attempt by the judge's fingerprint; they replace earlier ones.
+        """Store the judge usage since the run was started or resumed, in place of earlier totals.
 
         Raises RunBusyError if another process took the run over; `stop` still stores the usage.
         """
@@ -166,7 +167,7 @@ class RunRecorder:
         return len(self._reopened)
 
     def _delete_batch(self, connection: Connection, start: int, rows: int) -> None:
-        """Delete a reopened batch; its run is not finished until it has a new summary."""
+        """Delete a reopened batch; the run is unfinished until it gets a new summary."""
         delete_scores(connection, self.metric_ids.values(), start, start + rows - 1)
         batches = schema.batches
         connection.execute(sa.delete(batches).where(batches.c.run == self.run, batches.c.start == start))
@@ -187,7 +188,7 @@ class RunRecorder:
             self.lease.release(connection)
 
     def stop(self, reason: str, usage: Mapping[str, Usage] = _NOTHING) -> None:
-        """Store why the run ends early and its usage, and release the lease.
+        """Store why the run ends early and the judge usage, and release the lease.
 
         If another process took the run over, only the usage is stored.
         """
@@ -198,7 +199,7 @@ class RunRecorder:
                 self._save_usage(connection, usage)
 
     def discard(self) -> None:
-        """Delete the run; its data stays for other runs."""
+        """Delete the run and its scores; the samples, which other runs may share, stay in the database."""
         with self.database.writing() as connection:
             connection.execute(sa.delete(schema.runs).where(schema.runs.c.id == self.run))
 
@@ -217,7 +218,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
 
 
 def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
-    """Open the writer of an existing run and take its lease, so that no other process writes it.
+    """Open the writer of an existing run, and take the run's lease, so that no other process writes it.
 
     Raises RunBusyError if another process writes it and ``take_over`` is false; StoreError if it was deleted.
     """

@@ -23,8 +23,8 @@ _ANSWER = ("run", "response", "contexts", "reason")
 class StoredAnswer:
     """What the target returned for a sample: a response, or the reason for a failure.
 
-    ``contexts`` are the passages that the target used, if it returned any. ``seconds`` includes retries and
-    waits.
+    ``contexts`` are the passages that the target returned, if any. ``seconds`` is the response time, with
+    retries and waits.
     """
 
     response: str | None

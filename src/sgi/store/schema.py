@@ -114,7 +114,7 @@ batches = sa.Table(
 
 
 def in_batch(position: sa.Column[int]) -> sa.ColumnElement[bool]:
-    """Return whether a position lies in a batch."""
+    """Build the SQL condition that a position lies in a batch."""
     return (position >= batches.c.start) & (position < batches.c.start + batches.c.rows)
 
 

@@ -43,7 +43,7 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Reason(NamedTuple):
-    """Why rows have no value."""
+    """A reason why rows have no value, and the number of these rows."""
 
     metric: str
     status: str
@@ -60,9 +60,9 @@ def scored_run(database: Database, record: RunRecord) -> ScoredRun:
 def grouped_run(
     database: Database, record: RunRecord, by: str, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
-    """Return the scores as columns, the values of a data column, and each row's class by metric.
+    """Return the scores as columns, the values of a column of the data, and each row's class by metric.
 
-    ``by`` is a metadata column, or ``label`` (known truth, unless the metadata has that column).
+    ``by`` is a metadata column, or ``label`` (the known label, unless the metadata has such a column).
     ``class_keys`` has, by metric, the key in its details that holds a row's class.
 
     Raises UnknownNameError if no row has such a column; the message lists the columns.
@@ -76,7 +76,7 @@ def grouped_run(
 def whole_run(
     database: Database, record: RunRecord, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:
-    """Return the scores as columns, and of each row its label, metadata and class by metric, in one snapshot.
+    """Return, in one snapshot, the scores as columns, and the labels, metadata and classes of the rows.
 
     ``class_keys`` is as in `grouped_run`. Rows of equal metadata share one mapping.
     """
@@ -214,7 +214,7 @@ def _spread(
 
 
 def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], Clustering]:
-    """Return the cluster of each committed row, in order, and what the notes on clusters need.
+    """Return the cluster of each committed row, in order, and the numbers for the notes on clusters.
 
     Clusters are numbered from 0 in the order of their first rows, shape (n,), as in the engine: equal
     numbers give equal bootstrap draws. Raises UnknownNameError if the rule is a column that no row has.
@@ -261,7 +261,7 @@ def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int
 def _dominant(
     connection: Connection, record: RunRecord, numbers: NDArray[np.int64]
 ) -> DominantQuestion | None:
-    """Find the question that most rows share; for most runs a count decides."""
+    """Find the question that more than half of the rows share; None if there is none."""
     counts = np.bincount(numbers) if len(numbers) else np.zeros(1, dtype=np.int64)
     most = int(counts.argmax())
     if 2 * counts[most] <= len(numbers):

@@ -1,4 +1,4 @@
-"""Open a SQLite file as the cache and the database do: private to the user, shared by processes."""
+"""Open SQLite files of caches and databases: only the user can read them, and processes can share them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class _Connection(sqlite3.Connection):
     def rollback(self) -> None:
         """Undo the open transaction.
 
-        Without memory for that, close the connection, which undoes it too: else it would lock out every other
-        writer.
+        If the memory does not suffice, close the connection, which also undoes the transaction. Otherwise the
+        open transaction would block all other writers.
         """
         if self._closed:
             return
@@ -64,13 +64,13 @@ def open_own(
     *,
     durable: bool,
 ) -> sqlite3.Connection:
-    """Connect to a file of ours in WAL mode.
+    """Connect to a file of this package in WAL mode (write-ahead log).
 
     Args:
         path: the file; created if it is missing.
-        application_id: of our files, in their header.
+        application_id: the number in the header of our files.
         own_tables: the tables that a file without an id may have.
-        foreign_error: makes the error about a file with other tables, from their names.
+        foreign_error: builds the error for a file with other tables, from their names.
         durable: as for `write_ahead`.
     """
     connection = connect(path)
@@ -131,7 +131,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def readable_address(path: Path, folder: Path) -> str:
-    """Return the address by which SQLite reads a file and changes nothing in it or beside it.
+    """Return the address by which SQLite reads a file without changing it or creating files beside it.
 
     Transactions that a crash left beside the file belong to its content. To read them SQLite must write, so
     it works on a copy in the empty ``folder``.
@@ -166,7 +166,7 @@ def _open(address: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def is_damaged(path: Path) -> bool:
-    """Return whether SQLite's own check finds damage: an odd error is then the file's fault, not ours.
+    """Return whether SQLite's own check finds damage, which then explains an unexpected error.
 
     Raises MemoryError, or ``sqlite3.OperationalError`` if the disk fails.
     """
@@ -187,7 +187,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:
-    """Switch to WAL mode, in which readers and a writer work at once; wait while another process switches.
+    """Switch to WAL mode, in which readers and one writer work at once; wait while another process switches.
 
     With ``durable`` a commit returns when it is on the disk. Otherwise a power loss can lose the last
     commits, but does not damage the file.

@@ -1,4 +1,4 @@
-"""Read what a run stores: batches with samples and scores, answers of the target, judgements of a judge."""
+"""Read batches of a run with samples and scores, answers of its target, and judgements of its judge."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StoredBatch:
 
 
 class JudgementCount(NamedTuple):
-    """How much evidence of a metric is stored."""
+    """The number of stored judgements of a metric."""
 
     version: int
     """Version of the metric; 0 if the scores were not computed here."""
@@ -69,7 +69,7 @@ class JudgementCount(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether there is evidence that was computed here, so that it can be read as the metric's own."""
+        """Whether there are judgements that this package computed, so that their format is known."""
         return bool(self.rows and self.version)
 
 
@@ -162,7 +162,7 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
 
 
 def count_judgements(database: Database, record: RunRecord) -> dict[str, JudgementCount]:
-    """Count the evidence of each metric of a run, in the order of the request."""
+    """Count the stored judgements of each metric of a run, in the order of its metrics."""
     metrics, evidence = schema.run_metrics, schema.evidence
     rows = sa.select(sa.func.count()).where(evidence.c.metric == metrics.c.id).scalar_subquery()
     query = sa.select(metrics.c.metric, metrics.c.version, rows).where(metrics.c.run == record.id)

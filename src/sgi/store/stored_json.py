@@ -19,7 +19,7 @@ _Versions = dict[AnyText, AnyText]
 
 
 class _Shape(BaseModel):
-    """Forbids other fields."""
+    """Base of the shapes; it forbids unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -161,7 +161,7 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
 
 
 def read_provenance(value: Any) -> MetricProvenance | None:
-    """Parse the record of what computed a metric. Raises StoreDamagedError for another shape."""
+    """Parse the provenance of a metric. Raises StoreDamagedError if it has another shape."""
     try:
         record: MetricProvenance | None = None if value is None else validate(MetricProvenance, value)
     except ValidationError as errors:

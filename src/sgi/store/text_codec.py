@@ -67,7 +67,7 @@ def decode_json(text: str) -> Any:
 
 
 def decode_json_shared(texts: Iterable[str | None]) -> Iterator[Any]:
-    """Decode each text as `decode_json` does; equal texts share one object, None stays.
+    """Decode each text as `decode_json` does; equal texts share one object, None stays None.
 
     >>> one, none, other = decode_json_shared(['{"a":1}', None, '{"a":1}'])
     >>> one, none, one is other

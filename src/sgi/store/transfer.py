@@ -73,7 +73,7 @@ def _no_summary(database: Database, record: RunRecord) -> None:
 
 @dataclass(frozen=True)
 class ImportResult:
-    """Result of an import: the number of new and of skipped runs, and ``renamed``: old name → new name."""
+    """Result of an import: numbers of new and of skipped runs, and ``renamed`` (old name → new name)."""
 
     runs: int
     skipped: int
@@ -117,7 +117,7 @@ class _Runs:
         return row
 
     def _data(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """Merge rows of equal content; growing data belongs to one run only."""
+        """Merge data of equal content, except the data of a growing run, which belongs to that run only."""
         data: str = row["hash"] if "hash" in row else row["dataset"]
         if not data.startswith(GROWING):
             return row
@@ -179,9 +179,10 @@ def export(database: Database, path: str | Path) -> int:
 def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> ImportResult:
     """Import the runs of an exported file in one transaction.
 
-    Runs whose id exists are skipped with their growing data. If another run has the same name, the new run
-    gets a number after its name. Summaries are not imported: ``recompute`` computes the summary of a new run
-    from its rows (None for none); an error in it means that the file is damaged.
+    A run whose id exists is skipped; so are samples that an application added to such a run row by row. If
+    another run has the same name, the new run gets a number after its name. Summaries are not imported:
+    ``recompute`` computes the summary of a new run from its rows, or returns None for a run without a
+    summary; if it raises, the file is damaged.
 
     Raises StoreError if the file is damaged (with the line), incomplete or not an export, or the database
     cannot be written (nothing is changed); SchemaTooNewError if a newer version wrote the file.
@@ -279,7 +280,7 @@ def _read(file: Path) -> Generator[_Line]:
 
 @contextmanager
 def _damage_at(file: Path, line: int) -> Iterator[None]:
-    """Turn any error in the rows of a run into one that names the run's line."""
+    """Context manager that converts any error in the rows of a run into one that names the run's line."""
     try:
         yield
     except SgiError as error:

@@ -1,4 +1,4 @@
-"""What each column of an export may hold. A file may come from a third party, so every value is checked."""
+"""Check each value of an export by its column, because the file may come from a third party."""
 
 from __future__ import annotations
 

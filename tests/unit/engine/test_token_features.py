@@ -202,7 +202,7 @@ def test_weights_want_the_whole_data():
 
 
 def test_a_model_that_is_not_open_is_told():
-    with pytest.raises(UsageError, match="torch:other, layer 3, which is not open"):
+    with pytest.raises(UsageError, match="torch:other, layer 3, which is not loaded"):
         score(ROWS, [metric('bertscore(model="torch:other", layer=3)')], HashTokenEncoder())
 
 
