@@ -1,4 +1,4 @@
-"""Angles and cosines between unit rows, precise for nearly equal rows."""
+"""Angles and cosines between unit vectors (vectors of length 1), precise for nearly equal vectors."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CANCELLATION = 1.0  # below it, ‖u−v‖² + 4·u·v is less precise than th
 
 
 def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-    """Angle between unit rows, in radians, in [0, π], shape (n,).
+    """Return the angle between each row of u and the same row of v, in radians, in [0, π], shape (n,).
 
     Computed as 2·atan2(‖u−v‖, ‖u+v‖), because arccos loses half of the digits for small angles. The result
     for a row does not depend on other rows.
 
     Args:
-        u: unit rows, shape (n, d).
-        v: unit rows, shape (n, d).
+        u: unit vectors as rows, shape (n, d).
+        v: unit vectors as rows, shape (n, d).
 
     Raises:
-        ValueError: shapes differ, or a row is not of unit length (such as zero, NaN or infinity).
+        ValueError: the shapes differ, or a row does not have length 1 (it may be zero, or contain NaN).
 
     Source: W. Kahan, "How Futile are Mindless Assessments of Roundoff in Floating-Point Computation?", §12.
 
@@ -37,7 +37,7 @@ def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Angles between unit rows and each of several arrays, as `angle` gives them; reads each row only once.
+    """Return the angles of u to each of several arrays, as `angle` does; each row of u is read only once.
 
     >>> [theta.round(4).tolist() for theta in angles_to(np.eye(2), np.eye(2), np.eye(2)[::-1])]
     [[0.0, 0.0], [1.5708, 1.5708]]
@@ -48,9 +48,10 @@ def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ..
 
 
 def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-    """Cosine between unit rows: (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²), in [−1, 1], shape (n,).
+    """Return the cosine between each row of u and the same row of v, in [−1, 1], shape (n,).
 
-    It is exactly 1 for equal rows and −1 for opposite ones. Arguments and errors are those of `angle`.
+    Computed as (‖u+v‖² − ‖u−v‖²) / (‖u+v‖² + ‖u−v‖²), which is exactly 1 for equal rows and −1 for opposite
+    rows. Arguments and errors are those of `angle`.
 
     Source: the parallelogram law.
 
@@ -62,7 +63,7 @@ def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
 
 
 def unit(vectors: ArrayLike) -> NDArray[np.float64]:
-    """Normalise vectors to length one, v / ‖v‖, in float64.
+    """Divide each vector by its length, v / ‖v‖; the result is in float64.
 
     Args:
         vectors: shape (d,) or (n, d).
@@ -70,14 +71,14 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
     Raises:
         ValueError: a vector is zero or contains NaN or infinity, or the shape is invalid.
 
-    Source: metrics of direction are defined on the unit sphere (Marín 2025, arXiv:2512.13771, algorithm 1).
+    Source: Marín (2025), arXiv:2512.13771, algorithm 1.
 
     >>> unit([3.0, 4.0]).tolist()
     [0.6, 0.8]
     """
     array = _numbers(vectors)
     if array.ndim not in (1, 2):
-        raise ValueError(f"Vectors have shape (d,) or (n, d), not {array.shape}.")
+        raise ValueError(f"The vectors must have shape (d,) or (n, d), not {array.shape}.")
     # Scale by the largest entry first, so that squares cannot overflow or underflow.
     largest = np.max(np.abs(array), axis=-1, keepdims=True, initial=0.0)
     bad = np.flatnonzero(~(np.isfinite(largest) & (largest > 0)))
@@ -91,7 +92,7 @@ def unit(vectors: ArrayLike) -> NDArray[np.float64]:
 def _numbers(values: ArrayLike) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
-        raise ValueError(f"Vectors hold real numbers, not {array.dtype}.")
+        raise ValueError(f"The vectors must hold real numbers, not {array.dtype}.")
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
 
 
@@ -102,7 +103,9 @@ def _squared_chords(
     left, rights = _numbers(u), [_numbers(other) for other in others]
     for right in rights:
         if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
-            raise ValueError(f"Rows of one shape (n, d) are required, not {left.shape} and {right.shape}.")
+            raise ValueError(
+                f"Both arrays must have the same shape (n, d), not {left.shape} and {right.shape}."
+            )
     n = len(left)
     apart, together = np.empty((len(rights), n)), np.empty((len(rights), n))
     step = _rows_per_block(left, *rights)
@@ -140,8 +143,8 @@ def _refine(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.float6
 
 
 def _check_lengths(squares: NDArray[np.float64]) -> None:
-    """Check lengths: ‖u−v‖² + ‖u+v‖² is four times the mean of the two squared lengths."""
+    """Raise if a length is not 1; ‖u−v‖² + ‖u+v‖² is four times the mean of the two squared lengths."""
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~(np.abs(squares / 4.0 - 1.0) <= _UNIT_TOLERANCE).all(axis=0))
     if bad.size:
-        raise ValueError(f"Row {bad[0]} is not of unit length; use sgi.geometry.unit.")
+        raise ValueError(f"Row {bad[0]} must have length 1; normalise it with sgi.geometry.unit.")

@@ -1,4 +1,4 @@
-"""Angles of statements to all passages of their row, and their aggregation."""
+"""Angles between statements (responses, or sentences of responses) and the passages of their rows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 Aggregate = Literal["nearest", "mean"]
 
 LEAST_SEPARATION = 1e-3
-"""Below this θ(q,c), in radians, question and passage count as one point, and SGI is 1 for every response."""
+"""Below this θ(q,c), in radians, question and passage count as equal: SGI is about 1 for every response."""
 
 VERBATIM_ANGLE = 0.01
-"""Below this θ(r,c), in radians, a response is a verbatim copy of its passage; SGI never uses a smaller one.
+"""Below this θ(r,c), in radians, a response counts as a verbatim copy; SGI uses at least this angle.
 
-Of 200 bundled passages, copies with other white space or case have an angle of 0 with the embedded model;
-copies without the final full stop, with other quotation marks or without commas have 0.012 or more.
+Measured on 200 bundled passages with the embedded model: copies with other white space or case have an angle
+of 0; copies without the final full stop, with other quotation marks or without commas have 0.012 or more.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class PassageAngles:
-    """Angles of statements to the passages of their row, flat over pairs of statement and passage.
+    """Angles between statements and the passages of their rows; a pair is one statement with one passage.
 
     Attributes:
-        theta_rq: angle of each statement to its question, in radians, shape (m,).
-        theta_rc: angle of each pair's statement to its passage, shape (pairs,).
-        theta_qc: angle of each pair's question to its passage, shape (pairs,).
-        passage: the passage of each pair, an index into all passages, shape (pairs,).
-        lengths: number of consecutive pairs of each statement, at least 1, shape (m,).
+        theta_rq: angle between each statement and its question, in radians, shape (m,).
+        theta_rc: angle between the statement and the passage of each pair, shape (pairs,).
+        theta_qc: angle between the question and the passage of each pair, shape (pairs,).
+        passage: index of each pair's passage among all passages, shape (pairs,).
+        lengths: number of pairs of each statement, which are consecutive; at least 1, shape (m,).
     """
 
     theta_rq: NDArray[np.float64]
@@ -55,16 +55,16 @@ class PassageAngles:
         owners: NDArray[np.int64],
         offsets: NDArray[np.int64],
     ) -> Self:
-        """Measure every statement against every passage of its row.
+        """Compute the angles between each statement and every passage of its row.
 
         Args:
-            statements: unit rows, shape (m, d).
-            questions: unit rows, one per row, shape (n, d).
-            passages: unit rows of all rows, one after another, shape (p, d).
-            owners: the row of each statement, shape (m,).
-            offsets: first passage of each row, and the total, shape (n + 1,); no row is empty.
+            statements: unit vectors, shape (m, d).
+            questions: unit vectors, one for each of n rows, shape (n, d).
+            passages: unit vectors of the passages, ordered by row, shape (p, d).
+            owners: index of the row of each statement, shape (m,).
+            offsets: index of the first passage of each row, then p; shape (n + 1,). Each row has a passage.
 
-        Source: Marín (2025), arXiv:2512.13771, equation 2, passage by passage.
+        Source: Marín (2025), arXiv:2512.13771, equation 2, applied to each passage.
 
         >>> eye = np.eye(3, dtype=np.float32)
         >>> pair = PassageAngles.of(eye[2:], eye[:1], eye[1:], owners=np.array([0]), offsets=np.array([0, 2]))
@@ -86,40 +86,40 @@ class PassageAngles:
 
     @cached_property
     def grounding(self) -> NDArray[np.float64]:
-        """SGI of each pair, shape (pairs,), with θ(r,c) at least `VERBATIM_ANGLE`; see `apart`."""
+        """SGI of each pair, with θ(r,c) of at least `VERBATIM_ANGLE`, shape (pairs,); valid where `apart`."""
         theta_rc = np.maximum(self.theta_rc, VERBATIM_ANGLE)
         return grounding_index(np.repeat(self.theta_rq, self.lengths), theta_rc)
 
     @cached_property
     def verbatim(self) -> NDArray[np.bool_]:
-        """Pairs whose statement is a verbatim copy of its passage, shape (pairs,)."""
+        """Mask of the pairs whose statement is a verbatim copy of the passage, shape (pairs,)."""
         return self.theta_rc < VERBATIM_ANGLE
 
     @cached_property
     def bounded_index(self) -> NDArray[np.float64]:
-        """Bounded index of each pair, shape (pairs,); see `apart`."""
+        """Bounded SGI of each pair, in [−1, 1], shape (pairs,); valid where `apart`."""
         return bounded_grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc, self.theta_qc)
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:
-        """Pairs whose passage differs from the question, shape (pairs,); else an index is meaningless."""
+        """Mask of the pairs whose passage differs from the question, shape (pairs,); others have no SGI."""
         return self.theta_qc >= LEAST_SEPARATION
 
     @cached_property
     def separate(self) -> NDArray[np.bool_]:
-        """Statements with a passage that differs from the question, shape (m,)."""
+        """Mask of the statements with a passage that differs from the question, shape (m,)."""
         return np.logical_or.reduceat(self.apart, self._starts)
 
     @cached_property
     def nearest(self) -> NDArray[np.int64]:
-        """The pair of each statement's nearest passage that counts, which has the highest SGI, shape (m,)."""
+        """For each statement, the index of the pair with its nearest passage (highest SGI), shape (m,)."""
         distance = np.where(self._counts, self.theta_rc, np.inf)
         least = np.repeat(np.minimum.reduceat(distance, self._starts), self.lengths)
         hits = np.flatnonzero(distance == least)  # the first of equals counts
         return hits[np.searchsorted(hits, self._starts)]
 
     def aggregate(self, pairs: NDArray[np.float64], how: Aggregate) -> NDArray[np.float64]:
-        """Aggregate values of pairs per statement, shape (m,): of the nearest passage, or their mean."""
+        """Return one of each statement's values, that of the nearest passage, or their mean; shape (m,)."""
         if how == "nearest":
             return pairs[self.nearest]
         total = np.add.reduceat(np.where(self._counts, pairs, 0.0), self._starts)
@@ -131,5 +131,5 @@ class PassageAngles:
 
     @cached_property
     def _counts(self) -> NDArray[np.bool_]:
-        """Pairs that count; a passage equal to the question counts only if the row has no other."""
+        """Mask of the pairs to use: a passage equal to the question is used only if the row has no other."""
         return self.apart | ~np.repeat(self.separate, self.lengths)

@@ -1,4 +1,4 @@
-"""The semantic grounding index, its bounds and its bounded form, from angles or vectors."""
+"""The semantic grounding index (SGI), its bounds and its bounded form, computed from angles or vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 EPSILON = 1e-8
-"""Added to θ(r,c), so that a response equal to its context has a finite index."""
+"""Added to θ(r,c), so that SGI is finite for a response equal to its context."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Grounding:
 def compute_sgi(
     q_emb: ArrayLike, c_emb: ArrayLike, r_emb: ArrayLike, *, epsilon: float = EPSILON
 ) -> Grounding:
-    """SGI of one response, from three vectors of any length.
+    """Return the SGI of one response, computed from three vectors that need not have length 1.
 
-    Above 1, the response is nearer to its context than to its question. If question and context coincide, the
-    SGI is about 1 for every other response and 0 for a response equal to both.
+    Above 1, the response is nearer to its context than to its question. If question and context are equal,
+    SGI is 0 for a response equal to both, and about 1 for every other response.
 
     Args:
         q_emb: vector of the question, shape (d,).
@@ -56,7 +56,7 @@ def compute_sgi(
     named = {"q_emb": np.asarray(q_emb), "c_emb": np.asarray(c_emb), "r_emb": np.asarray(r_emb)}
     if any(array.ndim != 1 for array in named.values()) or len({array.shape for array in named.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in named.items())
-        raise ValueError(f"Three vectors of one shape (d,) are required, not {shapes}.")
+        raise ValueError(f"The three vectors must have the same shape (d,), not {shapes}.")
     question, context, response = (_direction(name, array) for name, array in named.items())
     theta_rq, theta_rc = angle([response, response], [question, context])
     index = grounding_index(theta_rq, theta_rc, epsilon)
@@ -73,12 +73,12 @@ def _direction(name: str, vector: NDArray[np.generic]) -> NDArray[np.float64]:
 def grounding_index(
     theta_rq: ArrayLike, theta_rc: ArrayLike, epsilon: float = EPSILON
 ) -> NDArray[np.float64]:
-    """SGI = θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1 = nearer to the context.
+    """Return SGI = θ(r,q) / (θ(r,c) + ε), in [0, ∞); above 1, the response is nearer to the context.
 
     Args:
         theta_rq: angles between response and question, in radians, of any shape.
         theta_rc: angles between response and context, of the same shape.
-        epsilon: keeps the index finite if the response equals the context.
+        epsilon: ε, which keeps SGI finite if the response equals the context.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3; ε from algorithm 1.
 
@@ -91,9 +91,9 @@ def grounding_index(
 def bounded_grounding_index(
     theta_rq: ArrayLike, theta_rc: ArrayLike, theta_qc: ArrayLike
 ) -> NDArray[np.float64]:
-    """Bounded form without ε: (θ(r,q) − θ(r,c)) / θ(q,c), in [−1, 1]; positive exactly if SGI is above 1.
+    """Return the bounded SGI, (θ(r,q) − θ(r,c)) / θ(q,c), in [−1, 1]; positive exactly if SGI is above 1.
 
-    It is NaN if question and context coincide. The angles are in radians and have one shape.
+    It has no ε and is NaN if θ(q,c) is 0. The angles are in radians and have the same shape.
 
     Source: the triangle inequality of angles, arXiv:2512.13771, equation 4.
 
@@ -108,7 +108,7 @@ def bounded_grounding_index(
 
 
 def bounds(theta_qc: ArrayLike, theta_rc: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Minimum and maximum SGI (ε aside) for θ(q,c) = a and θ(r,c) = x.
+    """Return the minimum and maximum of SGI (without ε) for θ(q,c) = a and θ(r,c) = x.
 
     |a/x − 1| ≤ SGI ≤ min(a + x, 2π − a − x) / x, by the triangle inequality and because a spherical triangle
     has a perimeter of at most 2π. Both bounds are attained on the great circle through q and c.
@@ -118,9 +118,9 @@ def bounds(theta_qc: ArrayLike, theta_rc: ArrayLike) -> tuple[NDArray[np.float64
         theta_rc: angles between response and context, of the same shape.
 
     Returns:
-        Minima and maxima, in [0, ∞]; infinite if only x is 0, NaN if both are.
+        Minima and maxima, in [0, ∞]; infinite if x is 0 and a is not, NaN if both are 0.
 
-    Source: arXiv:2512.13771, equations 4 and 5, with the modulus that equation 5 lacks.
+    Source: arXiv:2512.13771, equations 4 and 5, with the absolute value that is missing in equation 5.
 
     >>> low, high = bounds(1.0, 0.5)
     >>> float(low), float(high)

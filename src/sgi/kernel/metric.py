@@ -260,7 +260,7 @@ class AnyMetric(ABC):
         return configured[:1]
 
     def prepare(self, rows: Any, /) -> Any:
-        """Compute the argument of the other methods; by default the rows."""
+        """Compute once what ``score`` and the text-listing methods receive; the default is the rows."""
         return rows
 
     @abstractmethod
@@ -276,7 +276,7 @@ class Metric(AnyMetric, Generic[P]):
     """
 
     def prepare(self, rows: Batch, /) -> P:
-        """Compute the argument of the other methods; by default the batch."""
+        """Compute once what ``score`` and the text-listing methods receive; the default is the batch."""
         return cast("P", rows)
 
     @abstractmethod

@@ -1,6 +1,6 @@
-"""Metrics: frozen dataclasses that bind a pure function to the columns of a batch.
+"""The built-in metrics: frozen dataclasses that apply a pure function to the columns of a batch.
 
-``sgi.metrics.RougeL(beta=1.2)`` is ``sgi.metric("rouge_l(beta=1.2)")``. A class is imported when it is used.
+``sgi.metrics.RougeL(beta=1.2)`` equals ``sgi.metric("rouge_l(beta=1.2)")``. A class is imported at first use.
 
 >>> from sgi import metrics
 >>> metrics.RougeL(beta=1.2).canonical

@@ -43,14 +43,14 @@ _DEBERTA = "microsoft/deberta-xlarge-mnli"
 _SAME_WEIGHTS = {"minilm": _MINILM, "all-MiniLM-L6-v2": _MINILM}
 
 RECOMMENDED_LAYERS: Mapping[str, int] = {_DEBERTA: 40}
-"""Layers that agree best with people, of models where it is not the last; from Zhang et al. (2020)."""
+"""The layer that agrees best with human ratings, if it is not the last; from Zhang et al. (2020)."""
 
 BASELINES: Mapping[tuple[str, int | None], Baseline] = {
     (_DEBERTA, 40): Baseline(0.5169066, 0.5170288, 0.5150192),
     (_MINILM, None): Baseline(0.1550176, 0.1538978, 0.1476717),
 }
-"""By model and layer, None for the last. DeBERTa: published with bert-score, for random pairs of sentences.
-MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_bertscore_baseline.py``."""
+"""Baselines by model and layer, where None is the last layer. DeBERTa: published with bert-score, for random
+pairs of sentences. MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_bertscore_baseline.py``."""
 
 _Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
 
@@ -60,7 +60,7 @@ def _spec(name: str) -> MetricSpec:
 
 
 class _Match(NamedTuple):
-    """Match of a response with one reference; NaN if all tokens of a side have weight 0."""
+    """Scores of a response against one reference; NaN if all tokens of either text have weight 0."""
 
     precision: float
     recall: float
@@ -70,7 +70,7 @@ class _Match(NamedTuple):
 
 @dataclass(frozen=True)
 class _BertScore(Metric):
-    """Base of the three metrics; subclasses choose the value."""
+    """Base of the three BERTScore metrics; ``_part`` is the value that a subclass returns."""
 
     model: str = "minilm"
     layer: int | None = None
@@ -86,8 +86,8 @@ class _BertScore(Metric):
         if self.rescale:
             if self._baseline is None:
                 raise ValueError(
-                    f"no baseline is known for {self.token_model}; "
-                    "give what unrelated texts score: baseline=[precision, recall, f1]"
+                    f"rescale needs a baseline, and none is known for {self.token_model}; "
+                    "give the scores of unrelated texts: baseline=[precision, recall, f1]"
                 )
             object.__setattr__(self, "spec", replace(self.spec, low=-math.inf))
 
@@ -101,7 +101,7 @@ class _BertScore(Metric):
         return self.idf
 
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
-        """Return the references and responses to compare; blank texts are left out."""
+        """Return the references and responses to compare, without blank texts."""
         for response, references in _texts_of_rows(batch):
             yield from references
             if references and response:
@@ -135,7 +135,7 @@ class _BertScore(Metric):
         return BASELINES.get((_bare(token_model.name), token_model.layer))
 
     def _row(self, matches: list[_Match]) -> tuple[float, dict[str, JsonValue]]:
-        """Return the best value of the references, and the details."""
+        """Return the best value over the references, and the details of the row."""
         if not matches:
             return 0.0, {}
         raw = {name: _best([getattr(match, name) for match in matches]) for name in Baseline._fields}
@@ -156,21 +156,22 @@ class BertScore(_BertScore):
 
     .. math:: F = 2 P R / (P + R)
 
-    P and R are ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; rescaled values (F − b)/(1 − b)
-    are negative for texts less alike than unrelated ones. The best of several references counts. A blank
-    response scores 0; undefined if all references are blank or no token has weight. Details hold precision,
-    recall and F1, raw, and rescaled if a baseline is known.
+    P and R are ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; rescaled values, (F − b)/(1 − b)
+    with the baseline b, are negative for texts that match less than unrelated texts. The best of several
+    references counts. A blank response scores 0. A row is undefined if all references are blank or all
+    weights are 0. The details hold precision, recall and F1: raw, and also rescaled if a baseline is known.
 
-    Long texts are read in windows that overlap by half; the details hold their number. Limits: raw values of
-    unrelated texts are far above 0, so compare ranks, or rescale; "not" or a wrong number changes little.
+    A text longer than the model's token limit is split into windows that overlap by half; the details hold
+    their number. Limits: raw values of unrelated texts are far above 0, so compare ranks, or set ``rescale``.
+    A "not" or a wrong number changes the value only a little.
 
     Attributes:
         model: model of the token vectors. ``torch:microsoft/deberta-xlarge-mnli`` (3 GB, layer 40) agrees
-            best with people.
-        layer: layer of the vectors, 0 for the embeddings; null for the recommended or last one. ONNX models
-            have only the last.
-        idf: whether a token weighs log((N + 1)/(df + 1)), where df of all N references of the data have it.
-            Needs the whole data: `sgi run` or `sgi.evaluate`.
+            best with human ratings.
+        layer: layer that gives the vectors; 0 is the embeddings, null the recommended layer or, if there is
+            none, the last. ONNX models have only the last.
+        idf: whether the weight of a token is log((N + 1)/(df + 1)), where df of the N references in the data
+            contain it. Works only with the whole data: `sgi run` or `sgi.evaluate`.
         rescale: whether to rescale values by the baseline.
         baseline: precision, recall and F1 of unrelated texts, for a model without a built-in baseline.
 
@@ -232,13 +233,13 @@ class BertScoreRecall(_BertScore):
 def greedy_match(
     left: NDArray[np.float32], right: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return for each row the greatest cosine with a row of the other side, in [0, 1].
+    """Return, for each row of both matrices, its greatest cosine with a row of the other, in [0, 1].
 
     Negative cosines become 0. At most 4 MB of cosines are in memory at once.
 
     Args:
-        left: unit rows, shape (n, d).
-        right: unit rows, shape (m, d).
+        left: unit vectors as rows, shape (n, d).
+        right: unit vectors as rows, shape (m, d).
 
     Source: Zhang et al. (2020), "BERTScore", section 3.
 
@@ -295,7 +296,7 @@ def _texts_of_rows(batch: Batch) -> Iterator[tuple[str, list[str]]]:
 
 
 def _bare(name: str) -> str:
-    """Return a model's name on the hub, without the prefix."""
+    """Return the model's name on the Hugging Face hub, without ``torch:``; an alias becomes that name."""
     bare = name.removeprefix("torch:")
     return _SAME_WEIGHTS.get(bare, bare)
 
@@ -306,16 +307,18 @@ def _check_baseline(values: object) -> tuple[float, float, float]:
         or len(values) != len(Baseline._fields)
         or not all(type(value) in (int, float) and -1 <= value < 1 for value in values)
     ):
-        raise ValueError(f"baseline is precision, recall and F1 of unrelated texts, below 1, not {values!r}")
+        raise ValueError(
+            f"baseline must be precision, recall and F1 of unrelated texts, each below 1, not {values!r}"
+        )
     precision, recall, f1 = map(float, values)
     return precision, recall, f1
 
 
 def _check_parameters(model: object, layer: object, choices: Mapping[str, object]) -> None:
     if not isinstance(model, str) or not model.strip():
-        raise ValueError(f"model is the name of a model, not {model!r}")
+        raise ValueError(f"model must be the name of a model, not {model!r}")
     if layer is not None and (not isinstance(layer, int) or isinstance(layer, bool) or layer < 0):
-        raise ValueError(f"layer is a whole number from 0, or null for the last, not {layer!r}")
+        raise ValueError(f"layer must be a whole number from 0, or null for the last layer, not {layer!r}")
     for name, value in choices.items():
         if not isinstance(value, bool):
-            raise ValueError(f"{name} is true or false, not {value!r}")  # noqa: TRY004 - as other bad values
+            raise ValueError(f"{name} must be true or false, not {value!r}")  # noqa: TRY004 - as other bad values

@@ -1,4 +1,4 @@
-"""Converts a metric's score to a probability of being grounded and a verdict."""
+"""Converts the score of a metric into the probability that the response is grounded, and a verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.stats.probability_maps import ProbabilityMap
 
 SPEC = MetricSpec("calibrated", 1, needs=frozenset(), category="verdict", classes=("passed", "flagged"))
-"""The spec of every calibrated metric, without the needs of the inner metric."""
+"""The spec that all calibrated metrics share; each adds the needs and the citation of its inner metric."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Calibration:
     """Thresholds and probabilities of a metric, fitted on labelled rows.
 
     Attributes:
-        digest: identifies the calibration.
-        higher_is_better: the metric's direction; if False, thresholds and map expect negated values.
-        thresholds: a row with a lower value is flagged; by the length of the response in characters.
-        probabilities: maps values to the probability of being grounded.
+        digest: identifier of the calibration.
+        higher_is_better: the metric's direction; if False, thresholds and probabilities use negated scores.
+        thresholds: by the length of the response in characters; a row with a lower value is flagged.
+        probabilities: map from a value to the probability that the response is grounded.
     """
 
     digest: str
@@ -41,7 +41,7 @@ class Calibration:
     probabilities: ProbabilityMap
 
     def apply(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert scores to probabilities, with score, threshold and verdict in the details."""
+        """Convert scores into probabilities; the details get the score, the threshold and the verdict."""
         sign = 1.0 if self.higher_is_better else -1.0
         better = sign * scores.values
         probabilities = self.probabilities.probability(better)
@@ -71,10 +71,10 @@ class CalibratedMetric(MetricWrapper):
 
     .. math:: P(grounded \mid s)
 
-    In [0, 1]. The details add the score, the threshold for the length of the response (None if nothing can
-    be flagged), and the verdict: ``flagged`` if the score is worse than the threshold, else ``passed``. Rows
-    without a value keep status and reason of the metric. The probability holds for rows like those of the
-    calibration, with their base rate; elsewhere it can be far off.
+    In [0, 1]. The details also hold the score, the threshold for the length of the response (None if no row
+    can be flagged), and the verdict: ``flagged`` if the score is worse than the threshold, otherwise
+    ``passed``. Rows without a value keep the metric's status and reason. The probability is valid for data
+    like the calibration data, with the same share of grounded responses; for other data it can be far off.
 
     Attributes:
         metric: the metric to convert.
@@ -114,13 +114,13 @@ class CalibratedMetric(MetricWrapper):
         return self.metric
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert scores to probabilities."""
+        """Convert scores of the inner metric into probabilities."""
         return self.calibration.apply(scores, batch)
 
 
 @dataclass(frozen=True)
 class CalibratedJudgedMetric(CalibratedMetric, JudgedWrapper):
-    """The same for a judged metric; it shares the call of that metric."""
+    """A `CalibratedMetric` whose inner metric is judged; it shares the judge calls of the inner metric."""
 
     metric: JudgedMetric[Any]
 

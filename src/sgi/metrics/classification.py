@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 Phrases = Literal["whole", "substring"]
-"""Whether a phrase of uncertainty must be the answer, or may occur anywhere in it."""
+"""Whether a phrase of uncertainty must be the whole answer, or may occur anywhere in it."""
 
 AnswerClass = Literal["correct", "wrong", "dont_know"]
 
@@ -86,7 +86,7 @@ comes first: one or two sentences that compare the two on the point that was ask
 
 @dataclass(frozen=True)
 class _Classification(JudgedMetric[AnswerVerdict]):
-    """1 for answers of one class, else 0; subclasses choose the class."""
+    """Base of metrics that are 1 for answers of the class ``_target``, and 0 for other answers."""
 
     phrases: Phrases = "whole"
     judgement: ClassVar = AnswerVerdict
@@ -143,17 +143,19 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
 class AnswerClassification(_Classification):
     """Whether the response is correct, wrong, or says that it does not know.
 
-    The value is 1 for a correct answer, else 0, so its mean is the accuracy. The details hold the class:
-    ``correct``, ``wrong`` or ``dont_know``. Each run and group counts the classes.
+    The value is 1 for a correct answer and 0 for any other, so the mean is the accuracy. The details hold the
+    class: ``correct``, ``wrong`` or ``dont_know``. The summaries of a run and its groups count the classes.
 
-    A response with a phrase of uncertainty needs no call, nor does a blank one, which is wrong. One call
-    compares any other response with all accepted answers. If these are blank the row is undefined.
+    A response with a phrase of uncertainty ("I don't know") needs no judge call. A blank response is wrong,
+    also without a call. For other responses, one call compares the response with all accepted answers. If all
+    of these are blank, the row is undefined.
 
     Limits: the phrases are English; in other languages the judge decides, and rates a refusal as wrong.
 
     Attributes:
-        phrases: ``whole``: the phrase must be the answer, so "the unknown soldier" and "I'm not sure, but it
-            was Paris" are answers; ``substring``: it may occur anywhere, as in document 002.
+        phrases: ``whole``: a phrase of uncertainty counts only if it is the whole answer, not in "the unknown
+            soldier" or "I'm not sure, but it was Paris"; ``substring``: it counts anywhere in the response,
+            as in document 002.
 
     References: document 002, sections 9 to 11.
 
@@ -172,9 +174,9 @@ class AnswerClassification(_Classification):
 
 @dataclass(frozen=True)
 class CorrectAnswers(_Classification):
-    """1 if the response is correct, else 0: the share of correct answers.
+    """1 if the response is correct, 0 otherwise; the mean is the share of correct answers.
 
-    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
 
     References: document 002, section 9.
 
@@ -191,9 +193,9 @@ class CorrectAnswers(_Classification):
 
 @dataclass(frozen=True)
 class WrongAnswers(_Classification):
-    """1 if the response is wrong, else 0: the share of wrong answers; lower is better.
+    """1 if the response is wrong, 0 otherwise; the mean is the share of wrong answers, and lower is better.
 
-    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``.
+    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``.
 
     References: document 002, section 10.
 
@@ -209,10 +211,10 @@ class WrongAnswers(_Classification):
 
 @dataclass(frozen=True)
 class DontKnowAnswers(_Classification):
-    """1 if the response says that it does not know, else 0: the share of such answers.
+    """1 if the response says that it does not know, 0 otherwise; the mean is the share of such answers.
 
-    Shares classes, ``phrases``, call, statuses and limits with ``answer_classification``. Lower is better,
-    but "don't know" is better than a wrong answer: compare with ``wrong_answers``.
+    Classes, ``phrases``, judge calls, statuses and limits are those of ``answer_classification``. Lower is
+    better, but "don't know" is better than a wrong answer: compare with ``wrong_answers``.
 
     References: document 002, section 11.
 

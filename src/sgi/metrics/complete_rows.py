@@ -1,4 +1,4 @@
-"""Rows of a batch with a question, a response and a passage, as columns."""
+"""Selects the rows of a batch that have a question, a response and a passage, as columns of texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
 
 Passages = Literal["max", "mean", "joined"]
-"""How several passages count: the nearest to the response, their mean, or one text of all."""
+"""How to use several passages: the one nearest to the response, the mean over all, or all as one text."""
 
 SEPARATOR = "\n\n"
 """Separates joined passages."""
@@ -39,9 +39,9 @@ class CompleteRows:
 
     Attributes:
         batch: all rows of the batch.
-        indices: indices of these rows, shape (n,).
-        passages: the non-blank passages of each row, or one text of them all.
-        positions: index of each passage among its row's contexts.
+        indices: indices of the complete rows in the batch, shape (n,).
+        passages: the passages of each complete row that are not blank, or one text that joins them.
+        positions: index of each of these passages in the contexts of its row.
     """
 
     batch: Batch
@@ -51,7 +51,7 @@ class CompleteRows:
 
     @classmethod
     def of(cls, batch: Batch, passages: Passages) -> CompleteRows:
-        """Select the rows of a batch; cached."""
+        """Select the complete rows of a batch; the result is cached with the batch."""
         return batch.compute_once(cls._of, passages)
 
     @classmethod
@@ -68,27 +68,27 @@ class CompleteRows:
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
-        """The question of each row."""
+        """The question of each complete row."""
         return tuple(self.batch.question[row] for row in self.indices)
 
     @cached_property
     def responses(self) -> tuple[str, ...]:
-        """The response of each row."""
+        """The response of each complete row."""
         return tuple(self.batch.response[row] for row in self.indices)
 
     @cached_property
     def sentences(self) -> Ragged[str]:
-        """The sentences of each response that has more than one; none for the others."""
+        """The sentences of each response; empty for a response of one sentence."""
         splits = (sentences(response) for response in self.responses)
         return Ragged.from_rows(row if len(row) > 1 else () for row in splits)
 
     @property
     def texts(self) -> Iterable[str]:
-        """Questions, passages and responses."""
+        """All questions, passages and responses of the complete rows."""
         return chain(self.questions, self.passages.values, self.responses)
 
     def angles(self, statements: Ragged[str], vectors: VectorTable) -> PassageAngles:
-        """Measure the angles of statements, any number of them a row."""
+        """Compute the angles of statements to questions and passages; a row has any number of statements."""
         return PassageAngles.of(
             vectors.rows(statements.values),
             vectors.rows(self.questions),
@@ -104,7 +104,7 @@ class CompleteRows:
         *,
         defined: NDArray[np.bool_],
     ) -> Scores:
-        """Return scores of all rows of the batch, from values of the selected rows."""
+        """Return the scores of all rows of the batch from values and details of the complete rows."""
         n = len(self.batch)
         column, same = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
         column[self.indices], same[self.indices] = values, ~defined
@@ -129,7 +129,7 @@ def question_and_response(questions: Sequence[str], responses: Sequence[str]) ->
 
 
 def blank_reasons(questions: Sequence[str], responses: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return the rows whose question or response is blank, by reason."""
+    """Return, for each reason, a mask of the rows: the question is blank, or the response is blank."""
     return {
         "the question is blank": _column(not question.strip() for question in questions),
         "the response is blank": _column(not response.strip() for response in responses),

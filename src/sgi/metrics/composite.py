@@ -1,4 +1,4 @@
-"""Composite metrics: weighted means of the parts that have a value."""
+"""Composite metrics: weighted means of several metrics (the parts), over the parts that have a value."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
 
 Failed = Literal["fail", "leave_out"]
-"""What a failed part does: it makes the row ``failed``, or is left out."""
+"""What happens if a part fails: the row is ``failed``, or the mean leaves the part out."""
 
 Conventions = Literal["document", "safe"]
-"""Conventions of the parts: those of document 002, or those of the plain metrics."""
+"""Which conventions the parts follow: those of document 002, or those of the plain metrics."""
 
 _PERCENT = 100.0
 _NO_PART = "none of its parts has a value"
@@ -54,22 +54,22 @@ _WORST_FIRST = (Status.FAILED, Status.UNDEFINED, Status.MISSING)
 def weighted_mean_of_parts(
     parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail", high: float = 1.0
 ) -> Scores:
-    r"""Weighted mean over the parts that have a value, with renormalised weights.
+    r"""Return the weighted mean over the parts that have a value, with renormalised weights.
 
     .. math:: \sum_{i \in ok} w_i v_i \,/\, \sum_{i \in ok} w_i
 
-    An undefined or missing part is left out. A failed part makes the row ``failed``, because a broken judge
-    must not raise a score, unless ``failed`` is ``leave_out``. Parts of weight 0 do not count. A row without
-    any part takes the worst status: failed, undefined, missing.
+    The mean leaves out parts that are undefined or missing, and parts of weight 0. A failed part makes the
+    row ``failed``, because a failure of the judge must not raise a score; ``leave_out`` leaves it out too. If
+    no part has a value, the row gets the worst status of its parts: failed, then undefined, then missing.
 
     Args:
-        parts: scores by name, of the same rows, in [0, high].
-        weights: one for each part, from 0, at least one above 0.
+        parts: the scores of each part by its name, for the same rows, in [0, high].
+        weights: one weight for each part; none is negative, and at least one is above 0.
         failed: ``fail`` or ``leave_out``.
         high: maximum of the parts and of the mean.
 
     Returns:
-        Scores with the details ``parts``, the value of each or None, and ``reasons`` of parts without one.
+        Scores whose details hold ``parts``, the value of each part or None, and ``reasons`` for each None.
 
     Source: document 002, section 5.
 
@@ -118,11 +118,11 @@ def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
 
 
 class RagasParts(BaseModel, frozen=True):
-    """Judgements of the four parts; None if the sample lacks a field or the judge failed.
+    """Judgements of the four parts; a part is None if the sample lacks a field or the judge failed.
 
     Attributes:
-        failed: why the judge gave no usable reply, by part.
-        replies: the last reply about such a part, if there is one.
+        failed: why the judge gave no usable reply, for each part that failed.
+        replies: the last reply of the judge for each part that failed, if there was a reply.
     """
 
     faithfulness: Claims | None = None
@@ -156,18 +156,18 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     F is faithfulness, CP context precision, CR context recall, AR answer relevance, in percent; the weights
     are renormalised over the parts that have a value. The details hold the value of each part, from 0 to 100,
-    or the reason why it has none. Do not compare rows with different parts. The calls are shared with the
-    parts: at most six a row for texts that fit into one request.
+    or the reason why it has none. Do not compare rows with different parts. The metric shares its judge calls
+    with the four metrics: at most six per row if the texts fit into one request.
 
     A part that is undefined, or whose fields the sample lacks, is left out. If no part has a value, the row
     is undefined, or missing if the sample has the fields of no part.
 
-    Limits: under ``safe``, a response without claims is scored by its other parts alone.
+    Limits: with ``safe``, a response without claims is scored by its other parts alone.
 
     Attributes:
-        weights: of F, CP, CR and AR; scaled to a sum of one.
-        conventions: ``document``, the ``ragas_`` metrics of document 002; or ``safe``, the plain metrics.
-        failed: ``fail``, a failed part makes the row ``failed``; or ``leave_out``, the other parts count.
+        weights: the weights of F, CP, CR and AR; they are scaled to a sum of 1.
+        conventions: ``document``: the ``ragas_`` metrics of document 002; ``safe``: the plain metrics.
+        failed: ``fail``: a failed part makes the row ``failed``; ``leave_out``: the mean leaves it out.
 
     References: document 002, section 5.
 
@@ -201,7 +201,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         check_choice("failed", self.failed, Failed)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
-        """Ask for the judgements of all possible parts concurrently."""
+        """Ask the judge, concurrently, about all parts whose fields the sample has."""
         parts = [part for part in self._parts if _has_fields(part, sample)]
         judgements = await _ask_parts(parts, sample, judge)
         errors = {name: error for name, error in judgements.items() if isinstance(error, JudgeError)}
@@ -212,7 +212,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         )
 
     def texts(self, judged: JudgedRows[RagasParts], /) -> Iterator[str]:
-        """List the texts that the parts compare."""
+        """List the texts whose embeddings the parts compare."""
         for part in self._parts:
             if part.vector_needs is not None:
                 judgements = [getattr(one, part.spec.name) for one in judged.judgements]
@@ -246,7 +246,7 @@ def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
 
 
 def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], JudgedRows[Any]]:
-    """Return the rows that have a judgement, with their positions."""
+    """Return the indices of the rows that have a judgement, and these rows with their judgements."""
     rows = [row for row, judgement in enumerate(judgements) if judgement is not None]
     return rows, JudgedRows(batch, judgements).take(rows)
 
@@ -258,7 +258,7 @@ def _part_scores(
     features: Features,
     failed: Mapping[int, str] = _NO_ROWS,
 ) -> Scores:
-    """Score one part: rows with a judgement, rows that failed, and rows that lack a field."""
+    """Score one part for all rows: those with a judgement, those that failed, and those that lack a field."""
     rows, judged = _judged_rows(batch, judgements)
     absent = sorted({*range(len(batch))} - {*rows, *failed})
     lacking = [batch.samples[row].missing_reason(part.spec.needs) for row in absent]
@@ -274,7 +274,7 @@ def _part_scores(
 async def _ask_parts(
     parts: Sequence[JudgedMetric[Any]], sample: Sample, judge: Judge
 ) -> dict[str, BaseModel | JudgeError]:
-    """Ask for the judgements of the parts concurrently; an error of another kind cancels them all."""
+    """Ask the judge about the parts concurrently; an error other than `JudgeError` cancels all requests."""
     import anyio
 
     judgements: dict[str, BaseModel | JudgeError] = {}
@@ -296,13 +296,14 @@ async def _ask_parts(
 
 @dataclass(frozen=True)
 class LlmJudgedOverall(JudgedMetric[Ratings]):
-    r"""Mean of the rated answer relevance, context relevance and groundedness.
+    r"""Mean of the judge's ratings of answer relevance, context relevance and groundedness.
 
     .. math:: \frac{1}{|ok|} \sum_{i \in ok} rating_i / 3
 
-    In [0, 1]; computed here, not by the judge. One call a row, shared with the parts. A part that is
-    undefined, or whose fields the sample lacks, is left out; the details hold the parts. If no part has a
-    value the row is undefined, or missing if the sample has the fields of none.
+    In [0, 1]; the judge gives the ratings, and the metric computes their mean. One judge call per row, shared
+    with the three metrics. A part that is undefined, or whose fields the sample lacks, is left out; the
+    details hold all parts. If no part has a value, the row is undefined, or missing if it has the fields of
+    no part.
 
     Limits: those of its parts; do not compare rows with different parts.
 

@@ -1,7 +1,7 @@
-"""The metrics under the names of document 002, with the conventions of that document.
+"""The metrics of document 002 (GraphRAG evaluation metrics), with its names and conventions.
 
-Each is a plain metric with other parameters and another unit; both share their calls. Each row of `TABLE`
-becomes a class of this module, such as ``RagasFaithfulness``.
+Each is a plain metric with other parameters and another unit, and shares the judge calls of the plain metric.
+Each row of `TABLE` becomes a class of this module, such as ``RagasFaithfulness``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _to_rounded_percent(scores: Scores) -> Scores:
 
 
 def _to_percent_or_zero(scores: Scores) -> Scores:
-    """Percent; 0 where the references are blank."""
+    """Convert scores into percent; rows whose references are blank get 0."""
     blank = np.array([reason == BLANK for reason in scores.reasons], dtype=np.bool_)
     status = np.where(blank, Status.OK.value, scores.status)
     reasons = tuple("" if empty else reason for empty, reason in zip(blank, scores.reasons, strict=True))
@@ -56,10 +56,10 @@ class Row(NamedTuple):
         section: the section of the document.
         plain: the plain metric, with the conventions of the document.
         meaning: the first line of the docstring.
-        note: the rest of it.
-        convert: converts the plain metric's scores; None for a count, which keeps them.
-        parameter: the parameter that is passed on to the plain metric, or "".
-        first_embedder: whether only the first embedder is used.
+        note: the rest of the docstring.
+        convert: function that converts the plain metric's scores; None for a count, whose scores stay.
+        parameter: name of the parameter that is passed on to the plain metric; "" if there is none.
+        first_embedder: whether the metric uses only the first of the configured embedders.
     """
 
     name: str
@@ -77,32 +77,32 @@ TABLE = (
         "ragas_faithfulness",
         1,
         Faithfulness(empty="full"),
-        "Percentage of the response's claims that the passages support; 100 without claims.",
-        "From 0 to 100; always ok, unless the judge fails. A blank response has no claims.",
+        "Percentage of the response's claims that the passages support; 100 if there are no claims.",
+        "From 0 to 100; the status is ok unless the judge fails. A blank response has no claims.",
     ),
     Row(
         "ragas_context_precision",
         2,
         ContextPrecision(empty="zero"),
-        "Percentage of the passages that help to answer the question; 0 without passages.",
-        "From 0 to 100; the simple mean over passages. A blank question is undefined.",
+        "Percentage of the passages that help to answer the question; 0 if there are no passages.",
+        "From 0 to 100; the simple mean over passages. A row with a blank question is undefined.",
     ),
     Row(
         "ragas_context_recall",
         3,
         ContextRecall(empty="full"),
-        "Percentage of the reference's statements that the passages state; 100 without statements.",
-        "From 0 to 100; always ok, unless the judge fails. Without passages it is 0.",
+        "Percentage of the reference's statements that the passages state; 100 if there are no statements.",
+        "From 0 to 100; the status is ok unless the judge fails. If there are no passages, the value is 0.",
     ),
     Row(
         "ragas_answer_relevance",
         4,
         AnswerRelevance(noncommittal="ignore"),
-        "Mean cosine, in percent, of the question and the questions that the response would answer.",
+        "Mean cosine, in percent, between the question and questions that the response answers.",
         r""".. math:: 100 \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 
-From 0 to 100; an evasive response is scored by its questions too. A blank response is 0, a blank question is
-undefined.
+From 0 to 100; an evasive response is scored in the same way. A blank response scores 0; a row with a blank
+question is undefined.
 
 Attributes:
     scale: ``cosine``, the formula that the document prints; or ``affine``, the mean of (1 + cos) / 2.""",
@@ -135,7 +135,7 @@ From 0 to 100; 0 where the response or the reference is blank.""",
 and 6.62 are rescaled values of that model, which are in the details.
 
 Attributes:
-    model: the model whose token vectors are compared.""",
+    model: the model that gives the token vectors.""",
         convert=_to_percent_or_zero,
         parameter="model",
     ),
@@ -143,24 +143,24 @@ Attributes:
         "correct_answers_count",
         9,
         CorrectAnswers(phrases="substring"),
-        "1 for each correct response, else 0; the sum is the count.",
-        "A phrase of uncertainty anywhere in the response makes it a response that does not know.",
+        "1 if the response is correct, 0 otherwise; the sum is the count of correct responses.",
+        'A response with a phrase of uncertainty anywhere in it is classified as "don\'t know".',
         convert=None,
     ),
     Row(
         "wrong_answers_count",
         10,
         WrongAnswers(phrases="substring"),
-        "1 for each wrong response, else 0; the sum is the count.",
-        "A phrase of uncertainty anywhere in the response makes it a response that does not know.",
+        "1 if the response is wrong, 0 otherwise; the sum is the count of wrong responses.",
+        'A response with a phrase of uncertainty anywhere in it is classified as "don\'t know".',
         convert=None,
     ),
     Row(
         "dont_know_answers_count",
         11,
         DontKnowAnswers(phrases="substring"),
-        "1 for each response that says somewhere that it does not know, else 0; the sum is the count.",
-        "In {0, 1}.",
+        "1 if the response says anywhere that it does not know, 0 otherwise; the sum is their count.",
+        "The value is 0 or 1.",
         convert=None,
     ),
 )
@@ -202,7 +202,7 @@ def _metric_class(row: Row) -> type[AnyMetric]:
 
 {row.note}
 
-Otherwise as ``{plain.spec.name}``, with the same calls and limits.
+In all other respects it equals ``{plain.spec.name}``, with the same judge calls and limits.
 
 References: document 002, section {row.section}.
 

@@ -44,7 +44,7 @@ def _spec(name: str, citation: str) -> MetricSpec:
 def _best_score(
     batch: Batch, words: Callable[[str], str], scores_of: Callable[[Pairs], NDArray[np.float64]], empty: str
 ) -> Scores:
-    """Return the best score over the references of each row that have tokens."""
+    """Return, for each row, the best score over its references that have tokens."""
     pairs = pairs_of(batch, words)
     return best_reference(batch, scores_of(pairs), comparable=pairs.have_tokens, empty=empty)
 
@@ -60,11 +60,11 @@ class Bleu(Metric):
     .. math:: \mathrm{BLEU} = \min(1, e^{1 - |ref| / |resp|}) \, \Big(\prod_{n \le N} p_n\Big)^{1/N}
 
     N is 4, or the length of a shorter response (effective order). A precision of zero is smoothed
-    exponentially. Tokens are those of WMT's ``13a``; case counts.
+    exponentially. Tokens are those of WMT's ``13a``, case-sensitive.
 
-    In [0, 1]; the best of several references. A blank response scores 0; undefined if all references are
-    blank. Limit: ``13a`` splits at spaces and ASCII punctuation, so paraphrases in Chinese, Japanese or Thai
-    score near 0.
+    In [0, 1]; the best of several references counts. A blank response scores 0. A row is undefined if all
+    references are blank. Limit: ``13a`` splits at spaces and ASCII punctuation, so paraphrases in Chinese,
+    Japanese or Thai score near 0.
 
     References: Papineni et al. (2002), "BLEU: a Method for Automatic Evaluation of Machine Translation";
     Post (2018), "A Call for Clarity in Reporting BLEU Scores".
@@ -88,12 +88,12 @@ class RougeL(Metric):
 
     .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R),\quad P = LCS/|resp|,\quad R = LCS/|ref|
 
-    In [0, 1]; the best of several references. A response without tokens scores 0; undefined if no reference
-    has tokens.
+    In [0, 1]; the best of several references counts. A response without tokens scores 0. A row is undefined
+    if no reference has tokens.
 
     Attributes:
         beta: weight of recall relative to precision; above 0.
-        tokenizer: ``rouge``, the letters a–z and digits, without a stemmer; or ``unicode``, any script.
+        tokenizer: ``rouge``: words of the letters a–z and digits, without a stemmer; ``unicode``: any script.
 
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
@@ -110,7 +110,7 @@ class RougeL(Metric):
     def __post_init__(self) -> None:
         check_choice("tokenizer", self.tokenizer, Tokenizer)
         if type(self.beta) not in (int, float) or not 0 < self.beta < math.inf:
-            raise ValueError(f"beta is a number above 0, not {self.beta!r}")
+            raise ValueError(f"beta must be a number above 0, not {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
 
     def score(self, batch: Batch, _features: Features, /) -> Scores:
@@ -121,7 +121,7 @@ class RougeL(Metric):
 
 @dataclass(frozen=True)
 class _RougeLShare(Metric):
-    """The longest common subsequence as a share of one text; subclasses choose the text."""
+    """Base of ROUGE-L precision and recall; ``_part`` is the value that a subclass returns."""
 
     tokenizer: Tokenizer = "rouge"
     _part: ClassVar[str]
@@ -172,10 +172,10 @@ class RougeLRecall(_RougeLShare):
 
 @dataclass(frozen=True)
 class SquadExactMatch(Metric):
-    """1 if the response equals an accepted answer after SQuAD's normalisation, else 0.
+    """1 if the response equals an accepted answer after SQuAD's normalisation, 0 otherwise.
 
-    Case, ASCII punctuation, articles and white space do not count, as in the official script, so "A" equals
-    "the". A blank response scores 0.
+    The comparison ignores case, ASCII punctuation, articles and white space, as the official script does, so
+    "A" equals "the". A blank response scores 0.
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
@@ -201,8 +201,8 @@ class SquadExactMatch(Metric):
 class SquadTokenF1(Metric):
     """F1 of the words that response and reference share, after SQuAD's normalisation.
 
-    In [0, 1]; the best of several references. A response that is empty after normalisation scores 0;
-    undefined if all references are.
+    In [0, 1]; the best of several references counts. A response that is empty after normalisation scores 0. A
+    row is undefined if all its references are empty after normalisation.
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
@@ -224,8 +224,8 @@ class ContentF1(Metric):
     r"""F1 of the content words that response and reference share, in any order.
 
     Content words are casefolded ``\w+`` with at least three characters that are not all digits. In [0, 1];
-    the best of several references. A response without content words scores 0; undefined if no reference has
-    any.
+    the best of several references counts. A response without content words scores 0. A row is undefined if no
+    reference has content words.
 
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
@@ -249,8 +249,8 @@ class LexicalAggregate(Metric):
     .. math:: 0.30\,\mathrm{BLEU} + 0.40\,\mathrm{ROUGE_L} + 0.20\,\mathrm{content\ F1} + 0.10\,\mathrm{EM}
 
     In [0, 1]. Each part uses its own best reference. A part without a value is left out and the other weights
-    are scaled up; the details hold every part. Undefined if all references are blank or no part has a value.
-    A blank response scores 0.
+    are scaled up; the details hold the value of every part. A row is undefined if all references are blank or
+    no part has a value. A blank response scores 0.
 
     >>> from sgi import Batch, Features, Sample
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")
@@ -283,7 +283,7 @@ _WEIGHTS: Mapping[type[Metric], float] = {Bleu: 0.30, RougeL: 0.40, ContentF1: 0
 
 
 def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
-    """Return the BLEU of each pair in [0, 1], bit-equal to sacrebleu."""
+    """Return the BLEU of each response with each of its references, in [0, 1], exactly as sacrebleu."""
     pairs = pairs_of(batch, mteval_words)
     tokens = grams = pairs.tokens
     common, total = [], []
@@ -298,7 +298,7 @@ def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
 
 
 def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, reference: int) -> float:
-    """Return the BLEU of one pair from n-gram counts by order and lengths in tokens."""
+    """Return the BLEU of one pair from the n-gram counts of each order and the lengths in tokens."""
     if not any(common):
         return 0.0
     smoothing, logs = 1.0, []

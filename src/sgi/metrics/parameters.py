@@ -7,21 +7,21 @@ from typing import Any, get_args
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Check that a parameter is one of the values of a Literal.
+    """Raise an error if a parameter is not one of the values of a Literal type.
 
     Raises:
-        ValueError: it is not; the message names the choices.
+        ValueError: the value is not allowed; the message lists the allowed values.
     """
     values = get_args(choices)
     if value not in values:
-        raise ValueError(f"{name} is one of {', '.join(values)}, not {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(values)}, not {value!r}")
 
 
 def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...]:
     """Return the weights as floats.
 
     Raises:
-        ValueError: the weights are not one number for each part, from 0, at least one above 0.
+        ValueError: there is not one weight for each part, a weight is negative or infinite, or all are 0.
     """
     if (
         not isinstance(weights, (list, tuple))
@@ -30,6 +30,6 @@ def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...
         or not any(weights)
     ):
         raise ValueError(
-            f"weights are {len(parts)} numbers from 0, for {', '.join(parts)}, not all 0; not {weights!r}"
+            f"weights must be {len(parts)} numbers from 0, for {', '.join(parts)}, not all 0; not {weights!r}"
         )
     return tuple(map(float, weights))

@@ -1,4 +1,4 @@
-"""Combines semantic similarity and the lexical metrics in one number."""
+"""Combines semantic similarity and the lexical metrics into one number."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ReferenceAggregate(MetricWrapper):
     In [0, 1]. A part that is undefined is left out; a part that failed makes the row ``failed``. The details
     hold both parts.
 
-    Limits: those of its parts. A contradiction in the words of the reference scores high.
+    Limits: those of its parts. A response that contradicts the reference in the same words scores high.
 
     Attributes:
-        weight: of semantic similarity, in [0, 1]. The default is the best multiple of 0.1 on the training
-            split of STS-B with the embedded model (Pearson 0.840 with the human scores, n = 1,688). On its
-            test split it gives 0.825, semantic similarity alone 0.821, the lexical aggregate alone 0.559
-            (n = 385).
+        weight: weight w of semantic similarity, in [0, 1]. The default is the best multiple of 0.1 on the
+            training split of STS-B with the embedded model (Pearson correlation with human scores 0.840,
+            n = 1,688). On the test split it gives 0.825, semantic similarity alone 0.821, and the lexical
+            aggregate alone 0.559 (n = 385).
 
     References: document 003, its aggregate with semantic similarity.
 
@@ -58,16 +58,16 @@ class ReferenceAggregate(MetricWrapper):
 
     def __post_init__(self) -> None:
         if type(self.weight) not in (int, float) or not 0 <= self.weight <= 1:
-            raise ValueError(f"weight is a number from 0 to 1, not {self.weight!r}")
+            raise ValueError(f"weight must be a number from 0 to 1, not {self.weight!r}")
         object.__setattr__(self, "weight", float(self.weight))
 
     @property
     def inner(self) -> SemanticSimilarity:
-        """Semantic similarity, with its embedders and texts."""
+        """The metric semantic similarity."""
         return SemanticSimilarity()
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Combine semantic similarity with the lexical aggregate."""
+        """Return the weighted mean of semantic similarity and the lexical aggregate."""
         lexical = LexicalAggregate().score(batch, Features())
         parts = {"semantic_similarity": scores, "lexical_aggregate": lexical}
         return weighted_mean_of_parts(parts, (self.weight, 1.0 - self.weight))

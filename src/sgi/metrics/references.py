@@ -26,12 +26,12 @@ BLANK = "the reference is blank"
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Each reference of a batch with the response of its row, as tokens.
+    """Pairs of a reference and the response of its row, one for each reference of a batch, as tokens.
 
     Attributes:
         tokens: all responses in row order, followed by all references.
-        responses: index of each pair's response among these texts, shape (pairs,).
-        references: index of each pair's reference, shape (pairs,).
+        responses: index of each pair's response in ``tokens``, shape (pairs,).
+        references: index of each pair's reference in ``tokens``, shape (pairs,).
     """
 
     tokens: TokenColumn
@@ -40,17 +40,17 @@ class Pairs:
 
     @cached_property
     def in_order(self) -> Match:
-        """The match of each pair by common tokens in the same order."""
+        """Precision and recall of each pair, from common tokens in the same order."""
         return self.tokens.in_order(self.responses, self.references)
 
     @cached_property
     def in_bags(self) -> Match:
-        """The match of each pair by common tokens in any order."""
+        """Precision and recall of each pair, from common tokens in any order."""
         return self.tokens.in_bags(self.responses, self.references)
 
     @property
     def have_tokens(self) -> NDArray[np.bool_]:
-        """Which references have tokens, shape (pairs,)."""
+        """Mask of the references that have tokens, shape (pairs,)."""
         return self.tokens.lengths[self.references] > 0
 
 
@@ -69,13 +69,13 @@ def _pairs(batch: Batch, words: Words) -> Pairs:
 def best_reference(
     batch: Batch, numbers: NDArray[np.float64], *, comparable: NDArray[np.bool_], empty: str = BLANK
 ) -> Scores:
-    """Return the best number over the comparable references of each row; no value without any.
+    """Return, for each row, the best number over its comparable references; a row without one has no value.
 
     Args:
         batch: rows with responses and references.
-        numbers: from 0 to 1, one for each reference.
-        comparable: which references are not empty after normalisation.
-        empty: reason for rows with references that are not blank, but not comparable.
+        numbers: a number from 0 to 1 for each reference.
+        comparable: mask of the references that are not empty after normalisation.
+        empty: reason for rows without a comparable reference whose references are not all blank.
     """
     owners = batch.references.owners
     values = np.zeros(len(batch))
@@ -89,6 +89,6 @@ def best_reference(
 
 
 def not_blank(batch: Batch) -> NDArray[np.bool_]:
-    """Which references are not blank."""
+    """Return the mask of the references that are not blank."""
     texts = batch.references.values
     return np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))

@@ -1,4 +1,4 @@
-"""The semantic grounding index and its angles as metrics."""
+"""Metrics: the semantic grounding index (SGI) and its angles."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _ALL_THREE = QUESTION | CONTEXTS | RESPONSE
 _CITATION = "Marín (2025), arXiv:2512.13771"
 VERBATIM_COPY = "verbatim_copy"
-"""The key of the details of ``sgi`` that is true if the response is a copy of its passage."""
+"""Key in the details of ``sgi``; present, and true, only if the response is a copy of its passage."""
 
 
 @dataclass(frozen=True)
 class _PassageMetric(Metric[CompleteRows]):
-    """Base of metrics of question, passages and response."""
+    """Base of metrics that compare question, passages and response."""
 
     passages: Passages = "max"
     _allows_same_point: ClassVar[bool] = False  # whether a passage equal to the question has a value
@@ -87,20 +87,20 @@ class SemanticGroundingIndex(_PassageMetric):
     A ratio in [0, ∞), higher = more grounded; above 1 exactly if cos(r,c) > cos(r,q). It measures engagement
     with the context, not truth.
 
-    θ(r,c) counts as at least 0.01 rad, so SGI is at most π/0.01 ≈ 314; a smaller angle means that the
-    response is a verbatim copy of a passage. The mean over rows is that of SGI/(1 + SGI), converted back.
+    If θ(r,c) is below 0.01 rad, the response is a verbatim copy of a passage; SGI then uses 0.01 rad, so it
+    is at most π/0.01 ≈ 314. The mean over rows is the mean of SGI/(1 + SGI), converted back to SGI.
 
-    Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. No value if
-    the question, the response or all passages are blank, or if every passage equals the question.
+    Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. A row has no
+    value if the question, the response or all passages are blank, or if every passage equals the question.
 
-    Details: the angles; ``passage``, the index of the passage that counts (None for ``mean`` and ``joined``);
+    Details: the angles; ``passage``, the index of the passage used (None for ``mean`` and ``joined``);
     ``passages``, the SGI of each passage or None; ``sentences``, text and SGI of each sentence of the
-    response; and ``verbatim_copy``, only if the response copies a passage that counts.
+    response; and ``verbatim_copy``, only if the response copies a passage that is used.
 
     Attributes:
-        passages: ``max`` uses the passage with the greatest SGI, the one nearest the response; ``mean`` the
-            mean over passages; ``joined`` one text of all passages, separated by blank lines.
-        sentences: whether to score each sentence too, at the cost of one embedding a sentence.
+        passages: ``max`` uses the passage with the greatest SGI, which is nearest to the response; ``mean``
+            takes the mean over passages; ``joined`` compares one text of all passages.
+        sentences: whether to score each sentence too, at the cost of one embedding per sentence.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3.
 
@@ -116,10 +116,10 @@ class SemanticGroundingIndex(_PassageMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.sentences, bool):
-            raise ValueError(f"sentences is true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
+            raise ValueError(f"sentences must be true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
 
     def texts(self, rows: CompleteRows, /) -> Iterable[str]:
-        """List questions, passages, responses and their sentences."""
+        """List questions, passages, responses and, if they are scored, the sentences of responses."""
         return chain(rows.texts, rows.sentences.values if self.sentences else ())
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
@@ -143,7 +143,7 @@ class SemanticGroundingIndex(_PassageMetric):
     def _sentences(
         self, rows: CompleteRows, whole: PassageAngles, vectors: VectorTable
     ) -> Iterable[JsonValue]:
-        """Return text and value of each sentence; a response of one sentence has the value of the whole."""
+        """Return text and SGI of each sentence; a single sentence has the SGI of the whole response."""
         sentences = rows.sentences
         by_sentence = Ragged(tuple(self._numbers(rows.angles(sentences, vectors))), sentences.offsets)
         for row, (response, value) in enumerate(zip(rows.responses, self._numbers(whole), strict=True)):
@@ -161,7 +161,7 @@ class BoundedGroundingIndex(_PassageMetric):
     .. math:: (\theta(r, q) - \theta(r, c)) / \theta(q, c)
 
     Positive exactly if SGI is above 1; higher = more grounded. The triangle inequality keeps it in [−1, 1].
-    ``passages``, blank texts and rows without value are as for ``sgi``.
+    ``passages`` and the rows without a value are as for ``sgi``.
 
     Source: the triangle inequality, arXiv:2512.13771, equation 4.
 
@@ -179,8 +179,8 @@ class BoundedGroundingIndex(_PassageMetric):
 class ResponseContextAngle(_PassageMetric):
     """Angle between response and context, in radians; the denominator of SGI.
 
-    θ(r,c), in [0, π]; smaller is better. It is the angle in the details of ``sgi``, for the same passage, so
-    it needs the question too. ``passages`` and rows without value are as for ``sgi``.
+    θ(r,c), in [0, π]; smaller is better. It equals the angle in the details of ``sgi``. The choice of the
+    passage is the same, so it needs the question too. ``passages`` and blank texts are treated as by ``sgi``.
 
     Source: Marín (2025), arXiv:2512.13771, equation 2.
 
@@ -201,9 +201,9 @@ class ResponseContextAngle(_PassageMetric):
 class QuestionContextAngle(_PassageMetric):
     """Angle between question and context, in radians; it bounds SGI.
 
-    θ(q,c), in [0, π]. It describes the retrieval, not the answer: a wider angle leaves SGI a wider range, so
-    it is marked higher = better. It is the angle in the details of ``sgi``, for the same passage, so it needs
-    the response too. ``passages`` is as for ``sgi``.
+    θ(q,c), in [0, π]. It describes the retrieval, not the answer: a wider angle allows SGI a wider range, so
+    it is marked higher = better. It equals the angle in the details of ``sgi``. The choice of the passage is
+    the same, so it needs the response too. ``passages`` is as for ``sgi``.
 
     Source: Marín (2025), arXiv:2512.13771, equations 2 and 4.
 
@@ -254,7 +254,7 @@ class ResponseQuestionAngle(Metric):
 
 
 def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonValue]:
-    """Return the SGI of each passage at its index in the row, None for passages without one."""
+    """Return, for each row, the SGI of its passages in order; None for a passage without a value."""
     numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
     positions = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
     for row, index in enumerate(rows.indices):
@@ -265,5 +265,5 @@ def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonV
 
 
 def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
-    """Convert undefined values to None for JSON."""
+    """Convert values to a list for JSON, with None for undefined values."""
     return [value if ok else None for value, ok in zip(values.tolist(), defined.tolist(), strict=True)]

@@ -37,13 +37,13 @@ _HALF = 0.5
 
 
 def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
-    r"""Cosine of the angle between two vectors; a negative cosine is 0.
+    r"""Return the cosine of the angle between two vectors, or 0 if it is negative.
 
     .. math:: \max(0, u \cdot v / (\lVert u \rVert \, \lVert v \rVert))
 
     Args:
-        vec1: a vector of any length except zero, shape (d,); a list or an array.
-        vec2: the same.
+        vec1: a vector as list or array, not all 0, shape (d,).
+        vec2: a vector of the same shape, not all 0.
 
     Raises:
         ValueError: a vector is empty, zero or not finite, or the dimensions differ.
@@ -54,7 +54,7 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     left, right = unit(vec1), unit(vec2)
     if left.ndim != 1 or left.shape != right.shape:
         raise ValueError(
-            f"Two vectors of equal length are required, not shapes {left.shape} and {right.shape}."
+            f"Two vectors of the same shape (d,) are required, not shapes {left.shape} and {right.shape}."
         )
     return max(0.0, float(cosine(left[None], right[None])[0]))
 
@@ -71,15 +71,16 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
     truncated at its token limit. If both are truncated, there is a warning and the band ``both truncated``.
 
     Limits: a contradiction scores high, because it is about the same things; texts of very different length
-    score too low; both must be in one language unless the model aligns several.
+    score too low; both must be in the same language unless the model is multilingual.
 
     Attributes:
-        models: names of embedding models; empty for every model configured for the run.
-        threshold: in [0, 1]; the value of a model becomes 1 if it reaches the threshold, else 0.
-        aggregate: mean, median, min, max of several models, or majority: 1 if more than half of the models
+        models: names of embedding models; if empty, all models configured for the run.
+        threshold: in [0, 1]; if given, the value of a model becomes 1 if it reaches the threshold, and 0
+            otherwise.
+        aggregate: mean, median, min or max over the models; or majority: 1 if more than half of the models
             reach the threshold.
         scale: cosine; angular, 1 − θ/π; euclidean, 1 − ‖r−g‖₂/2; or manhattan, 1 − ‖r−g‖₁/(2√d). All are 1
-            for equal directions; the last three are 0 only for opposite ones.
+            for equal directions; the last three are 0 only for opposite directions.
 
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
@@ -114,12 +115,12 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
             if self.aggregate == "majority":
                 raise ValueError("aggregate=majority needs a threshold")
         elif type(self.threshold) not in (int, float) or not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold is a number from 0 to 1, not {self.threshold!r}")
+            raise ValueError(f"threshold must be a number from 0 to 1, not {self.threshold!r}")
         else:
             object.__setattr__(self, "threshold", float(self.threshold))
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the named models, or all that are configured."""
+        """Return the embedders in ``models``, or all configured embedders if it is empty."""
         return self.models or configured
 
     def prepare(self, rows: Batch, /) -> ComparedTexts:
@@ -127,7 +128,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         return ComparedTexts.of(rows)
 
     def texts(self, pairs: ComparedTexts, /) -> Iterable[str]:
-        """List the responses and references to compare; blank texts are left out."""
+        """List the responses and references to compare, without blank texts."""
         return chain(pairs.responses, pairs.references)
 
     def score(self, pairs: ComparedTexts, features: Features, /) -> Scores:
@@ -163,7 +164,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         return Scores.of(values, details=details)
 
     def _band_and_warnings(self, value: float, truncated: Sequence[str]) -> dict[str, JsonValue]:
-        """Return the band of a cosine and the truncated texts."""
+        """Return the band of a cosine, the truncated texts, and a warning if both are truncated."""
         details: dict[str, JsonValue] = {}
         both = len(truncated) > 1
         if self.threshold is None and self.scale == "cosine":
@@ -174,7 +175,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
 
 
 class ComparedTexts(NamedTuple):
-    """Each response of a batch with each of its references, without blank texts."""
+    """Pairs of a response and one of its references, for all rows of a batch, without blank texts."""
 
     batch: Batch
 
@@ -184,7 +185,7 @@ class ComparedTexts(NamedTuple):
 
     @classmethod
     def of(cls, batch: Batch) -> ComparedTexts:
-        """Pair the texts of a batch."""
+        """Pair each response of a batch with each of its references."""
         response, references = batch.response, batch.references
         complete = [
             (row, response[row], text)
@@ -195,7 +196,7 @@ class ComparedTexts(NamedTuple):
         return cls(batch, rows, tuple(r for _, r, _ in complete), tuple(t for _, _, t in complete))
 
     def nearest(self, table: VectorTable, scale: Scale) -> NDArray[np.float64]:
-        """Return the similarity to the nearest reference by one model, shape (n,); 0 for blank rows."""
+        """Return the similarity of each row to its nearest reference, shape (n,); 0 for blank rows."""
         u = table.rows(self.responses).astype(np.float64)
         v = table.rows(self.references).astype(np.float64)
         nearest = np.zeros(len(self.batch))  # a negative cosine stays at this 0
@@ -203,7 +204,7 @@ class ComparedTexts(NamedTuple):
         return nearest
 
     def truncated_texts(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
-        """Return the rows with a text that a model truncated: response, reference or both."""
+        """Return, for each row with truncated texts, which are truncated: response, reference or both."""
         texts = frozenset().union(*(table.truncated for table in tables))
         names_by_row: dict[int, dict[str, None]] = {}
         for row, *pair in zip(self.rows.tolist(), self.responses, self.references, strict=True):
@@ -231,7 +232,7 @@ _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
 
 
 def _of_blank(batch: Batch, rows: NDArray[np.int64]) -> Scores:
-    """Return 0 for rows without texts to compare, with a warning."""
+    """Return 0 with a warning for rows whose response or reference is blank."""
     details = []
     for row in rows.tolist():
         texts = {"response": batch.response[row], "reference": "".join(batch.references[row])}
@@ -243,7 +244,7 @@ def _of_blank(batch: Batch, rows: NDArray[np.int64]) -> Scores:
 def _names(names: object) -> tuple[str, ...]:
     """Return names as a tuple; reject a single string."""
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"models is a list of model names, not {names!r}")
+        raise ValueError(f"models must be a list of model names, not {names!r}")
     if len(set(names)) < len(names):
-        raise ValueError(f"models names a model twice: {', '.join(names)}")
+        raise ValueError(f"models must not contain a name twice: {', '.join(names)}")
     return tuple(names)

@@ -26,7 +26,7 @@ class _PreparedRows(NamedTuple):
 
 
 class MetricWrapper(AnyMetric):
-    """Base of metrics that convert the scores of an inner metric, from the same features."""
+    """Base of metrics that convert the scores of an inner metric; both need the same vectors and models."""
 
     @property
     @abstractmethod
@@ -35,25 +35,25 @@ class MetricWrapper(AnyMetric):
 
     @abstractmethod
     def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores of the inner metric."""
+        """Convert the scores of the inner metric into the scores of this metric."""
 
     @property
     def vector_needs(self) -> VectorNeeds | None:
-        """The metric, if the inner metric needs vectors."""
+        """This metric if the inner metric needs vectors, otherwise None."""
         return None if self.inner.vector_needs is None else self
 
     @property
     def token_needs(self) -> TokenNeeds | None:
-        """The metric, if the inner metric needs token vectors."""
+        """This metric if the inner metric needs token vectors, otherwise None."""
         return None if self.inner.token_needs is None else self
 
     @property
     def entailment_needs(self) -> EntailmentNeeds | None:
-        """The metric, if the inner metric needs an entailment model."""
+        """This metric if the inner metric needs an entailment model, otherwise None."""
         return None if self.inner.entailment_needs is None else self
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the embedders of the inner metric."""
+        """Return the names of the embedders that the inner metric needs."""
         return self.inner.embedder_names(configured)
 
     @property
@@ -63,7 +63,7 @@ class MetricWrapper(AnyMetric):
 
     @property
     def weighs_tokens(self) -> bool:
-        """Whether the inner metric weighs tokens."""
+        """Whether the inner metric weighs tokens by their frequency."""
         return _require(self.inner.token_needs).weighs_tokens
 
     @property
@@ -76,24 +76,24 @@ class MetricWrapper(AnyMetric):
         return _PreparedRows(rows.batch if isinstance(rows, JudgedRows) else rows, self.inner.prepare(rows))
 
     def texts(self, prepared: _PreparedRows, /) -> Iterable[str]:
-        """List the texts of the inner metric."""
+        """List the texts whose vectors the inner metric needs."""
         return _require(self.inner.vector_needs).texts(prepared.inner)
 
     def token_texts(self, prepared: _PreparedRows, /) -> Iterable[str]:
-        """List the token texts of the inner metric."""
+        """List the texts whose token vectors the inner metric needs."""
         return _require(self.inner.token_needs).token_texts(prepared.inner)
 
     def pairs(self, prepared: _PreparedRows, /) -> Iterable[tuple[str, str]]:
-        """List the pairs of the inner metric."""
+        """List the (premise, hypothesis) pairs that the inner metric needs."""
         return _require(self.inner.entailment_needs).pairs(prepared.inner)
 
     def score(self, prepared: Any, features: Features, /) -> Scores:
-        """Score with the inner metric and convert."""
+        """Score with the inner metric, and convert the scores."""
         return self.convert(self.inner.score(prepared.inner, features), prepared.batch)
 
 
 class JudgedWrapper(MetricWrapper, JudgedMetric[Any]):
-    """Base of wrappers of a judged metric, which share its calls."""
+    """Base of metrics that wrap a judged metric and share its judge calls."""
 
     @property
     @abstractmethod
@@ -101,11 +101,14 @@ class JudgedWrapper(MetricWrapper, JudgedMetric[Any]):
         """The inner metric."""
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Any:
-        """Ask for the judgement of the inner metric."""
+        """Ask the judge for the judgement that the inner metric needs."""
         return await self.inner.ask(sample, judge)
 
 
 def _require(needs: T | None) -> T:
     if needs is None:
-        raise TypeError("the inner metric does not need this feature")
+        raise TypeError(
+            "the inner metric uses no model of this kind; "
+            "check that `vector_needs`, `token_needs` or `entailment_needs` is not None before you use it"
+        )
     return needs

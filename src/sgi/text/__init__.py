@@ -1,1 +1,1 @@
-"""Pure text: tokens, sentences, normalised answers, and how much two texts share. No model, no I/O."""
+"""Pure functions on texts: tokens, sentences, normalised answers and word overlap. No model, no I/O."""

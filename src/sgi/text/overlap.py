@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def token_precision(response: str, passages: Iterable[str]) -> float:
-    r"""Share of a response's distinct casefolded words (``\w+``) that occur in the passages; 0 if none.
+    r"""Return the share of a response's distinct words that occur in the passages; 0 if it has no words.
+
+    Words are casefolded ``\w+``.
 
     >>> token_precision("Paris, in 1889, not Rome", ["The tower in Paris", "built 1889"])
     0.6
@@ -20,7 +22,7 @@ def token_precision(response: str, passages: Iterable[str]) -> float:
 
 
 def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
-    """Token precision of each (response, passages) row; equal texts are tokenized once."""
+    """Return the `token_precision` of each (response, passages) row; equal texts are tokenized once."""
     cache: dict[str, frozenset[str]] = {}
 
     def words_of(text: str) -> frozenset[str]:
@@ -37,9 +39,9 @@ def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
 
 
 def is_verbatim(response: str, passages: Iterable[str]) -> bool:
-    r"""Whether a passage contains the whole response, ignoring case, amount of white space, word boundaries.
+    r"""Return whether a passage contains the whole response, ignoring case and the amount of white space.
 
-    A blank response is not verbatim.
+    The copy may start or end inside a word of the passage. A blank response is not verbatim.
 
     >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
     (True, False)

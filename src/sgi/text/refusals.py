@@ -1,4 +1,4 @@
-"""Detects answers that say that there is no answer."""
+"""Detects responses that say that they cannot answer the question."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PHRASES = (
 """The phrases of document 002, section 11."""
 
 SHORT_FORMS = ("unknown", "n/a", "none", "null")
-"""Words that are no answer in a text of fewer than 10 characters."""
+"""Words that mean "no answer" in a text of fewer than 10 characters."""
 
 _SHORT = 10
 
@@ -83,10 +83,11 @@ _CONJUNCTION = re.compile(r"(?:and|so|or|because|since|as|that|then)\s+")
 
 
 def is_no_answer(text: str) -> bool:
-    r"""Whether an English text only says that it has no answer; False in doubt.
+    r"""Return whether an English text only says that it has no answer; False in doubtful cases.
 
-    One clause must have one of the `PHRASES` as predicate (not as in "the unknown soldier"), and all other
-    clauses must only excuse that ("sorry", "the context does not say"); or the text is a `SHORT_FORMS` word.
+    One clause must have one of `PHRASES` as predicate (not as in "the unknown soldier"), and all other
+    clauses must only apologise or explain ("sorry", "the context does not say"). A text that is one of
+    `SHORT_FORMS` also has no answer.
 
     Source: the phrases are those of document 002, section 11; the rule is our own.
 
@@ -112,7 +113,7 @@ def _adds_nothing(clause: str, uncertain: bool) -> bool:
 
 
 def mentions_uncertainty(text: str) -> bool:
-    """Whether a text contains a phrase of `PHRASES`, or has under 10 characters and one of `SHORT_FORMS`.
+    """Return whether a text contains one of `PHRASES`, or one of `SHORT_FORMS` in under 10 characters.
 
     Source: document 002, section 11.
 

@@ -28,7 +28,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return start and end of each sentence, in characters."""
+    """Return start and end of each sentence, as character offsets."""
     import sentencex
 
     readable = text

@@ -27,20 +27,20 @@ _PADDING = np.array([2**64 - 2 ** (_BYTE_BITS * n) for n in range(_WIDTH + 1)], 
 
 
 class Match(NamedTuple):
-    """Precision and recall of each pair."""
+    """Precision and recall of each pair of a response and a reference."""
 
     precision: NDArray[np.float64]
-    """Share of each response that is common, in [0, 1]."""
+    """Share of the response's tokens that the reference also has, in [0, 1]."""
     recall: NDArray[np.float64]
-    """Share of each reference that is common, in [0, 1]."""
+    """Share of the reference's tokens that the response also has, in [0, 1]."""
 
     def f_score(self, beta: float = 1.0) -> NDArray[np.float64]:
-        r"""The weighted harmonic mean of precision P and recall R, in [0, 1]; 0 where either is 0.
+        r"""Return the weighted harmonic mean of precision P and recall R, in [0, 1]; 0 where either is 0.
 
         .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R)
 
         Args:
-            beta: how many times recall counts as much as precision; above 0.
+            beta: weight of recall relative to precision; above 0.
 
         Source: van Rijsbergen (1979), "Information Retrieval", chapter 7.
 
@@ -56,9 +56,9 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenColumn:
-    """Texts as token numbers: text ``i`` has ``numbers[starts[i]:starts[i] + lengths[i]]``.
+    """Texts as token numbers: those of text ``i`` are ``numbers[starts[i]:starts[i] + lengths[i]]``.
 
-    Equal tokens have equal numbers, from 0 without a gap.
+    Equal tokens have equal numbers. The numbers start at 0 and have no gaps.
 
     >>> column = TokenColumn.of(["the capital of france is paris", "paris is the capital"], str.lower)
     >>> first, second = np.array([0]), np.array([1])
@@ -94,7 +94,9 @@ class TokenColumn:
         return int(self.numbers.max(initial=-1)) + 1
 
     def in_order(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """Match by longest common subsequence, as in ROUGE-L; arguments are text indices, shape (pairs,).
+        """Match pairs by their longest common subsequence, as in ROUGE-L.
+
+        The arguments are the text indices of each pair, shape (pairs,).
 
         Source: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries", section 3.1.
         """
@@ -104,11 +106,11 @@ class TokenColumn:
         return self._match(np.fromiter(common, np.int64, len(responses)), responses, references)
 
     def in_bags(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> Match:
-        """Match by multiset overlap, in any order; arguments as for `in_order`."""
+        """Match pairs by their common tokens in any order; the arguments are those of `in_order`."""
         return self._match(self.common(responses, references), responses, references)
 
     def common(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of common tokens of each pair, in any order, shape (pairs,)."""
+        """Return the number of common tokens of each pair, in any order, shape (pairs,)."""
         first, first_counts = np.unique(self._numbers_by_pair(responses), return_counts=True)
         second, second_counts = np.unique(self._numbers_by_pair(references), return_counts=True)
         both, left, right = np.intersect1d(first, second, assume_unique=True, return_indices=True)
@@ -117,7 +119,7 @@ class TokenColumn:
         return np.bincount(pairs, weights=times, minlength=len(responses)).astype(np.int64)
 
     def equal(self, responses: NDArray[np.int64], references: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether the two texts of each pair have the same tokens in the same order, shape (pairs,)."""
+        """Return whether the texts of each pair have the same tokens in the same order, shape (pairs,)."""
         return np.fromiter(
             map(eq, self._sequences_of(responses), self._sequences_of(references)), np.bool_, len(responses)
         )
@@ -147,7 +149,7 @@ class TokenColumn:
 
     @cached_property
     def _sequences(self) -> list[Any]:
-        """The numbers of each text, as a string with a character per token, or a list if too many."""
+        """The numbers of each text: a string with one character per token, or a list for large numbers."""
         flat: Any = self.numbers.tolist()
         if self.vocabulary <= _CHARACTERS:
             flat = self.numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
@@ -188,7 +190,7 @@ def _split(
 
 
 def _keys(words: str, long: dict[bytes, int]) -> NDArray[np.uint64]:
-    """Return a number for each token: its bytes, or, if it is long, a number of ``long`` and `_NO_BYTE`."""
+    """Return a number for each token: its bytes; for a long token its value in ``long`` and `_NO_BYTE`."""
     content = b" %b%b" % (words.encode("utf-8", "surrogatepass"), b" " * _WIDTH)
     signs = np.frombuffer(content, dtype=np.uint8)
     gaps = signs == ord(" ")

@@ -1,4 +1,4 @@
-"""Tokenizers of the metrics.
+"""Tokenizers that the metrics use.
 
 Most return the tokens joined by spaces, so that `sgi.text.token_columns` can split many texts at once.
 """
@@ -31,7 +31,7 @@ _JOINERS = r"\p{M}\u200C\u200D"
 
 
 def rouge_words(text: str) -> str:
-    """Tokens of ROUGE: runs of a–z and digits in the lower-cased text; all else separates.
+    """Return ROUGE tokens: runs of a–z and digits in the lower-cased text; other characters separate them.
 
     Source: the tokens that the package rouge-score compares, without a stemmer.
 
@@ -42,10 +42,10 @@ def rouge_words(text: str) -> str:
 
 
 def mteval_words(text: str) -> str:
-    """Tokens of BLEU: those of WMT's scoring script ``mteval-v13a``; case is kept.
+    """Return BLEU tokens, as WMT's scoring script ``mteval-v13a`` does; case is kept.
 
-    ASCII punctuation separates and is a token itself, except apostrophes, hyphens that do not follow a digit,
-    and full stops and commas between digits. Four XML entities are decoded.
+    ASCII punctuation separates words and is a token itself, except apostrophes, hyphens that do not follow a
+    digit, and full stops and commas between digits. Four XML entities are decoded.
 
     Source: the tokenizer ``13a`` of the package sacrebleu, with equal results.
 
@@ -77,11 +77,11 @@ def normalise_answer(text: str) -> str:
 
 
 def unicode_words(text: str) -> str:
-    """Tokens in any script: words where words are spaced, else characters.
+    """Return tokens of any script: words if the script separates them by spaces, otherwise characters.
 
     The text is normalised (NFKC) and casefolded. A token is a run of letters, digits and their combining
     marks; in Chinese, Japanese, Thai, Lao, Khmer and Burmese script, which put no spaces between words, it is
-    one letter with its marks. Punctuation, symbols and emoji separate.
+    one letter with its marks. Punctuation, symbols and emoji separate tokens.
 
     Source: Unicode Standard Annexes 15 (normalisation forms) and 24 (scripts).
 
@@ -93,7 +93,7 @@ def unicode_words(text: str) -> str:
 
 
 def content_words(text: str) -> str:
-    r"""Casefolded words (``\w+``) of three characters or more that are not all digits.
+    r"""Return the casefolded words (``\w+``) of three characters or more that are not all digits.
 
     >>> content_words("It is in the Capital: Paris, 1889.").split()
     ['the', 'capital', 'paris']
@@ -102,7 +102,7 @@ def content_words(text: str) -> str:
 
 
 def word_tokens(text: str) -> list[str]:
-    r"""Casefolded words (``\w+``) of any length, numbers among them, as a list.
+    r"""Return the casefolded words (``\w+``) of any length, including numbers, as a list.
 
     >>> word_tokens("In 1889, L'Étoile opened.")
     ['in', '1889', 'l', 'étoile', 'opened']

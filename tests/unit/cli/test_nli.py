@@ -158,7 +158,7 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
                 "-m",
                 "grounding(nli=5)",
             ),
-            "nli is the name of an entailment model",
+            "nli must be the name of an entailment model",
         ),
         (("-m", "groundin", "--nli", "c/d"), "Did you mean 'grounding'"),
     ],

@@ -124,9 +124,9 @@ def test_no_rows_have_no_angles():
 def test_rows_without_unit_length_are_refused_with_their_number(bad, side, dtype):
     pair = [rows(4, 8, 1, dtype), rows(4, 8, 2, dtype)]
     pair[side][2] *= dtype(bad)
-    with pytest.raises(ValueError, match="Row 2 is not of unit length"):
+    with pytest.raises(ValueError, match="Row 2 must have length 1"):
         angle(*pair)
-    with pytest.raises(ValueError, match="Row 2 is not of unit length"):
+    with pytest.raises(ValueError, match="Row 2 must have length 1"):
         cosine(*pair)
 
 
@@ -140,7 +140,7 @@ def test_rows_without_unit_length_are_refused_with_their_number(bad, side, dtype
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(u, v):
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         angle(u, v)
 
 
@@ -186,7 +186,7 @@ def test_a_row_of_another_length_is_told_whichever_array_holds_it():
     u, bad = rows(5, 3), rows(5, 3).copy()
     bad[3] *= 2
     for arrays in ((u, u, bad), (u, bad, u), (bad, bad)):
-        with pytest.raises(ValueError, match="Row 3 is not of unit length"):
+        with pytest.raises(ValueError, match="Row 3 must have length 1"):
             angles_to(*arrays)
-    with pytest.raises(ValueError, match="Rows of one shape"):
+    with pytest.raises(ValueError, match="Both arrays must have the same shape"):
         angles_to(u, u, u[:4])

@@ -102,5 +102,5 @@ def test_classes_are_counted_by_the_run():
 
 
 def test_unknown_settings_are_told():
-    with pytest.raises(ValueError, match="phrases is one of whole, substring"):
+    with pytest.raises(ValueError, match="phrases must be one of whole, substring"):
         AnswerClassification(phrases="any")

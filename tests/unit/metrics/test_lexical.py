@@ -181,7 +181,7 @@ def test_the_aggregate_leaves_out_a_part_without_value_and_raises_the_others() -
 
 @pytest.mark.parametrize("beta", [0, -1, "2", True, float("nan"), float("inf"), None])
 def test_beta_is_a_number_above_zero(beta: object) -> None:
-    with pytest.raises(ValueError, match="beta is a number above 0"):
+    with pytest.raises(ValueError, match="beta must be a number above 0"):
         RougeL(beta=beta)
 
 
@@ -192,7 +192,7 @@ def test_the_tokenizer_is_one_of_two(kind) -> None:
 
 
 def test_wrong_parameters_read_well_on_the_command_line() -> None:
-    with pytest.raises(UsageError, match=r"rouge_l\(beta=0\): beta is a number above 0, not 0\."):
+    with pytest.raises(UsageError, match=r"rouge_l\(beta=0\): beta must be a number above 0, not 0\."):
         metric("rouge_l(beta=0)")
 
 

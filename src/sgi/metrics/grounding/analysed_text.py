@@ -20,7 +20,7 @@ class AnalysedText(str):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Wrap a text, if it is not wrapped yet."""
+        """Return the text as an `AnalysedText`, or the same object if it already is one."""
         if isinstance(text, cls):
             return text
         wrapped = cls(text)
@@ -29,7 +29,7 @@ class AnalysedText(str):
 
 
 def once_per_text(compute: Callable[[str], T]) -> Callable[[str], T]:
-    """Decorate a function whose result an `AnalysedText` caches.
+    """Decorate a function of a text so that an `AnalysedText` caches its result; a plain str does not.
 
     >>> @once_per_text
     ... def words(text: str) -> list[str]:

@@ -45,7 +45,7 @@ class Sentence(NamedTuple):
     Attributes:
         start: start in the response, in characters.
         end: end in the response.
-        words: slice of its words among the response's words.
+        words: slice of its words in the words of the response.
         silent: whether it only says that something is not in the passages.
     """
 
@@ -62,9 +62,9 @@ class ResponseText:
 
     Attributes:
         spans: start and end of each sentence, in characters.
-        slices: the words of each sentence.
-        about: what each sentence says about the passages.
-        claims: words that claim something about the world, shape (words,).
+        slices: slice of each sentence's words in ``words``.
+        about: the parts of each sentence that are about the passages, such as "passage 1 says".
+        claims: mask of the words that claim something about the world, shape (words,).
     """
 
     text: AnalysedText
@@ -105,8 +105,8 @@ class ResponseAnalysis:
     Attributes:
         passages: the passages that are not blank.
         question: the question, or "".
-        support: the words that the passages support.
-        claims: words that claim something about the world, not the passages, shape (words,).
+        support: which words the passages support.
+        claims: mask of the words that claim something about the world, not the passages, shape (words,).
 
     >>> response = "Passage 1 says it is red. It weighs 5 kg."
     >>> analysis = ResponseAnalysis.of(response, ["It is red and weighs 7 kg."])
@@ -145,18 +145,19 @@ class ResponseAnalysis:
 
     @property
     def words(self) -> Words:
-        """Words of the response."""
+        """The words of the response."""
         return self.support.words
 
     def claims_in(self, number: int) -> bool:
-        """Whether a sentence claims anything."""
+        """Return whether the sentence with this number claims anything about the world."""
         return bool(self.claims[self.sentences[number].words].any())
 
     @cached_property
     def known_words(self) -> NDArray[np.bool_]:
-        """Words that a window of their sentence has, or that are in a supported fact, shape (words,).
+        """Mask of the words that a passage window contains or that are in a supported fact, shape (words,).
 
-        "from 1887 to 1889" supports "two years", which is not in the passage.
+        The windows are those that match the word's sentence. Example of a fact: "from 1887 to 1889" in a
+        passage supports the words "two years".
         """
         known = self.support.known.copy()
         for sentence in self.sentences:
@@ -168,11 +169,14 @@ class ResponseAnalysis:
 
     @cached_property
     def in_question(self) -> NDArray[np.bool_]:
-        """Words that are in the question, shape (words,)."""
+        """Mask of the words that are in the question, shape (words,)."""
         vocabulary = split_words(self.question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property
     def copy_lengths(self) -> NDArray[np.float64]:
-        """Length of the copied run around each word, from 0 to 1 (eight words, or the whole response)."""
+        """Length of the word sequence copied from a passage around each word, from 0 to 1, shape (words,).
+
+        The value 1 means a sequence of eight words, or the whole response if it is shorter.
+        """
         return np.minimum(self.support.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)

@@ -1,4 +1,4 @@
-"""The metric ``grounding``."""
+"""The metric ``grounding``: how well the passages support a response, without a judge."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     .. math:: \sigma\Big(b + \sum_k w_k (x_k - m_k) / s_k\Big), \quad w_k \ge 0
 
-    The signals x are `sgi.metrics.grounding.signals.Signals`: words, word pairs and copied runs that the
-    passages contain, each over the *weakest stretch* of the response; numbers, dates and names that the
-    passages do not support; and how much closer each sentence is to the passages than to the question. The
-    weights are in a small committed file. They were trained to be non-negative, with length as a nuisance.
+    The signals x are numbers that measure support (`sgi.metrics.grounding.signals.Signals`): the words, word
+    pairs and copied word sequences that the passages contain, each in the part of the response where they
+    are fewest; the numbers, dates and names that the passages do not support; and how much closer each
+    sentence is to the passages than to the question. The weights w are part of the package. They were trained
+    to be non-negative, with the length of the response as a control variable.
 
     In [0, 1]; higher = better supported. It is a score, not a probability; ``sgi calibrate`` turns it into a
     probability, with labelled rows of your own. Only English is scored. There is no value if the response or
@@ -67,16 +68,17 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     "the passages do not say").
 
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
-    The sentence with the lowest score gives one more signal, whose weight is a prior that was never trained
-    (see `sgi.metrics.grounding.nli.ResponseEntailment`).
+    The sentence with the lowest score gives one more signal, whose weight was chosen, not trained (see
+    `sgi.metrics.grounding.nli.ResponseEntailment`).
 
     Attributes:
-        nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; or "".
+        nli: an entailment model: a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before
+            either runs it with PyTorch. "" means no model.
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
-    score, best passage, similarity to every passage, unsupported stretches and checked facts; ``unused``, the
+    score, best passage, similarity to every passage, unsupported parts and checked facts; ``unused``, the
     passages that support no sentence. With ``nli`` also the signal ``entailment``, and for each sentence
-    ``entailment``, ``contradiction`` and the number of windows in which the model read a passage.
+    ``entailment``, ``contradiction`` and the number of windows into which a passage was split for the model.
 
     >>> Grounding().spec.unit
     'score'
@@ -90,24 +92,24 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     def __post_init__(self) -> None:
         model_name: object = self.nli
         if not isinstance(model_name, str):
-            raise TypeError(f"nli is the name of an entailment model or its folder, not {model_name!r}")
+            raise TypeError(f"nli must be the name of an entailment model or its folder, not {model_name!r}")
 
     @property
     def entailment_model(self) -> str:
-        """The model that ``nli`` names."""
+        """The name or folder of the entailment model, from ``nli``."""
         return self.nli
 
     @property
     def entailment_needs(self) -> EntailmentNeeds | None:
-        """The metric, if ``nli`` names a model."""
+        """This metric if ``nli`` names a model, otherwise None."""
         return self if self.nli else None
 
     def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
-        """Normalise the texts of each row; cached."""
+        """Normalise the texts of each row; the result is cached with the batch."""
         return rows.compute_once(_prepare_rows)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
-        """List sentences of responses and passages, and questions, of the rows that have a value."""
+        """List the sentences of responses and passages, and the questions; skip rows that get no value."""
         for row in rows:
             if not row.reason:
                 yield from chain(row.response_sentences, *row.passage_sentences)
@@ -115,7 +117,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
                     yield row.question
 
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
-        """List each sentence that claims something with each of its best passages."""
+        """List the (passage, sentence) pairs: each sentence that claims something, with its best passages."""
         for analysis in _analyses(row for row in rows if not row.reason):
             yield from chain.from_iterable(entailment_pairs_of(analysis))
 

@@ -1,4 +1,4 @@
-"""The evidence map of a response: sentences and the passages that support them."""
+"""The evidence map of a response: which passages support or contradict each of its sentences."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
     """A number, date or name of a sentence, with its verdict.
 
     Attributes:
-        fact: its words in the response.
+        fact: the text of the fact in the response.
         start: start in the response, in characters.
         end: end in the response.
-        passage: index of the row's context that decided; None for the question, or if none did.
+        passage: index of the context that supports or contradicts the fact; None if no context does.
         found: the words of the passage that state or contradict the fact, or "".
         found_start: start of these words in the passage.
         found_end: end of these words in the passage.
-        how: the rule that decided; "" if the fact is absent.
+        how: the rule that gave the verdict; "" if the fact is absent.
     """
 
     fact: str
@@ -46,13 +46,14 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         score: the grounding score of the sentence alone, from 0 to 1; None if it claims nothing.
         contributions: contribution of each signal to its log odds; empty if it claims nothing.
         about_passages: whether it only says that something is not in the passages.
-        passage: index of the row's context that supports it best.
+        passage: index of the context that supports it best.
         beside: the most similar sentence of that passage.
-        similarity: the greatest cosine with a sentence of each passage that is not blank.
-        unbacked: start and end, in the response, of stretches that no passage supports.
+        similarity: for each passage that is not blank, the greatest cosine with one of its sentences.
+        unbacked: start and end, in the response, of each part that no passage supports.
         entailment: highest probability that one of its best passages entails it; None without a model.
-        contradiction: highest probability that one of them contradicts it; None if the model has none.
-        entailment_windows: most windows in which the model read a passage; 0 without a model.
+        contradiction: highest probability that one of them contradicts it; None if the model gives none.
+        entailment_windows: largest number of windows into which a passage was split for the model; 0 without
+            a model.
     """
 
     text: str
@@ -72,18 +73,18 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
 
 
 class SignalPart(BaseModel, frozen=True, extra="forbid"):
-    """Value of a signal (None if not applicable) and its contribution to the log odds."""
+    """Value of a signal (None if it does not apply) and its contribution to the log odds of the score."""
 
     value: float | None
     log_odds: float
 
 
 class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
-    """Why a response has its grounding score.
+    """Explanation of a response's grounding score: its signals, and the evidence for each sentence.
 
     Attributes:
-        passages: indices of the row's contexts that are not blank, in the order of the similarities.
-        unused: indices of those that support no sentence.
+        passages: indices of the contexts that are not blank, in the order of ``similarity``.
+        unused: indices of the contexts that support no sentence.
     """
 
     signals: dict[str, SignalPart]
@@ -93,7 +94,7 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
 
 
 def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
-    """Return the evidence map among the details of a score, or None."""
+    """Return the evidence map from the details of a score, or None if the details hold none."""
     try:
         return EvidenceMap.model_validate(
             {name: details[name] for name in EvidenceMap.model_fields if name in details}

@@ -73,7 +73,9 @@ def build_evidence_map(
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
-    """Return disjoint spans of a sentence: two or more content words that no passage has, or a failed fact.
+    """Return the disjoint spans of a sentence that no passage supports.
+
+    A span is two or more content words in a row that no passage has, or a fact that is not supported.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> response = "The old tower was sold to Spanish investors."

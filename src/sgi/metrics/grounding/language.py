@@ -18,7 +18,7 @@ _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]"
 
 @once_per_text
 def is_foreign(text: str) -> bool:
-    """Whether a text is not in English; False in doubt, as for names, lists and code.
+    """Return whether a text is not in English; False in doubtful cases, such as names, lists and code.
 
     A text is not in English if most of its letters are not Latin; or if it has at least eight words, few
     English function words, and another language has a probability above 0.9.

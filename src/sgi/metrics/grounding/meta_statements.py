@@ -84,7 +84,7 @@ class MetaStatements(NamedTuple):
     """The parts of a sentence that are about the passages.
 
     Attributes:
-        spans: start and end of each part, and of a list mark, in characters.
+        spans: start and end of each such part, and of a list mark, in characters.
         silent: whether the sentence only says that something is not in the passages, or not known.
     """
 
@@ -116,7 +116,7 @@ def _clauses(sentence: str) -> list[tuple[int, int]]:
 
 
 def _is_silent(clause: str) -> bool:
-    """Whether a clause says that something is not stated; without a named source it must have no fact."""
+    """Return whether a clause says that something is not stated; if it names no source, it has no fact."""
     if _SILENT.search(clause) or is_no_answer(clause):
         return True
     return _DENIED.search(clause) is not None and not facts_of(clause)

@@ -59,7 +59,7 @@ class GroundingModel(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def logistic(self) -> MonotoneLogistic:
-        """The model as arrays."""
+        """The model with its weights as arrays."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
         return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 SIGNAL = "entailment"
-"""Name of the signal."""
+"""Name of the signal that the entailment model gives."""
 
 MOST_PASSAGES = 3
 """Maximum number of passages that a sentence is compared with."""
@@ -35,9 +35,9 @@ Pair = tuple[str, str]
 
 
 def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
-    """Return the (passage, sentence) pairs to score for each sentence; none if it claims nothing.
+    """Return the (passage, sentence) pairs to score for each sentence; empty if the sentence claims nothing.
 
-    At most `MOST_PASSAGES` whole, distinct passages, in the order of `TokenSupport.nearest`.
+    At most `MOST_PASSAGES` pairs per sentence, with distinct passages in the order of `TokenSupport.nearest`.
 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
@@ -58,9 +58,9 @@ class SentenceEntailment(NamedTuple):
     """Entailment scores of a sentence with its best passages.
 
     Attributes:
-        entailment: highest probability that one of them entails it, in [0, 1].
-        contradiction: highest probability that one of them contradicts it; None if the model has none.
-        windows: most windows in which the model read a passage.
+        entailment: highest probability that one of the passages entails the sentence, in [0, 1].
+        contradiction: highest probability that one contradicts it; None if the model gives none.
+        windows: largest number of windows into which a passage was split for the model.
     """
 
     entailment: float
@@ -82,31 +82,31 @@ class ResponseEntailment:
     Attributes:
         sentences: scores of each sentence in order; None if it claims nothing.
 
-    Source: the lowest over sentences of the best passage as in Laban et al. (2022), "SummaC", zero-shot; the
-    weight is our own.
+    Source: the maximum over passages and the minimum over sentences are those of Laban et al. (2022),
+    "SummaC", zero-shot; the weight is our own.
     """
 
     sentences: tuple[SentenceEntailment | None, ...]
 
     @classmethod
     def of(cls, analysis: ResponseAnalysis, table: EntailmentTable) -> Self:
-        """Look up the scores of the pairs of the analysis."""
+        """Look up the scores of the response's (passage, sentence) pairs in a table."""
         return cls(tuple(_best(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
 
     @property
     def least(self) -> float:
-        """The lowest entailment of a sentence; NaN if none claims anything."""
+        """The lowest entailment of all sentences; NaN if no sentence claims anything."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
         return min(entailments, default=float("nan"))
 
     @property
     def log_odds(self) -> NDArray[np.float64]:
-        """The log odds of the response, followed by those of each sentence that claims something."""
+        """The contribution to the log odds of the response, then of each sentence that claims something."""
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
         return _log_odds([self.least, *entailments])
 
     def add_to(self, evidence: EvidenceMap) -> EvidenceMap:
-        """Add this signal, and the entailment and contradiction of each sentence, to the map."""
+        """Return the evidence map with the signal, and with entailment and contradiction of each sentence."""
         value, part = self.least, float(self.log_odds[0])
         signal = SignalPart(value=None if np.isnan(value) else round(value, 6), log_odds=round(part, _DIGITS))
         sentences = tuple(

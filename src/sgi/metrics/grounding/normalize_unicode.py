@@ -20,7 +20,7 @@ _ODD = re.compile(f"{_INVISIBLE.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
 
 @dataclass(frozen=True, eq=False)
 class PlainText:
-    """A text in plain typography.
+    """A text with normalised spaces, hyphens and apostrophes.
 
     Attributes:
         positions: position of each character in the original text, and the end of the original; None if

@@ -1,4 +1,4 @@
-"""Finds the windows of passages that have the most words of a sentence."""
+"""Finds the windows (40 consecutive words) of passages that have the most words of a sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.words import Words
 
 WIDTH = 40
-"""Words of a window: about two sentences, so that a pronoun and its subject are together."""
+"""Number of words of a window: about two sentences, so that a pronoun and its subject are together."""
 
 _MAX_WINDOWS = 3
 _MIN_FURTHER = 2  # words that a further window must add: a single word is in some passage by chance
@@ -39,7 +39,7 @@ class PassageIndex:
 
     Attributes:
         starts: the position of the first word of each passage, ascending, shape (passages,).
-        line: the positions of each stem, ascending.
+        line: the positions of each stem in all passages, ascending.
     """
 
     texts: tuple[AnalysedText, ...]
@@ -49,14 +49,14 @@ class PassageIndex:
     _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
 
     def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """Return the runs of one, two … words of a passage, as stems; cached."""
+        """Return all sequences of one, two … eight words of a passage, as stems; cached."""
         if passage not in self._runs:
             self._runs[passage] = tuple(map(frozenset, self.passages[passage].runs()))
         return self._runs[passage]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """Index passages.
+        """Build the index of these passages.
 
         >>> index = PassageIndex.of(["A red tower.", "Red paint."])
         >>> index.starts.tolist(), index.line["red"].tolist()
@@ -77,7 +77,7 @@ class PassageIndex:
             text.results.clear()
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
-        """Find these words in all windows that begin with one of them."""
+        """Return which of these stems occur in each window that begins with one of them."""
         lines = [self.line.get(stem, _NOWHERE) for stem in stems]
         starts = np.unique(np.concatenate([_NOWHERE, *lines]))
         if not starts.size:
@@ -90,7 +90,7 @@ class PassageIndex:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Which words are in which windows.
+    """Table of the words that occur in each window.
 
     Attributes:
         passage: passage of each window, shape (windows,).
@@ -148,7 +148,7 @@ class Coverage:
         return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
     def nearest(self, sought: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
-        """Return all passages, ordered by how many words of a sentence their best window has."""
+        """Return the indices of all passages; first those whose best window has the most sought words."""
         most = np.zeros(passages, dtype=np.int64)
         np.maximum.at(most, self.passage, self.has[sought].sum(axis=0))
         return tuple(np.argsort(-most, kind="stable").tolist())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_QUESTION = 0.5
-"""The cosine that is assumed without a question: the mean of the training sets' medians."""
+"""Cosine with the question that is assumed if there is none: the mean of the training sets' medians."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class PassageSimilarity:
     Attributes:
         best: greatest cosine with a sentence of each passage, shape (sentences, passages).
         place: index of that sentence in the passage, shape (sentences, passages).
-        question: cosine with the question, shape (sentences,); without one, `NO_QUESTION`.
+        question: cosine with the question, shape (sentences,); `NO_QUESTION` if there is no question.
     """
 
     best: NDArray[np.float64]
@@ -38,7 +38,7 @@ class PassageSimilarity:
         passages: Sequence[NDArray[np.float32]],
         question: NDArray[np.float32] | None,
     ) -> PassageSimilarity:
-        """Compare unit rows: of the sentences, of each passage's sentences, and of the question.
+        """Compare unit vectors: of the response's sentences, each passage's sentences, and the question.
 
         >>> axis = np.eye(2, dtype=np.float32)
         >>> PassageSimilarity.of(axis, [axis[:1], axis], axis[0]).best.tolist()
@@ -51,11 +51,11 @@ class PassageSimilarity:
         return cls(best, place, np.asarray(to_question, dtype=np.float64))
 
     def least_margin(self, sentences: Sequence[int]) -> float:
-        """Return the least margin of these sentences; NaN without any."""
+        """Return the smallest of `margins` over these sentences; NaN if there are no sentences."""
         return min((self.margins[number] for number in sentences), default=float("nan"))
 
     @cached_property
     def margins(self) -> list[float]:
-        """The cosine of each sentence with the most similar passage, less that with the question."""
+        """For each sentence, the cosine with its most similar passage minus the cosine with the question."""
         numbers: list[float] = (self.best.max(axis=1) - self.question).tolist()
         return numbers

@@ -24,7 +24,7 @@ class PreparedRow:
 
     Attributes:
         passages: the passages that are not blank.
-        positions: index of each of them among the row's contexts.
+        positions: index of each of these passages in the row's contexts.
         question: the question, or "" if it is blank.
     """
 
@@ -55,7 +55,7 @@ class PreparedRow:
 
     @cached_property
     def reason(self) -> str:
-        """Why the row has no value, or ""."""
+        """The reason why the row has no value; "" if it has one."""
         response = self.response_text
         reasons: dict[str, Callable[[], bool]] = {
             "the response is blank": lambda: not response.text.strip(),

@@ -1,4 +1,4 @@
-"""The signals of a response or a sentence; lower values mean less support."""
+"""Computes the signals: numbers that measure how well the passages support a response or a sentence."""
 
 from __future__ import annotations
 
@@ -20,33 +20,36 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 
 STRETCH = 20
-"""Words of a stretch: about the content words of one or two sentences."""
+"""Number of words of a stretch (words in a row): about the content words of one or two sentences."""
 
 _NARROW, _COPY = 10, 8
 _MEASURES, _NAMES = frozenset({FactKind.NUMBER, FactKind.DATE}), frozenset({FactKind.NAME})
 MOST_COUNTED = -2.0
-"""Limit of the signals of failed facts."""
+"""Lower limit of the signals ``numbers`` and ``names``, reached with many unsupported facts."""
 
 _MOST_STRETCHES = 3.0
 
 
 class Signals(NamedTuple):
-    """Signals of a part of a response; higher means better supported, NaN means not applicable.
+    """Signals of a response or a sentence; higher means better supported, NaN means not applicable.
 
-    The first five are means over the weakest run of words, because one invented sentence changes the mean of
-    a long answer little. Passages count only where they match the sentence (`TokenSupport`).
+    Each of the first five is the lowest mean over a number of words in a row, because one invented sentence
+    hardly changes the mean of a long answer. A word is searched for only in the windows of passages that
+    match its sentence (`TokenSupport`).
 
     Attributes:
-        known: share of 20 content words that a passage has.
-        known_narrow: share of 10 words of any kind that a passage has.
-        known_wide: the same, of 20 words.
-        paired: share of 20 content words, without those of the question, next to the same content word.
-        copied: length of the copied runs around 8 content words, as a share of the longest that counts.
-        numbers: numbers and dates that no passage supports: -1 for one, -1.5 for two, towards -2.
-        names: names that no passage has, in the same way.
+        known: share of the words that a window has, of 20 content words.
+        known_narrow: the same, of 10 words of any kind.
+        known_wide: the same, of 20 words of any kind.
+        paired: share of the words that a passage has next to the same content word, of 20 content words that
+            are not in the question.
+        copied: mean of `ResponseAnalysis.copy_lengths` of 8 content words.
+        numbers: 0 if passages support all numbers and dates, -1 if one is unsupported, -1.5 for two; at
+            least -2.
+        names: the same for names.
         nearness: lowest margin of a sentence: cosine with the passages minus cosine with the question.
-        stretches: logarithm of the length in stretches of 20 content words, from 0 (one) to log 3. It
-            corrects for chance: the weakest of several stretches is weaker.
+        stretches: logarithm of the number of stretches (20 content words), from 0 for one to log 3. It
+            corrects for chance: the lowest mean of a longer response is lower.
     """
 
     known: float
@@ -61,7 +64,7 @@ class Signals(NamedTuple):
 
 
 MEASURED = Signals._fields[:-1]
-"""The signals of support; the last one measures length."""
+"""Names of the signals that measure support; the last signal, ``stretches``, measures length."""
 
 
 def signals_of(
@@ -99,12 +102,12 @@ def signals_of(
 
 
 def stretches(words: int) -> float:
-    """Return the signal ``stretches`` of a number of content words."""
+    """Return the signal ``stretches`` of a text with this number of content words."""
     return math.log(min(max(words / STRETCH, 1.0), _MOST_STRETCHES))
 
 
 def _fact_signal(sentences: Iterable[Sentence], kinds: frozenset[FactKind]) -> float:
-    """Return the signal of failed facts: each further one counts half as much as the one before."""
+    """Return 0 if all facts are supported; each unsupported one lowers it, half as much as the one before."""
     count = sum(
         check.verdict is not Verdict.SUPPORTED
         for sentence in sentences

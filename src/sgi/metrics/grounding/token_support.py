@@ -30,12 +30,12 @@ class TokenSupport:
 
     Attributes:
         words: the words of the response, n of them.
-        places: windows of each sentence, best first; empty if no passage has any of its words.
+        places: windows that match each sentence, best first; empty if no passage has any of its words.
         known: whether a window of its sentence has the word, shape (n,).
-        paired: whether a passage of such a window has the word next to the same content word, without
-            function words; for a function word, the content words around it; shape (n,).
-        run: length of the longest run of words with this word that such a passage contains, in [0, 8],
-            shape (n,).
+        paired: whether a passage with such a window has the word next to the same content word, ignoring
+            function words; for a function word, whether it has the two words around it; shape (n,).
+        run: length of the longest sequence of words around this word that such a passage contains, in
+            [0, 8], shape (n,).
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
     >>> from sgi.metrics.grounding.words import split_words
@@ -86,15 +86,15 @@ class TokenSupport:
         return cls(response_words, tuple(places), in_passages, paired, run, sought)
 
     def nearest(self, number: int) -> tuple[int, ...]:
-        """Return all passages, ordered by how many words of a sentence their best window has."""
+        """Return the indices of all passages; first those whose best window has the most of its words."""
         return self._sought.coverage.nearest(self._sought.words[number], self._sought.passages)
 
 
 class _SoughtWords(NamedTuple):
     """The distinct words to look for.
 
-    ``row`` is the index of each word of the text among them, or -1; ``words`` marks those of each sentence,
-    shape (sentences, words).
+    ``row`` is the index of each word of the text among them, or -1 if it is not sought; ``words`` marks those
+    of each sentence, shape (sentences, words).
     """
 
     row: NDArray[np.int64]
@@ -152,7 +152,7 @@ class _Pairs(NamedTuple):
         return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), after)
 
     def within(self, passage: Words) -> NDArray[np.bool_]:
-        """Which words are in a pair that the passage has."""
+        """Return which words are in a pair that the passage has."""
         has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
         return np.asarray(has[self.before] | has[self.after])
 
@@ -174,7 +174,7 @@ def _longest_runs(
 
 
 def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
-    """Return the least mean of ``size`` consecutive values, or of all if there are fewer; NaN if none."""
+    """Return the lowest mean of ``size`` values in a row, or of all if there are fewer; NaN for no values."""
     if not values.size:
         return float("nan")
     if len(values) <= size:

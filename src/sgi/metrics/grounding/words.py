@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LONGEST_RUN = 8
-"""The longest copied run that is counted, in words."""
+"""Maximum length of a sequence of words that is compared with the passages."""
 
 _ONE_AT_A_TIME = Lock()  # the stemmer is not thread-safe
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
@@ -40,7 +40,7 @@ class Words:
         starts: start of each word in characters, shape (n,).
         ends: end of each word, shape (n,).
         stems: each word casefolded and without its ending.
-        content: whether it is not a function word, shape (n,).
+        content: whether each word is not a function word, shape (n,).
 
     >>> words = split_words("The cities' towers")
     >>> words.stems, words.content.tolist(), words.ends.tolist()
@@ -66,7 +66,7 @@ class Words:
         return frozenset(pairwise(compress(self.stems, self.content.tolist())))
 
     def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """Return the runs of one, two … `LONGEST_RUN` words, as stems."""
+        """Return all sequences of one, two … `LONGEST_RUN` words, as stems."""
         shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
         return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
 

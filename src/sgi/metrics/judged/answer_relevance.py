@@ -33,7 +33,7 @@ Scale = Literal["cosine", "affine"]
 """The mean cosine, 0 if it is negative; or the mean of (1 + cos) / 2."""
 
 Noncommittal = Literal["zero", "ignore"]
-"""Score of a response that evades the question: 0, or that of its questions."""
+"""Score of a response that evades the question: 0, or computed from its questions like any other score."""
 
 _MOST_QUESTIONS = 10
 _QUARTER = 0.25
@@ -141,16 +141,17 @@ reasoning comes first: one or two sentences on what was asked and what of it is 
 
 @dataclass(frozen=True)
 class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
-    r"""Mean cosine similarity of the question and the questions that the response would answer.
+    r"""Mean cosine similarity between the question and the questions that the response answers.
 
     .. math:: \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 
     q is the question and q_i the questions that a judge writes for the response, compared by an embedding
-    model. In [0, 1]. One call a row; if the judge writes no question, a second call rates the response in
-    quarters. A response that is too long for one request is sent in parts, with n questions for each.
+    model. In [0, 1]. One judge call per row; if the judge writes no question, a second call rates the
+    response in quarters. A response that is too long for one request is sent in parts, with n questions for
+    each.
 
-    A response that is blank or evades the question is 0. A blank question is undefined. Blank rows need no
-    call.
+    A response that is blank or evades the question scores 0. A row with a blank question is undefined. If
+    either text is blank, no call is needed.
 
     Limits: it does not measure truth; compare only runs with the same embedding model; a correct short answer
     fits many questions and scores below 1.
@@ -158,7 +159,7 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     Attributes:
         questions: number of questions, from 1 to 10.
         scale: ``cosine``; or ``affine``, the mean of (1 + cos) / 2, which is higher for every response.
-        noncommittal: ``zero``; or ``ignore``, which scores an evading response by its questions.
+        noncommittal: ``zero``: an evading response scores 0; ``ignore``: it is scored by its questions.
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
@@ -182,11 +183,11 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
         check_choice("noncommittal", self.noncommittal, Noncommittal)
         if type(self.questions) is not int or not 1 <= self.questions <= _MOST_QUESTIONS:
             raise ValueError(
-                f"questions is a whole number from 1 to {_MOST_QUESTIONS}, not {self.questions!r}"
+                f"questions must be a whole number from 1 to {_MOST_QUESTIONS}, not {self.questions!r}"
             )
 
     async def ask(self, sample: Sample, judge: Judge, /) -> AnsweredQuestions:
-        """Ask for the questions the response answers, or for its direct rating if there are none."""
+        """Ask the judge which questions the response answers, or for a direct rating if there are none."""
         if not sample.question.strip() or not sample.response.strip():
             return AnsweredQuestions()
         places = tuple(f"question {number}" for number in range(1, self.questions + 1))
@@ -205,7 +206,7 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
         return answers.model_copy(update={"rating": rating})
 
     def texts(self, judged: JudgedRows[AnsweredQuestions], /) -> Iterator[str]:
-        """List the questions to compare."""
+        """List the questions of the rows and of the judge, whose embeddings are compared."""
         for sample, answers in zip(judged.batch.samples, judged.judgements, strict=True):
             if self._compares(sample, answers):
                 yield sample.question

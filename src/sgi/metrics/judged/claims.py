@@ -59,10 +59,10 @@ class Claim(BaseModel, frozen=True):
     """A claim with its verdict.
 
     Attributes:
-        claim: a sentence that is clear without context.
-        reason: why it is supported or not, joined over several portions of passages.
-        supported: 1 if a passage states or implies it, else 0.
-        passage: number of that passage, from 1; None if there are several, or none.
+        claim: a sentence that can be understood without the rest of the text.
+        reason: why it is supported or not; one text, also if the passages were sent in several portions.
+        supported: 1 if a passage states or implies it, 0 otherwise.
+        passage: number of that passage, from 1; None if no passage supports the claim alone.
     """
 
     claim: str
@@ -177,9 +177,10 @@ async def claims_of(text: str, sample: Sample, judge: Judge) -> tuple[str, ...]:
 
 
 async def verify_claims(claims: Sequence[str], passages: Sequence[str], judge: Judge) -> Claims:
-    """Verify each claim: it is supported if any portion of the passages supports it.
+    """Ask the judge for each claim whether the passages support it.
 
-    Portions are sent one after another, each only with the claims that are still unsupported.
+    Passages that are too long for one request are sent in portions, one after another. Each request has only
+    the claims that no earlier portion supports.
 
     Raises:
         JudgeMalformedError: the judge names a passage that is not in the portion.
@@ -203,7 +204,7 @@ def _claim_with_verdict(claim: str, verdict: Support, portion: Portion, before: 
     # A user's own judge may parse replies without the context that `Support` checks.
     if passage is not None and not 1 <= passage <= len(portion.numbers):
         raise JudgeMalformedError(
-            f"Claim {verdict.index}: the judge names passage {passage}, but saw {len(portion.numbers)}.",
+            f"Claim {verdict.index}: the judge names passage {passage} of {len(portion.numbers)} passages.",
             text=verdict.model_dump_json(),
         )
     number = None if passage is None else portion.numbers[passage - 1]
@@ -212,7 +213,7 @@ def _claim_with_verdict(claim: str, verdict: Support, portion: Portion, before: 
 
 @dataclass(frozen=True)
 class ClaimSupport(JudgedMetric[Claims]):
-    """Base of metrics that score supported claims / claims of one text; subclasses choose the text."""
+    """Base of metrics: the share of a text's claims that the passages support; ``_text`` chooses the text."""
 
     empty: Empty = "undefined"
     judgement: ClassVar = Claims
@@ -226,11 +227,11 @@ class ClaimSupport(JudgedMetric[Claims]):
     def _text(self, sample: Sample) -> str: ...
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Claims:
-        """Extract the claims of the text and verify each."""
+        """Ask the judge to extract the claims of the text and to verify each claim."""
         return await verify_claims(await claims_of(self._text(sample), sample, judge), sample.contexts, judge)
 
     def score(self, judged: JudgedRows[Claims], _features: Features, /) -> Scores:
-        """Return the supported share of each row."""
+        """Return the share of supported claims of each row."""
         total = np.array([len(one.claims) for one in judged.judgements], dtype=np.float64)
         supported = np.array(
             [sum(claim.supported for claim in one.claims) for one in judged.judgements], dtype=np.float64
@@ -248,5 +249,5 @@ class ClaimSupport(JudgedMetric[Claims]):
 
 
 def blank(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which texts are blank, shape (n,)."""
+    """Return the mask of the blank texts, shape (n,)."""
     return np.array([not text.strip() for text in texts], dtype=np.bool_)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 Weighting = Literal["mean", "rank"]
-"""Whether the positions of the relevant passages count."""
+"""How relevant passages count: all equally (``mean``), or more if they come earlier (``rank``)."""
 
 Empty = Literal["missing", "zero"]
 """Score of a row without passages: no value, or 0."""
@@ -113,18 +113,19 @@ class ContextPrecision(JudgedMetric[Relevances]):
     .. math:: \frac{1}{N} \sum_k rel_k \quad\text{or, by rank,}\quad \sum_k P@k \, rel_k \,/\, \sum_k rel_k
 
     rel is 0 or 1, P@k the share of relevant passages among the first k. In [0, 1]; 0 if none is relevant.
-    One call a row, with the accepted answers if there are any: each passage gets a reason, a relevance from 0
-    to 100, which is only stored, and the verdict that counts. More than 50 passages, or passages that are too
-    long for one request, need further calls; of a passage in pieces the best piece counts. A blank passage is
-    not relevant and needs no call.
+    One judge call per row, with the accepted answers if there are any: each passage gets a reason, a
+    relevance from 0 to 100, which is only stored, and the verdict rel. More than 50 passages, or passages
+    that are too long for one request, need further calls; if a passage is sent in pieces, its best piece
+    counts. A blank passage is not relevant and needs no call.
 
-    An empty list of passages is ``missing``, a blank question is undefined; neither needs a call.
+    A row with an empty list of passages is ``missing``, a row with a blank question is undefined; neither
+    needs a call.
 
     Limits: the judge looks at each passage alone, so two passages that only answer together may both count as
     not relevant. With ``rank`` the score measures how early relevant passages come, not how many there are.
 
     Attributes:
-        weighting: ``mean``; or ``rank``, which rewards relevant passages that come early.
+        weighting: ``mean``: the first formula; ``rank``: the second, which rewards early relevant passages.
         empty: score of an empty list of passages: ``missing``, or ``zero``, as in document 002.
 
     References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
@@ -151,7 +152,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         check_choice("empty", self.empty, Empty)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Relevances:
-        """Ask for the relevance of each passage."""
+        """Ask the judge for the relevance of each passage."""
         if not sample.question.strip():
             return Relevances()
         best: dict[int, PassageRelevance] = {}
@@ -194,6 +195,6 @@ def _share(relevant: Sequence[bool]) -> float:
 
 
 def _average_precision(relevant: Sequence[bool]) -> float:
-    """Mean of P@k over the relevant passages."""
+    """Return the mean of P@k over the ranks k of the relevant passages."""
     places = [place for place, is_relevant in enumerate(relevant, 1) if is_relevant]
     return sum(count / place for count, place in enumerate(places, 1)) / len(places) if places else 0.0

@@ -1,4 +1,4 @@
-"""Context recall: how much of what the reference claims was retrieved."""
+"""Context recall: how many of the reference's statements the passages support."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ContextRecall(ClaimSupport):
 
     .. math:: \text{statements that some passage states or implies} \,/\, \text{statements of the reference}
 
-    In [0, 1]. Two calls a row, as for ``faithfulness``: one extracts the statements of the reference, one
-    verifies them. A reference that equals the response needs one extraction for both metrics.
+    In [0, 1]. Two judge calls per row, as for ``faithfulness``: one extracts the statements of the reference,
+    one verifies them. If the reference equals the response, both metrics share one extraction.
 
-    A reference without statements is undefined; a blank one needs no call. Without passages, or with blank
-    ones only, the score is 0, after one call. Of several accepted answers the first is the reference.
+    A row is undefined if the reference makes no statement; a blank reference needs no call. If there are no
+    passages, or only blank ones, the score is 0 after one call. Only the first accepted answer is used.
 
     Limits: it compares the retrieval with one answer; it cannot see other passages that would help.
 

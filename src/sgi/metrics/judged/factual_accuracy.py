@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 CRITERIA = ("correctness", "completeness", "consistency")
-"""What is rated, in the order of the weights."""
+"""The criteria that the judge rates, in the order of the weights."""
 
 _GRADES = ((80.0, "A"), (60.0, "B"), (40.0, "C"), (20.0, "D"), (-math.inf, "E"))
 _WORST = "E"
@@ -105,18 +105,19 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
     .. math:: (0.5\,\text{correctness} + 0.3\,\text{completeness} + 0.2\,\text{consistency}) \,/\, 100
 
-    In [0, 1]. One call a row, with the question (if any) and all accepted answers; the best match counts. The
-    judge gives each criterion a reasoning and a whole number from 0 to 100; the mean is computed here. The
-    details hold the criteria and the grade: A from 0.8, B from 0.6, C from 0.4, D from 0.2, else E.
+    In [0, 1]. One judge call per row, with the question (if any) and all accepted answers; the best match
+    counts. The judge gives each criterion a reasoning and a whole number from 0 to 100; the metric computes
+    the mean. The details hold the criteria and the grade: A from 0.8, B from 0.6, C from 0.4, D from 0.2, E
+    below.
 
-    A blank response is 0, grade E. If all accepted answers are blank the row is undefined. Neither needs a
-    call.
+    A blank response scores 0, grade E. If all accepted answers are blank, the row is undefined. Neither needs
+    a call.
 
-    Limits: judges rate in coarse steps and are mild, so compare only runs with the same judge. It cannot
-    detect errors about things that the accepted answer does not mention.
+    Limits: judges rate in coarse steps and leniently, so compare only runs with the same judge. The metric
+    cannot detect errors about things that the accepted answer does not mention.
 
     Attributes:
-        weights: of correctness, completeness and consistency; scaled to a sum of one.
+        weights: the weights of correctness, completeness and consistency; they are scaled to a sum of 1.
 
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
@@ -145,7 +146,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         object.__setattr__(self, "weights", checked_weights(self.weights, CRITERIA))
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Accuracy:
-        """Ask for the three criteria."""
+        """Ask the judge to rate the three criteria."""
         accepted = reference_section(sample)
         if not accepted or not sample.response.strip():
             return Accuracy()
@@ -172,7 +173,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ wᵢvᵢ / Σ wᵢ, rounded to nine digits, so that rounding errors do not change a grade.
+    """Return Σ wᵢvᵢ / Σ wᵢ, rounded to nine digits, so that rounding errors do not change a grade.
 
     >>> weighted_mean([90, 70, 70], [0.5, 0.3, 0.2])
     80.0
@@ -183,7 +184,7 @@ def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def grade(percent: float) -> str:
-    """Grade of a score from 0 to 100: A from 80, B from 60, C from 40, D from 20, else E.
+    """Return the grade of a score from 0 to 100: A from 80, B from 60, C from 40, D from 20, E below.
 
     Source: document 002, section 6.
 

@@ -1,4 +1,4 @@
-"""Faithfulness: how much of what a response claims the passages support."""
+"""Faithfulness: how many of the response's claims the passages support."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ class Faithfulness(ClaimSupport):
 
     .. math:: \text{claims that some passage states or implies} \,/\, \text{claims of the response}
 
-    In [0, 1]. Two calls a row: one extracts claims that are clear without context, with the help of the
-    question; one gives each claim a reason and then a verdict, 0 or 1, against all passages. Contradicted
-    claims and claims that no passage mentions are both unsupported. Equal claims count once. Passages that
-    are too long for one request are sent in portions, until every claim is supported or none is left.
+    In [0, 1]. Two judge calls per row: one extracts claims that can be understood alone, with the help of the
+    question; one compares each claim with all passages and gives a reason and then a verdict, 0 or 1.
+    Contradicted claims and claims that no passage mentions are both unsupported. Equal claims count once.
+    Passages that are too long for one request are sent in portions, until every claim is supported or no
+    portion is left.
 
-    A response that claims nothing, such as a refusal, is undefined; a blank one needs no call. Without
-    passages, or with blank ones only, the score is 0, after one call.
+    A row is undefined if the response claims nothing, such as a refusal; a blank response needs no call. If
+    there are no passages, or only blank ones, the score is 0 after one call.
 
     Limits: it measures support, not truth: a response that repeats a false passage scores 1. It depends on
     how the judge extracts claims, so compare only runs with the same judge.

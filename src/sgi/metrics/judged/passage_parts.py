@@ -22,24 +22,24 @@ _BOUNDARIES = (
 _BYTES_A_TOKEN = 4
 _CONTINUATION = 0b10
 MOST_ENTRIES = 50
-"""Maximum number of verdicts in one inquiry; more make long, careless replies."""
+"""Maximum number of verdicts in one request; replies with more verdicts are less careful."""
 
 
 @dataclass(frozen=True)
 class Portion:
-    """The passages of one inquiry, or pieces of them, each with the number of its passage, from 1."""
+    """The passages of one request, or pieces of passages, each with the number of its passage, from 1."""
 
     numbers: tuple[int, ...]
     texts: tuple[str, ...]
 
 
 def portions(passages: Sequence[str], budget: int, *, most: int | None = None) -> tuple[Portion, ...]:
-    """Fill portions with the passages in order; blank passages are left out, long ones split.
+    """Divide the passages into portions, in order; leave out blank passages and split long ones.
 
     Args:
-        passages: in retrieval order.
-        budget: maximum tokens of a portion, as `estimated_tokens` counts.
-        most: maximum texts of a portion.
+        passages: the passages in retrieval order.
+        budget: maximum number of tokens of a portion, as `estimated_tokens` counts them.
+        most: maximum number of texts of a portion; None for no limit.
 
     >>> portions(["One two three.", "", "Four."], budget=4)
     (Portion(numbers=(1,), texts=('One two three.',)), Portion(numbers=(3,), texts=('Four.',)))
@@ -60,8 +60,8 @@ def portions(passages: Sequence[str], budget: int, *, most: int | None = None) -
 def pieces(text: str, budget: int) -> tuple[str, ...]:
     """Split the whole text into pieces of at most ``budget`` tokens; a blank text has none.
 
-    A piece ends after a paragraph, else after a sentence, else at a space, in the second half of its size;
-    else anywhere.
+    A piece ends at the best boundary in the second half of its size: the end of a paragraph, otherwise of a
+    sentence, otherwise a space. If there is no boundary, it has the full size.
 
     >>> pieces("One two. Three four.", budget=3)
     ('One two. ', 'Three four.')
@@ -99,11 +99,11 @@ def _last_boundary(window: str) -> int:
 
 
 def question_section(sample: Sample) -> dict[str, str]:
-    """Return the question as a section; empty if it is blank."""
+    """Return the question as a section of a request; empty if the question is blank."""
     return {"question": sample.question} if sample.question.strip() else {}
 
 
 def reference_section(sample: Sample) -> dict[str, tuple[str, ...]]:
-    """Return the accepted answers that are not blank as a section; empty without any."""
+    """Return the accepted answers that are not blank as a section of a request; empty if all are blank."""
     accepted = tuple(text for text in sample.references if text.strip())
     return {"accepted_answers": accepted} if accepted else {}

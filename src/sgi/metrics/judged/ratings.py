@@ -1,4 +1,4 @@
-"""Rates answer relevance, context relevance and groundedness from 0 to 3, all in one call a row."""
+"""Rates answer relevance, context relevance and groundedness from 0 to 3, all in one judge call per row."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class StoredRating(BaseModel, frozen=True):
 
 
 class Ratings(BaseModel, frozen=True):
-    """All ratings of a sample; None where its texts do not allow one."""
+    """All ratings of a sample; a rating is empty if the sample lacks a text that it needs."""
 
     answer_relevance: StoredRating = StoredRating()
     context_relevance: StoredRating = StoredRating()
@@ -112,10 +112,10 @@ class Ratings(BaseModel, frozen=True):
 
 
 async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
-    """Ask for every rating that the sample's texts allow.
+    """Ask the judge for every rating for which the sample has the texts.
 
-    Long passages are sent in portions. For ratings of passages the best portion counts; for answer relevance
-    the first reply, so that more passages do not mean more chances.
+    Long passages are sent in portions, with one reply for each. Context relevance and groundedness use the
+    best reply. Answer relevance uses the first reply, so that more portions do not raise the rating.
     """
     sections = _sections(sample)
     contexts = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
@@ -147,7 +147,7 @@ async def _ask_ratings(sections: Mapping[str, Section], judge: Judge) -> Ratings
 
 
 def _better(first: Ratings, second: Ratings) -> Ratings:
-    """Combine replies: the best of each rating about passages, else the first."""
+    """Combine two replies: the first answer relevance, and the better rating of the two other criteria."""
 
     def rank(stored: StoredRating) -> int:
         return -1 if stored.rating is None else stored.rating
@@ -168,7 +168,7 @@ _NO_PASSAGES = "there is no passage, or only blank ones"
 
 @dataclass(frozen=True)
 class _RatedMetric(JudgedMetric[StoredRating]):
-    """A rating divided by 3; subclasses choose the rating."""
+    """Base of metrics that divide a rating by 3; ``_rating`` is the name of the rating."""
 
     judgement: ClassVar = StoredRating
     _rating: ClassVar[str]
@@ -201,11 +201,11 @@ def _spec(name: str, needs: Fields) -> MetricSpec:
 class AnswerRelevanceRated(_RatedMetric):
     """How well the response answers the question, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3. The call also gives context relevance and groundedness if the sample has
-    passages. A blank response is 0 and a blank question undefined, without a request for this rating. If
-    passages are sent in portions, the first reply counts.
+    The value is the rating, 0 to 3, divided by 3. The same judge call also gives context relevance and
+    groundedness if the sample has passages. A blank response scores 0, and a row with a blank question is
+    undefined; neither needs a call for this rating. If passages are sent in portions, the first reply counts.
 
-    Limits: four steps are coarse, and judges are mild: compare only runs with the same judge.
+    Limits: four steps are coarse, and judges rate leniently: compare only runs with the same judge.
 
     References: document 003, its rated columns.
 
@@ -227,10 +227,11 @@ class AnswerRelevanceRated(_RatedMetric):
 class ContextRelevance(_RatedMetric):
     """How much of what the question needs is in the passages, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and groundedness if the
-    sample has a response. A row without passages, or with blank ones only, is ``missing``; a blank question
-    is undefined. Long passages are sent in portions and the best rating counts, so information spread over
-    two portions is rated too low. Other limits are those of ``answer_relevance_rated``.
+    The value is the rating, 0 to 3, divided by 3. The same judge call also gives the rated answer relevance
+    and groundedness if the sample has a response. A row without passages, or with only blank ones, is
+    ``missing``; a row with a blank question is undefined. Long passages are sent in portions and the best
+    rating counts, so information spread over two portions is rated too low. Other limits are those of
+    ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 
@@ -252,13 +253,13 @@ class ContextRelevance(_RatedMetric):
 class Groundedness(_RatedMetric):
     """How much of the response the passages support, rated by a judge from bad to excellent.
 
-    The rating, 0 to 3, divided by 3. The call also gives the rated answer relevance and context relevance if
-    the sample has a question. A blank response is undefined; a response without any passage, or one that
-    states nothing, such as a refusal, is 0.
+    The value is the rating, 0 to 3, divided by 3. The same judge call also gives the rated answer relevance
+    and context relevance if the sample has a question. A row with a blank response is undefined; a response
+    without passages, or one that states nothing, such as a refusal, scores 0.
 
-    Limits: long passages are sent in portions and the best rating counts, so a response that needs two
-    portions is rated too low, and one that another portion contradicts too high; ``faithfulness`` has no such
-    limits. Other limits are those of ``answer_relevance_rated``.
+    Limits: long passages are sent in portions and the best rating counts. A response that needs two portions
+    is rated too low, and a response that another portion contradicts is rated too high; ``faithfulness`` has
+    no such limits. Other limits are those of ``answer_relevance_rated``.
 
     References: document 003, its rated columns.
 

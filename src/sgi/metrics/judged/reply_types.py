@@ -1,4 +1,4 @@
-"""Types of the fields in a judge's replies; each accepts exactly its own values."""
+"""Types of the fields in a judge's replies; a value of another type, such as true for 1, is rejected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Rating = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
 """0 bad, 1 average, 2 good, 3 excellent."""
 
 Quarters = Annotated[Literal[0, 1, 2, 3, 4], BeforeValidator(_whole)]
-"""A share in quarters."""
+"""A rating in quarters: 0 is none, 4 is all."""
 
 Percentage = Annotated[int, Field(ge=0, le=100), BeforeValidator(_whole)]
 """A whole number from 0 to 100."""

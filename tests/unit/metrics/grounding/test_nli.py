@@ -94,7 +94,7 @@ def test_the_canonical_name_leads_back_whatever_the_path(name):
 
 @pytest.mark.parametrize("wrong", [5, None, ("a", "b"), True])
 def test_a_model_is_named_by_a_text(wrong):
-    with pytest.raises(TypeError, match="nli is the name of an entailment model"):
+    with pytest.raises(TypeError, match="nli must be the name of an entailment model"):
         Grounding(nli=wrong)
 
 

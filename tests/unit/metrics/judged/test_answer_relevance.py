@@ -116,7 +116,7 @@ def test_the_number_of_questions_is_checked(questions):
 
 
 def test_unknown_settings_are_told():
-    with pytest.raises(ValueError, match="scale is one of"):
+    with pytest.raises(ValueError, match="scale must be one of"):
         AnswerRelevance(scale="angular")
-    with pytest.raises(ValueError, match="noncommittal is one of"):
+    with pytest.raises(ValueError, match="noncommittal must be one of"):
         AnswerRelevance(noncommittal="half")

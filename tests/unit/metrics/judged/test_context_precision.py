@@ -134,7 +134,7 @@ def test_a_verdict_that_is_not_what_was_asked_fails_the_row(change):
 
 
 def test_unknown_settings_are_told():
-    with pytest.raises(ValueError, match="weighting is one of mean, rank"):
+    with pytest.raises(ValueError, match="weighting must be one of mean, rank"):
         ContextPrecision(weighting="best")
-    with pytest.raises(ValueError, match="empty is one of missing, zero"):
+    with pytest.raises(ValueError, match="empty must be one of missing, zero"):
         ContextPrecision(empty="full")

@@ -96,7 +96,7 @@ def test_a_score_that_is_no_whole_percentage_fails_the_row(score):
     [(1, 1), (0, 0, 0), (-1, 1, 1), (float("nan"), 1, 1), (float("inf"), 1, 1), "abc", (True, 1, 1), 1],
 )
 def test_weights_are_three_numbers(weights):
-    with pytest.raises(ValueError, match="weights are 3 numbers"):
+    with pytest.raises(ValueError, match="weights must be 3 numbers"):
         FactualAccuracy(weights=weights)
 
 

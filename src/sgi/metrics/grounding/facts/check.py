@@ -41,11 +41,11 @@ class Check:
     """A fact with its verdict.
 
     Attributes:
-        passage: index of the passage that decided; None for the question, or if none did.
+        passage: index of the passage that supports or contradicts the fact; None if no passage does.
         found: the words of the passage that state or contradict the fact; "" if no single part does.
         start: start of ``found`` in the passage, or None.
         end: end of ``found`` in the passage, or None.
-        how: the rule that decided: "equal", "converted", "5 + 3", "question" …; "" if the fact is absent.
+        how: the rule that gave the verdict: "equal", "converted", "5 + 3", "question" …; "" if absent.
     """
 
     fact: Fact
@@ -62,12 +62,13 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
 
     Rules, in this order:
 
-    1. All facts of a sentence that a passage contains word for word are supported.
+    1. If a passage contains the whole sentence word for word, all facts of the sentence are supported.
     2. A fact that a passage states or implies in one step of arithmetic is supported. So is a name that the
        question contains.
-    3. A fact is contradicted if a passage has another fact in the same role: a number of the same unit or
-       counted thing, or a date, with at least 2/5 of the same content words around it; a name next to the
-       same word, with at least 3/5 of them; or a name with the same last word and another first name.
+    3. A fact is contradicted if a passage has another fact in the same role: a number with the same unit or
+       counted thing, or a date, whose clause has at least 2/5 of the content words around the fact; a name
+       next to the same word, whose clause has at least 3/5 of them; or a name with the same last word and
+       another first name.
     4. A fact that the question states is supported. Any other fact is absent.
 
     Digits work in any language; names need capitals; number words, units and months are English.
@@ -185,7 +186,7 @@ def _is_in_question(sentence: str, fact: Fact, question: str) -> bool:
 def _contradiction(
     sentence: str, fact: Fact, passages: Sequence[str], roles: Roles
 ) -> tuple[int, FactMatch] | None:
-    """Find the passage's fact in the same role that shares the most words."""
+    """Find the fact of a passage that contradicts this one: in the same role, with the most shared words."""
     around = roles.around(sentence, fact)
     best: tuple[float, int, FactMatch] | None = None
     for number, passage in enumerate(passages):
@@ -216,7 +217,7 @@ def _rivals(
 
 
 def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether two numbers measure or count the same thing but disagree."""
+    """Return whether two numbers measure or count the same thing but disagree."""
     if not commensurable(number, other, passage) or agreement(other, number):
         return False
     if number.dimension:

@@ -14,7 +14,7 @@ _HALF_DAY = 12 * 60
 
 
 def date_support(date: DateFact, passage: str) -> FactMatch | None:
-    """Find where a passage states a date at least as exactly, in one place or in two places of one clause.
+    """Find where a passage states a date, or a more exact one, in one place or two places of a clause.
 
     >>> text = "Signed on July 4, 1776, and again in 1778."
     >>> from sgi.metrics.grounding.facts.extract import numbers_of
@@ -34,7 +34,7 @@ def date_support(date: DateFact, passage: str) -> FactMatch | None:
 
 
 def states(date: DateFact, other: DateFact) -> bool:
-    """Whether another date is the same, or is the same and more exact."""
+    """Return whether ``other`` is the same date as ``date``, or a more exact form of it."""
     if date.minute is not None:
         return _same_time(date, other)
     if date.year is not None and not _year_within(date, other):
@@ -83,7 +83,7 @@ def _in_two_parts(date: DateFact, passage: str) -> FactMatch | None:
 
 
 def comparable(date: DateFact, other: DateFact) -> bool:
-    """Whether two dates give the same parts, so that one can replace the other."""
+    """Return whether two dates give the same parts, so that one can contradict the other."""
     if date.minute is not None or other.minute is not None:
         return date.minute is not None and other.minute is not None
     if date.weekday is not None:

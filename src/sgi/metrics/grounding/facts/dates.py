@@ -172,7 +172,7 @@ def _era(_: str, match: re.Match[str]) -> DateFact | None:
 
 
 def _plain(text: str, match: re.Match[str]) -> DateFact | None:
-    """Return a year without other date parts, unless the number counts something."""
+    """Return the date of a year alone ("1998"); None if the number counts something ("1998 people")."""
     year = int(match["alone"])
     follower = _NEXT_WORD.match(text, match.end())
     word = follower[1] if follower else ""

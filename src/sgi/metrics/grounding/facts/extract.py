@@ -1,4 +1,4 @@
-"""Caches the facts, words and clauses of each text."""
+"""Extracts the facts, words and clauses of a text, and caches them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names_of(text: str) -> tuple[Name, ...]:
 
 @once_per_text
 def folded_words(text: str) -> str:
-    """Return the folded words of a text (`fold`), cached."""
+    """Return the words of a text without case and accents (`fold`), cached."""
     return fold(text)
 
 
@@ -76,10 +76,10 @@ def clause_at(text: str, place: int) -> Clause:
 
 
 class Roles:
-    """Compares the surroundings of a fact with a clause of a passage.
+    """Measures whether a clause of a passage is about the same thing as the words around a fact.
 
-    The share is that of the content words around the fact (same clause, 40 characters on each side) that the
-    passage's clause also has. A word weighs less if more clauses of the passages have it.
+    The measure is the share of the content words around the fact (in its clause, up to 40 characters on each
+    side) that the passage's clause also has. A word weighs less if more clauses of the passages have it.
 
     >>> roles = Roles(["The bridge opened in 1937. The tunnel opened in 1994."])
     >>> sentence = "The bridge opened in 1940."
@@ -109,7 +109,7 @@ class Roles:
         return {word: 1 / self._counts.get(word, 1) for word in sorted(words)}
 
     def share(self, around: dict[str, float], clause: Clause) -> float:
-        """Return the weight of the words that the clause also has, divided by the total weight."""
+        """Return the weight of the words around a fact that the clause has, divided by their total weight."""
         total = sum(around.values())
         shared = sum(weight for word, weight in around.items() if word in clause.stems)
         return shared / total if total else 0.0

@@ -1,4 +1,4 @@
-"""Types of facts: pieces of text with an exact meaning."""
+"""Types of facts: numbers, dates and names in a text, which can be checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 EXACT = Context(prec=28, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation, Overflow])
-"""Context of all arithmetic here, independent of the caller's decimal context."""
+"""Decimal context of all arithmetic with facts, independent of the caller's decimal context."""
 
 
 class FactKind(StrEnum):
@@ -46,15 +46,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Quantity(Fact):
-    """A number with what it counts or measures.
+    """A number with its unit, or with the thing that it counts.
 
     Attributes:
         low: the number, or the lower end of a range, in the unit as written.
-        high: the upper end of a range, else ``low``.
+        high: the upper end of a range; for a single number the same as ``low``.
         step: the value of one step of the last digit: 0.1 in "3.1", a million in "3 million".
         dimension: "length", "mass", "currency", "share", "ordinal" …; "" for a number without a unit.
         unit: canonical name of the unit ("km"), or "".
-        factor: base units of the dimension in one unit.
+        factor: number of base units of the dimension in one unit.
         offset: added before the multiplication with ``factor``; zero except for temperatures.
         nouns: stems of up to three words after a number without a unit: the counted thing.
 
@@ -91,7 +91,7 @@ class DateFact(Fact):
 
     Attributes:
         year: the year, or the first year of a decade or century; negative before Christ.
-        last_year: the last year of a decade or century, else ``year``.
+        last_year: the last year of a decade or century; for a single year the same as ``year``.
         weekday: 0 for Monday to 6 for Sunday.
         minute: minutes since midnight.
         swappable: whether month and day are numbers that fit in either order.
@@ -111,7 +111,7 @@ class DateFact(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Name(Fact):
-    """A name, with its words folded: no case, no accents, no possessive."""
+    """A name; ``words`` are its words in small letters, without accents and possessive endings."""
 
     kind = FactKind.NAME
     words: tuple[str, ...]
@@ -119,7 +119,7 @@ class Name(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Label(Fact):
-    """A number that names something: its folded word (or "#") and the number as written."""
+    """A number that names something, such as "section 4": the word before it (or "#"), and the number."""
 
     kind = FactKind.NUMBER
     label: str
@@ -127,7 +127,7 @@ class Label(Fact):
 
 
 def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
-    """Whether a span (or a single position) overlaps one of the sorted, disjoint ``parts``.
+    """Return whether a span (or a single position) overlaps one of the sorted, disjoint ``parts``.
 
     >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)]
     [False, True, False, True]

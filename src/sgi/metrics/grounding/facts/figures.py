@@ -95,7 +95,7 @@ _NOUN_WORDS = 3  # "two old stone bridges"
 
 
 class Figure(NamedTuple):
-    """A number with its unit, before ranges and the like are joined."""
+    """A number with its unit; the two ends of a range are still separate figures."""
 
     start: int
     end: int
@@ -135,7 +135,7 @@ def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figu
 
 
 def _label_end(text: str, start: int) -> int:
-    """Return the end of numbers that name something; 0 if they count something."""
+    """Return the end of numbers that name something ("section 4"); 0 if they count something."""
     before = text[max(0, start - len("paragraphs. #")) : start]
     word = _LAST_WORD.search(before)
     match = None
@@ -236,7 +236,7 @@ def _unit(text: str, end: int) -> tuple[Unit, int]:
 
 
 def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
-    """Whether a word that looks like a unit is not one: "5 in the", "the 30s", "a 4 second"."""
+    """Return whether a word that looks like a unit is not one: "5 in the", "the 30s", "a 4 second"."""
     if bare == "in":
         return text[end : end + 1] not in {"i", "-"} and not first.endswith(".")
     if bare == "s":
@@ -260,7 +260,7 @@ def _inches(text: str) -> frozenset[int]:
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:
-    """Return stems of the next words, up to a function word: the counted thing."""
+    """Return the stems of the next words, up to a function word; they name the counted thing."""
     of_them = _OF_THEM.match(text, end)
     place = of_them.end() if of_them else end
     nouns: list[str] = []

@@ -24,7 +24,7 @@ _HASH = "#"
 
 
 def labels(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...]:
-    """Return the labels of a text in order, except those in the excluded parts; English only.
+    """Return the labels of an English text in order, except those in the excluded parts.
 
     >>> [(label.label, label.number) for label in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]

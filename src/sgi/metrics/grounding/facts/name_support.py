@@ -72,14 +72,14 @@ def name_support(name: Name, passage: str) -> FactMatch | None:
 
 
 def is_function_word(name: Name) -> bool:
-    """Whether a name is an acronym that is a function word in small letters."""
+    """Return whether a name is an acronym that is a function word in small letters ("US", "us")."""
     return (
         len(name.words) == 1 and name.words[0] in FUNCTION_WORDS and _ACRONYM.fullmatch(name.text) is not None
     )
 
 
 def _has_acronym(word: str, passage: str) -> bool:
-    """Whether a passage has an acronym, and not only the equal function word."""
+    """Return whether a passage has an acronym, and not only the function word with the same letters."""
     if f" {word} " not in folded_words(passage):
         return False
     capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
@@ -107,7 +107,7 @@ def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
 
 
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
-    """Match a last word with the word of its place or people."""
+    """Match a name that ends with a place or people with the other form ("Italy", "Italian")."""
     *firsts, last = core
     root, _ = _split_root(last)
     start_of_name = f" {' '.join([*firsts, root])}"
@@ -122,7 +122,7 @@ def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
 
 
 def _same_root(word: str, other: str) -> bool:
-    """Whether two words are equal, singular and plural, or a place and its people, but not given names."""
+    """Return whether two words are the same, singular and plural, or place and people (no given names)."""
     if word in {other, f"{other}s"} or other == f"{word}s":
         return True
     (root, is_people), (other_root, are_people) = _split_root(word), _split_root(other)
@@ -165,7 +165,7 @@ def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
 
 
 def _abbreviates(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether first names are initials of the other's: "J Rowling", "Joanne Rowling"."""
+    """Return whether one name abbreviates the first names of the other: "J Rowling", "Joanne Rowling"."""
     firsts = [
         word
         for word in words[:-1]

@@ -96,7 +96,7 @@ def _runs(text: str) -> Iterator[re.Match[str]]:
 
 
 def tells_names(text: str) -> bool:
-    """Whether capitals identify names in a text.
+    """Return whether capitals identify names in a text.
 
     False for text in small letters, in capitals, in title case, or in a script without case (Chinese, Arabic,
     Hindi …). In German every noun is capitalised, so too many names are found.
@@ -149,7 +149,7 @@ def _titles(text: str) -> Iterator[Name]:
 
 
 def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
-    """Return the name of a run, without words that are capitalised for another reason."""
+    """Yield the name in a run of capitalised words, without words that are capitalised for another reason."""
     start, end = match.span()
     if (
         text[end - 1] == "."
@@ -181,7 +181,7 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
 
 
 def _is_common(word: str, *, opening: bool) -> bool:
-    """Whether a capitalised word at the edge of a run is not part of the name."""
+    """Return whether a capitalised word at the edge of a run is not part of the name."""
     bare = word.rstrip(".").casefold().partition("'")[0].partition("’")[0]
     if word.isupper() and len(word) > 1:
         return bare in _SHOUTED
@@ -196,7 +196,7 @@ def _is_common(word: str, *, opening: bool) -> bool:
 
 
 def _may_open(text: str, word: str, end: int) -> bool:
-    """Whether a single word at the beginning of a sentence is a name."""
+    """Return whether a single word at the beginning of a sentence is a name."""
     if word[1:] != word[1:].lower() or any(sign.isdigit() for sign in word):
         return True  # "NASA", "McDonald", "iPhone 5"
     lowered = word.casefold()

@@ -60,20 +60,21 @@ class FactMatch(NamedTuple):
 
     @staticmethod
     def at(fact: Fact, how: str) -> FactMatch:
-        """Match another fact."""
+        """Return the match with one fact of a passage."""
         return FactMatch(fact.text, fact.start, fact.end, how)
 
     @staticmethod
     def between(first: Fact, last: Fact, how: str) -> FactMatch:
-        """Match two facts of a passage together."""
+        """Return the match with two facts of a passage together."""
         return FactMatch(f"{first.text}, {last.text}", first.start, last.end, how)
 
 
 def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
     """Find where a passage states a quantity of a sentence.
 
-    Units are converted. The number may round the passage's number, be an end of its range, be inside it if it
-    is not exact ("about"), or respect a bound. A count up to 20 needs the same counted thing nearby.
+    Units are converted. The number may be the passage's number rounded, an end of its range, a value inside
+    the range if it is approximate ("about"), or a bound that the passage's number satisfies. A count up to 20
+    needs the same counted thing nearby.
 
     >>> number_support("1.5 hours", numbers_of("1.5 hours").quantities[0], "It takes 90 minutes.").how
     'converted'
@@ -95,7 +96,7 @@ def number_support(sentence: str, number: Quantity, passage: str) -> FactMatch |
 
 
 def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether two quantities have the same dimension, or one has no unit and can take the other's."""
+    """Return whether two quantities have the same dimension, or one has no unit and can take the other's."""
     if number.dimension == other.dimension:
         return number.dimension != "currency" or number.unit == other.unit
     if {number.dimension, other.dimension} == {"degree", "temperature"}:
@@ -106,7 +107,7 @@ def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
 
 
 def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
-    """Whether the unit occurs near a number without one, as in a table head."""
+    """Return whether the unit occurs near a number without one, as in a table head."""
     near = passage[max(0, other.start - _NEAR) : other.end + _NEAR // 2]
     spellings = spellings_of(number.unit)
     if number.dimension == "temperature":
@@ -116,7 +117,7 @@ def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
 
 
 def agreement(number: Quantity, other: Quantity) -> str:
-    """Return how the value of a quantity follows from another; "" if it does not.
+    """Return the rule by which a quantity follows from another ("equal", "rounded" …); "" if it does not.
 
     >>> first, second = numbers_of("about 3 million people and 2,981,232 people").quantities
     >>> agreement(first, second), agreement(second, first)
@@ -160,7 +161,7 @@ def _in_range(number: Quantity, value: Decimal, theirs: tuple[Decimal, Decimal],
 def _inexact_agreement(
     number: Quantity, own: tuple[Decimal, Decimal], theirs: tuple[Decimal, Decimal]
 ) -> str:
-    """Return how a number with "about", "at least" or "at most" agrees."""
+    """Return the rule by which a number with "about", "at least" or "at most" agrees; "" if it does not."""
     if number.bound is Bound.EXACT:
         return ""
     below, above = theirs[0] - own[0], theirs[1] - own[1]
@@ -228,10 +229,10 @@ def _pairs(items: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iter
 
 
 def derived_support(sentence: str, number: Quantity, passage: str) -> FactMatch | None:
-    """Find what implies a quantity by one step of arithmetic.
+    """Find the facts of a passage that imply a quantity by one step of arithmetic.
 
-    Rules: the years between two dates of one clause; the parts of a share; a sum or difference of two
-    quantities, if the sentence has a word for it ("total", "more" …); the number of items of a list.
+    Rules: the years between two dates of one clause; a number of a share ("9 out of 20"); a sum or difference
+    of two quantities, if the sentence has a word for it ("total", "more" …); the number of items of a list.
 
     >>> derived_support("4 years", numbers_of("4 years").quantities[0], "The war of 1914 to 1918").how
     '1918 - 1914'
@@ -305,7 +306,7 @@ def _adds_to(number: Quantity, other: Quantity) -> bool:
 
 
 def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[FactMatch]:
-    """Match lists with that many items: the passage's, near the counted noun, or the sentence's own."""
+    """Match lists with that many items: in the passage near the counted noun, or in the sentence itself."""
     if number.dimension or not 1 < number.low <= _MOST_ITEMS or number.low != number.low.to_integral_value():
         return
     count = int(number.low)

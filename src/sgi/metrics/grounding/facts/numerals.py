@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 MOST_DIGITS = 24
-"""Longer runs of digits are codes; arithmetic stays within the default precision of `Decimal`."""
+"""Maximum digits of a number, within the default precision of `Decimal`; longer runs of digits are codes."""
 
 VULGAR = {
     sign: (int(above), int(below))
@@ -77,7 +77,7 @@ class Numeral(NamedTuple):
 def digits(text: str) -> Numeral | None:
     """Read digits with separators in any script; None for lists, versions and codes.
 
-    Signs are read as in English; a comma is the decimal sign if it cannot separate thousands ("3,5").
+    Separators are read as in English; a comma is a decimal point if it cannot separate thousands ("3,5").
 
     >>> [digits(text).value for text in ("1,234.5", "1.234.567,5", "3,5", "１２", "٣٫٥")]
     [Decimal('1234.5'), Decimal('1234567.5'), Decimal('3.5'), Decimal('12'), Decimal('3.5')]

@@ -1,4 +1,4 @@
-"""Extracts quantities: numbers with what they count or measure."""
+"""Extracts quantities: numbers with their units, or with the things that they count."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def quantities(text: str, excluded: Sequence[tuple[int, int]] = ()) -> tuple[Qua
 
 
 def _join_neighbours(text: str, sequence: list[Figure]) -> Iterator[Quantity]:
-    """Join the two figures of a range, feet and inches, and "3 of 4"."""
+    """Yield the quantities; join the two figures of a range, of feet and inches, and of "3 out of 4"."""
     place = 0
     while place < len(sequence):
         figure = sequence[place]

@@ -132,9 +132,9 @@ STARTS = frozenset(spelling.partition(" ")[0] for spelling in _UNITS if " " in s
 
 
 def unit_named(spelling: str) -> Unit | None:
-    """Return the unit of a spelling, or None; case matters only if it separates units ("M" is not metre).
+    """Return the unit with this spelling, or None; case matters if it separates units ("M" is not metre).
 
-    A slash makes a rate ("mg/dl"), "square" and "cubic" a power of a length.
+    A slash gives a rate ("mg/dl"); "square" and "cubic" give a power of a length.
 
     >>> unit_named("Kilometers").name, unit_named("mg/dL").dimension, unit_named("square feet").dimension
     ('km', 'mass/volume', 'area')

@@ -7,7 +7,7 @@ import unicodedata
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -49,7 +49,7 @@ def stem(word: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return the words of a text, casefolded, without accents and possessives, with spaces around.
+    """Return the words of a text, casefolded, without accents and possessive endings, between spaces.
 
     >>> fold("The U.S. café's 2 owners")
     ' the us cafe 2 owners '
