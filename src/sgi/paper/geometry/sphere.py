@@ -173,7 +173,7 @@ def _directions(rows: ArrayLike) -> Floats:
         off = np.linalg.norm(exact, axis=-1, keepdims=True) - 1.0
     bad = np.flatnonzero(~(np.abs(off) <= _UNIT_TOLERANCE))
     if bad.size:
-        raise ValueError(f"Row {bad[0]} is not of unit length; sgi.geometry.unit brings rows to it.")
+        raise ValueError(f"Row {bad[0]} must have length 1; normalise it with sgi.geometry.unit.")
     return exact if np.all(np.abs(off) <= _EXACT) else exact / (1.0 + off)
 
 

@@ -166,7 +166,7 @@ def test_rows_that_do_not_fit_are_refused(parts):
         context_local_grounding_index(questions[:2], contexts, sentences, OFFSETS)
     with pytest.raises(ValueError, match="Rows need one shape"):
         context_tangent_residual(contexts, responses[:2], sentences, OFFSETS)
-    with pytest.raises(ValueError, match="not of unit length"):
+    with pytest.raises(ValueError, match="must have length 1"):
         context_displacement_consistency(contexts, 2 * sentences, OFFSETS)
 
 

@@ -241,7 +241,7 @@ def test_rows_that_do_not_fit_are_refused(parts, score):
 @pytest.mark.parametrize("score", [score for score in SCORES if score is not local_grounding_index])
 def test_responses_of_another_length_are_refused(parts, score):
     questions, responses, near = parts
-    with pytest.raises(ValueError, match="not of unit length"):
+    with pytest.raises(ValueError, match="must have length 1"):
         score(questions, 2 * responses, near)
 
 

@@ -364,13 +364,13 @@ def test_columns_of_other_lengths_are_refused(pairs, place):
 
 
 def test_rows_that_are_no_directions_are_refused(pairs):
-    with pytest.raises(ValueError, match="not of unit length"):
+    with pytest.raises(ValueError, match="must have length 1"):
         ReferenceSet.fit(Pairs.of(*pairs.columns()), 2 * pairs.response_rows)
     long, short = np.sqrt(1.5) * pairs.question_rows, np.sqrt(0.5) * pairs.response_rows
-    with pytest.raises(ValueError, match="not of unit length"):
+    with pytest.raises(ValueError, match="must have length 1"):
         ReferenceSet.fit(Pairs.of(*pairs.columns()[:4], long), short)  # of unit length on average
     columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
-    with pytest.raises(ValueError, match="not of unit length"):
+    with pytest.raises(ValueError, match="must have length 1"):
         pairs.reference().neighbours(Pairs.of(*columns))
     with pytest.raises(ValueError, match=r"1 pairs have rows of shape \(n, d\), not \(16,\)"):
         pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=pairs.question_rows[0])))

@@ -121,7 +121,7 @@ def test_rows_that_are_no_directions_are_refused(bad):
         lambda: karcher_means(np.array([bad]), np.ones((1, 1))),
     )
     for call in calls:
-        with pytest.raises(ValueError, match="Row 0 is not of unit length"):
+        with pytest.raises(ValueError, match="Row 0 must have length 1"):
             call()
 
 
