@@ -189,4 +189,4 @@ def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
         "are flagged."
     )
     share = calibration.positives / calibration.rows
-    yield f"The probabilities are valid for data like this, with {share:.1%} grounded answers; not elsewhere."
+    yield f"The probabilities are valid only for data like this, with {share:.1%} grounded answers."

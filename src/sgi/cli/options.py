@@ -44,7 +44,7 @@ _METRICS = "A metric, or several separated by commas; repeatable."
 _BACKEND = "Runtime of the model (a known one or a folder): auto (onnx if possible), onnx, openvino or torch."
 
 _PRECISION = (
-    "Arithmetic: auto or f32; with openvino also bf16, or int8 for models with 8-bit weights (minilm). "
+    "Arithmetic of the model: auto or f32; with openvino also bf16, or int8 for 8-bit weights (minilm). "
     "`sgi doctor` lists what this processor supports."
 )
 _CLUSTER = (
@@ -89,8 +89,8 @@ ColumnMap = Annotated[
     list[str] | None,
     data_option(
         "--map",
-        help="field=column, for a column that SGI does not recognise; repeatable. A path selects a value "
-        "inside a column (response=outputs.answer, contexts=docs.*.text), commas join columns "
+        help="field=column, for a column that SGI does not recognise; repeatable. Dots select a value inside "
+        "a column (response=outputs.answer, contexts=docs.*.text), commas join columns "
         "(contexts=ctx_1,ctx_2), and an empty column ignores the field (label=).",
     ),
 ]
@@ -100,7 +100,7 @@ Response = Annotated[str, typer.Option("--response", "--r", help="The response."
 Encoding = Annotated[
     str | None,
     data_option(
-        help="Encoding of a text file, such as cp1252. Default: UTF-8, or as its byte order mark says."
+        help="Encoding of a text file, such as cp1252. Default: that of its byte order mark, otherwise UTF-8."
     ),
 ]
 OnError = Annotated[
@@ -160,7 +160,8 @@ JudgeConcurrency = Annotated[
 Rpm = Annotated[int | None, judge_option("--rpm", min=1, help="Maximum number of requests per minute.")]
 Tpm = Annotated[int | None, judge_option("--tpm", min=1, help="Maximum number of tokens per minute.")]
 JudgeTimeout = Annotated[
-    float | None, judge_option("--judge-timeout", help="Seconds for one request, with its retries and waits.")
+    float | None,
+    judge_option("--judge-timeout", help="Maximum seconds for one request, with retries and waits."),
 ]
 MaxCost = Annotated[
     float | None,
@@ -175,16 +176,16 @@ Calibration = Annotated[
     Path | None,
     model_option(
         "--calibration",
-        help="File from `sgi calibrate`. Adds its metric, the probability that the answer is grounded, and a "
-        "verdict.",
+        help="File from `sgi calibrate`. Its metric is scored, too, and each row gets the probability that "
+        "the answer is grounded, and a verdict.",
     ),
 ]
 Nli = Annotated[
     str | None,
     model_option(
         "--nli",
-        help="Entailment model that `grounding` also uses for each sentence: a folder or owner/model of the "
-        "hub, each with or without torch: before it.",
+        help="Entailment model that `grounding` also uses for each sentence: a folder, or owner/model on the "
+        "Hugging Face hub; torch:FOLDER and torch:owner/model run it with PyTorch.",
     ),
 ]
 Cluster = Annotated[
@@ -192,14 +193,16 @@ Cluster = Annotated[
 ]
 RunCluster = Annotated[
     str | None,
-    statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: as in the run."),
+    statistics_option("--cluster", metavar=_CLUSTER_VALUES, help=f"{_CLUSTER} Default: the rule of the run."),
 ]
 Json = Annotated[bool, output_option("--json", help="Print JSON.")]
-Inputs = Annotated[bool, output_option("--inputs", help="Write the texts beside the scores.")]
+Inputs = Annotated[bool, output_option("--inputs", help="Write the texts of each row, too.")]
 Out = Annotated[
     Path | None, output_option("-o", "--out", help="File for the scores: .jsonl, .csv or .parquet.")
 ]
-Rejects = Annotated[Path | None, output_option(help="File for rejected rows. Default: beside the scores.")]
+Rejects = Annotated[
+    Path | None, output_option(help="File for rejected rows. Default: a file beside the scores.")
+]
 Percent = Annotated[bool, output_option(help="Print shares as percent.")]
 DryRun = Annotated[bool, output_option("--dry-run", help="Print what would be done, and do nothing.")]
 Quiet = Annotated[bool, output_option("-q", "--quiet", help="Print no progress and no notes.")]

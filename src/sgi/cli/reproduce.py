@@ -40,7 +40,7 @@ Data = Annotated[
     list[str] | None,
     typer.Option(
         help="The file of HaluEval QA, a folder with the files of benchmarks, or BENCHMARK:PATH; "
-        "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the hub."
+        "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the Hugging Face hub."
     ),
 ]
 Sample = Annotated[

@@ -174,7 +174,7 @@ class RunOptions:
         return cache_choice(self.cache, no_cache=self.no_cache)
 
     def spec_values(self) -> dict[str, Any]:
-        """The settings of the run that the user gave, by the names of `RunSpec`."""
+        """Return the settings of the run that the user gave, by the names of `RunSpec`."""
         values = {
             "data": self.data,
             "metrics": metric_list(self.metric) if self.metric else None,

@@ -54,7 +54,7 @@ def run_spec(
     if "target" in overrides and "where" not in values["target"]:
         raise UsageError("--target-set needs --target.", hint="Write --target app:answer.")
     if "judge" in overrides and "model" not in values["judge"]:
-        raise UsageError("There is no judge.", hint="Write --judge openai:NAME.")
+        raise UsageError("The options of the judge need --judge.", hint="Write --judge openai:NAME.")
     nli = values.pop("nli", None)
     if nli is not None:
         metrics = values.get("metrics") or []

@@ -58,9 +58,11 @@ MaxConnectionsPerAddress = Annotated[
         min=1, help="Maximum number of open connections from one address; trusted proxies are exempt."
     ),
 ]
-HeaderTimeout = Annotated[float, _limit_option(min=1.0, help="Seconds to receive all headers of a request.")]
+HeaderTimeout = Annotated[
+    float, _limit_option(min=1.0, help="Maximum seconds to receive all headers of a request.")
+]
 MinBodyRate = Annotated[
-    int, _limit_option(min=1, help="Smallest rate of a request body, bytes per second over 10 s.")
+    int, _limit_option(min=1, help="Minimum rate of a request body, in bytes per second, over 10 s.")
 ]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
