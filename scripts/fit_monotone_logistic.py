@@ -1,4 +1,4 @@
-"""Fit of the grounding detector's weights: logistic regression with weights of at least 0."""
+"""Fit the weights of the grounding detector: logistic regression with non-negative weights."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Labelled(NamedTuple):
     """One set of labelled rows.
 
     Attributes:
-        signals: shape (n, k), NaN where a row has none; higher means more likely true.
-        true: the labels, shape (n,), of both classes.
-        nuisance: what the label must not be predicted from, for example length, shape (n,).
+        signals: shape (n, k), NaN for a missing signal; higher means more likely true.
+        true: the labels, shape (n,), with both classes.
+        nuisance: a variable that must not predict the label, for example length, shape (n,).
     """
 
     signals: NDArray[np.float64]
@@ -32,12 +32,12 @@ class Labelled(NamedTuple):
 
 
 def fit(sets: Sequence[Labelled], *, ridge: float) -> MonotoneLogistic:
-    """Fit one grounding_model to several sets.
+    """Fit one model to several sets.
 
-    Each set has its own intercept, and its own slope of the nuisance. Each set counts the same, and within a
-    set the true rows count as much as the false ones. So the weights say what separates the classes within
-    sets, not which set a row comes from. The slopes of the nuisance are dropped after the fit. The penalty
-    draws the weights towards each other, not towards 0: with few sets, equal weights carry over better.
+    Each set has its own intercept and its own slope of the nuisance. All sets have the same total weight, and
+    so have the two classes within a set. So the weights separate the classes within sets, and do not identify
+    the set of a row. The slopes of the nuisance are dropped after the fit. The penalty draws the weights
+    towards each other, not towards 0: with few sets, equal weights generalise better.
 
     Args:
         sets: at least one.
@@ -68,29 +68,29 @@ class _Problem:
         self.nuisance = [
             (rows.nuisance - rows.nuisance.mean()) / max(float(rows.nuisance.std()), _TINY) for rows in sets
         ]
-        each = 100.0 / len(sets)
+        total = 100.0 / len(sets)
         self.costs = [
-            np.where(rows.true, each / 2 / rows.true.sum(), each / 2 / (~rows.true).sum()) for rows in sets
+            np.where(rows.true, total / 2 / rows.true.sum(), total / 2 / (~rows.true).sum()) for rows in sets
         ]
 
     def start(self) -> NDArray[np.float64]:
-        """Return equal weights, and zeros."""
+        """Return the start values: equal weights, zeros for the rest."""
         return np.concatenate([np.full(self.k, 1 / self.k), np.zeros(2 * len(self.sets))])
 
     def __call__(self, parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the loss and its gradient."""
         n = len(self.sets)
         weights, intercepts, slopes = np.split(parameters, [self.k, self.k + n])
-        apart = weights - weights.mean()
-        loss, gradient = self.ridge * float(apart @ apart), np.zeros_like(parameters)
-        gradient[: self.k] = 2 * self.ridge * apart
-        for number, (signals, rows) in enumerate(zip(self.tables, self.sets, strict=True)):
-            nuisance, cost = self.nuisance[number], self.costs[number]
-            odds = signals @ weights + intercepts[number] + slopes[number] * nuisance
-            signed = np.where(rows.true, odds, -odds)
-            loss += float(cost @ np.logaddexp(0.0, -signed))
-            pull = cost * np.where(rows.true, -1.0, 1.0) / (1 + np.exp(np.clip(signed, -500, 500)))
-            gradient[: self.k] += signals.T @ pull
-            gradient[self.k + number] += pull.sum()
-            gradient[self.k + n + number] += pull @ nuisance
+        deviations = weights - weights.mean()
+        loss, gradient = self.ridge * float(deviations @ deviations), np.zeros_like(parameters)
+        gradient[: self.k] = 2 * self.ridge * deviations
+        for index, (signals, rows) in enumerate(zip(self.tables, self.sets, strict=True)):
+            nuisance, cost = self.nuisance[index], self.costs[index]
+            log_odds = signals @ weights + intercepts[index] + slopes[index] * nuisance
+            margin = np.where(rows.true, log_odds, -log_odds)
+            loss += float(cost @ np.logaddexp(0.0, -margin))
+            residual = cost * np.where(rows.true, -1.0, 1.0) / (1 + np.exp(np.clip(margin, -500, 500)))
+            gradient[: self.k] += signals.T @ residual
+            gradient[self.k + index] += residual.sum()
+            gradient[self.k + n + index] += residual @ nuisance
         return loss, gradient

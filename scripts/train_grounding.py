@@ -1,13 +1,14 @@
-"""Learn how the grounding detector weighs its signals, and report how well that carries over.
+"""Train the weights of the grounding detector, and report how well they generalise.
 
-Reads the labelled sets in a folder, scores them with the committed detector for the signals alone, learns the
-weights on all sets but one and tests them on that one, in turn. What is written is learnt on all of them.
-`docs/grounding.md` has the figures.
+The script reads the labelled sets in a folder and computes their signals with the detector. It trains on all
+sets except one and tests on that one, for each set. The written weights are trained on all sets.
+`docs/grounding.md` has the results.
 
-The weights are learnt in two steps. First what tells supported answers from others *within* sets: weights at
-least 0, drawn to one another, length as a nuisance. Then one slope, one intercept and what length makes up
-for, over all sets alike: where answers are short, supported ones are joined to longer ones, with one of them
-unsupported or none, since the weakest of many stretches is weaker by chance.
+Training has two steps. The first fits weights that separate supported answers from others *within* sets:
+they are non-negative, drawn towards each other, and length is a nuisance. The second fits one slope, one
+intercept and one allowance for length to all sets. Sets with short answers get longer ones for this: several
+answers are joined, of which one or none is unsupported, because the weakest of many stretches is weaker by
+chance.
 
     python scripts/train_grounding.py DATA_FOLDER [--write]
 """
@@ -47,156 +48,167 @@ SETS = {
 RIDGE = 100.0
 STRATA = 5
 RECIPE = "scripts/train_grounding.py"
-JOINED = (2, 3, 4, 6, 8)
-EACH = 600
+JOINED_ANSWERS = (2, 3, 4, 6, 8)
+JOINED_ROWS = 600
 SEED = 0
 COUNTED = [MEASURED.index("numbers"), MEASURED.index("names")]
 
 
 class Rows(NamedTuple):
-    """The labelled rows of one set that have a value."""
+    """The labelled rows of one set that have a value.
+
+    Attributes:
+        signals: shape (rows, signals), NaN for a missing signal.
+        true: whether a row is supported.
+        length: characters of the response.
+        words: content words of the response.
+        clusters: number of the question.
+        missing: number of labelled rows without a value.
+    """
 
     signals: NDArray[np.float64]
     true: NDArray[np.bool_]
     length: NDArray[np.float64]
     words: NDArray[np.int64]
     clusters: NDArray[np.int64]
-    left_out: int
+    missing: int
 
     @property
     def measured(self) -> NDArray[np.float64]:
-        """The signals that speak of support."""
+        """The signals of support, without the number of stretches."""
         return self.signals[:, : len(MEASURED)]
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """Some of them."""
+        """Return some of the rows."""
         signals, true, length = self.signals[rows], self.true[rows], self.length[rows]
-        return Rows(signals, true, length, self.words[rows], self.clusters[rows], self.left_out)
+        return Rows(signals, true, length, self.words[rows], self.clusters[rows], self.missing)
 
 
 def read(path: Path) -> Rows:
-    """Score a file, and take the signals from the details."""
+    """Score a file, and read the signals from the details."""
     result = sgi.evaluate(path, "grounding")
     scores = result["grounding"]
-    labelled = [place for place, sample in enumerate(result.samples) if sample.label is not None]
-    known = [place for place in labelled if scores.ok[place]]
-    samples = [result.samples[place] for place in known]
-    maps = [EvidenceMap.model_validate(dict(scores.details[place])) for place in known]
-    values = [[found.signals[name].value for name in Signals._fields] for found in maps]
+    labelled = [row for row, sample in enumerate(result.samples) if sample.label is not None]
+    known = [row for row in labelled if scores.ok[row]]
+    samples = [result.samples[row] for row in known]
+    maps = [EvidenceMap.model_validate(dict(scores.details[row])) for row in known]
+    values = [[one.signals[name].value for name in Signals._fields] for one in maps]
     return Rows(
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
         np.array([len(sample.response) for sample in samples], dtype=np.float64),
         np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
-        np.array([sample.cluster(place) for place, sample in zip(known, samples, strict=True)]),
+        np.array([sample.cluster(row) for row, sample in zip(known, samples, strict=True)]),
         len(labelled) - len(known),
     )
 
 
-def learnt(sets: Sequence[Rows]) -> MonotoneLogistic:
-    """What is learnt of some sets: which signals tell, and then how probable that makes support."""
+def train(sets: Sequence[Rows]) -> MonotoneLogistic:
+    """Train the weights of the signals, and then scale them to log odds of support."""
     labelled = [Labelled(rows.measured, rows.true, np.log(rows.length)) for rows in sets]
-    telling = fit(labelled, ridge=RIDGE)
+    separation = fit(labelled, ridge=RIDGE)
     rng = np.random.default_rng(SEED)
     tables = [(rows.signals, rows.true) for rows in sets]
-    tables += [joined(rows, count, rng) for rows in sets if short(rows) for count in JOINED]
-    slope, allowance, intercept = scaled(
-        [(telling.log_odds(table[:, : len(MEASURED)]), table[:, -1], true) for table, true in tables]
+    tables += [join_answers(rows, count, rng) for rows in sets if is_short(rows) for count in JOINED_ANSWERS]
+    slope, allowance, intercept = fit_scale(
+        [(separation.log_odds(table[:, : len(MEASURED)]), table[:, -1], true) for table, true in tables]
     )
     return MonotoneLogistic(
-        np.append(telling.weights * slope, allowance),
-        np.append(telling.centres, 0.0),
-        np.append(telling.spreads, 1.0),
-        telling.intercept * slope + intercept,
+        np.append(separation.weights * slope, allowance),
+        np.append(separation.centres, 0.0),
+        np.append(separation.spreads, 1.0),
+        separation.intercept * slope + intercept,
     )
 
 
-def short(rows: Rows) -> bool:
-    """Whether most answers are no longer than one stretch."""
+def is_short(rows: Rows) -> bool:
+    """Return whether most answers have only one stretch."""
     return bool(np.median(rows.signals[:, -1]) == 0)
 
 
-def joined(rows: Rows, count: int, rng: np.random.Generator) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Signals of answers put together from several: all of them supported, or all but one.
+def join_answers(
+    rows: Rows, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return signals and labels of answers joined from several: all parts are supported, or all but one.
 
-    The weakest stretch is that of the weakest part; facts that fail add up.
+    The weakest stretch is that of the weakest part; failed facts accumulate.
     """
     true, false = np.flatnonzero(rows.true), np.flatnonzero(~rows.true)
-    chosen = rng.choice(true, size=(EACH, count))
-    wrong = np.arange(EACH) % 2 == 1
-    chosen[wrong, 0] = rng.choice(false, size=int(wrong.sum()))
-    parts = rows.measured[chosen]
+    drawn_rows = rng.choice(true, size=(JOINED_ROWS, count))
+    wrong = np.arange(JOINED_ROWS) % 2 == 1
+    drawn_rows[wrong, 0] = rng.choice(false, size=int(wrong.sum()))
+    parts = rows.measured[drawn_rows]
     weakest = np.nanmin(np.where(np.isnan(parts), np.inf, parts), axis=1)
     weakest[:, COUNTED] = MOST_COUNTED * (1 - np.prod(1 - parts[:, :, COUNTED] / MOST_COUNTED, axis=1))
-    long = [stretches(words) for words in rows.words[chosen].sum(axis=1).tolist()]
+    long = [stretches(words) for words in rows.words[drawn_rows].sum(axis=1).tolist()]
     return np.column_stack([np.where(np.isinf(weakest), np.nan, weakest), long]), ~wrong
 
 
-def scaled(
+def fit_scale(
     parts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]],
 ) -> tuple[float, float, float]:
-    """Slope, allowance for length and intercept, learnt of log odds and stretches; each part counts alike."""
-    odds, long, true = (np.concatenate(column) for column in zip(*parts, strict=True))
+    """Fit slope, allowance for length and intercept; all parts have the same total weight."""
+    log_odds, long, true = (np.concatenate(column) for column in zip(*parts, strict=True))
     costs = np.concatenate([np.where(true, 0.5 / true.sum(), 0.5 / (~true).sum()) for _, _, true in parts])
     model = LogisticRegression(C=np.inf, max_iter=1000)
-    model.fit(np.column_stack([odds, long]), true, sample_weight=costs * len(true) / costs.sum())
+    model.fit(np.column_stack([log_odds, long]), true, sample_weight=costs * len(true) / costs.sum())
     return (*model.coef_[0].tolist(), float(model.intercept_[0]))
 
 
 def areas(rows: Rows, scores: NDArray[np.float64]) -> tuple[Ranking | None, Ranking | None]:
-    """How scores rank the rows: all of them, and within strata of length."""
+    """Return how the scores rank all rows, and the rows within strata of length."""
     whole = ranking(scores, rows.true, rows.clusters)
     bins = np.digitize(rows.length, np.quantile(rows.length, np.linspace(0, 1, STRATA + 1)[1:-1]))
     within = stratified_auroc(scores, rows.true, bins, rows.clusters)
     return whole, None if within is None else within.ranking
 
 
-def told(rows: Rows, scores: NDArray[np.float64]) -> str:
-    """Areas with their intervals, in words."""
+def format_areas(rows: Rows, scores: NDArray[np.float64]) -> str:
+    """Format both AUROCs with their intervals."""
     whole, within = areas(rows, scores)
-    return f"{area(whole)}; within lengths {area(within)}"
+    return f"{format_auroc(whole)}; within lengths {format_auroc(within)}"
 
 
-def area(found: Ranking | None) -> str:
-    """An area under the curve with its interval."""
-    if found is None or found.auroc is None:
+def format_auroc(result: Ranking | None) -> str:
+    """Format an AUROC with its interval."""
+    if result is None or result.auroc is None:
         return "–"
-    interval = found.interval
-    shown = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
-    return f"{found.auroc:.3f}{shown}"
+    interval = result.interval
+    limits = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
+    return f"{result.auroc:.3f}{limits}"
 
 
-def left_out(sets: Mapping[str, Rows], name: str) -> MonotoneLogistic:
-    """What is learnt of all other sets."""
-    return learnt([rows for other, rows in sets.items() if other != name])
+def train_without(sets: Mapping[str, Rows], name: str) -> MonotoneLogistic:
+    """Train on all other sets."""
+    return train([rows for other, rows in sets.items() if other != name])
 
 
-def within(sets: Mapping[str, Rows], name: str) -> NDArray[np.float64]:
-    """Log odds of a set's rows, each from weights learnt of the other sets and of the other folds."""
+def cross_fitted(sets: Mapping[str, Rows], name: str) -> NDArray[np.float64]:
+    """Return the log odds of a set's rows, from weights trained on the other sets and the other folds."""
     rows = sets[name]
-    others = [found for other, found in sets.items() if other != name]
-    odds = np.full(len(rows.true), np.nan)
+    others = [some for other, some in sets.items() if other != name]
+    log_odds = np.full(len(rows.true), np.nan)
     for fold in grouped_folds(rows.true, rows.clusters):
-        kept = np.setdiff1d(np.arange(len(rows.true)), fold)
-        odds[fold] = learnt([rows.take(kept), *others]).log_odds(rows.signals[fold])
-    return odds
+        training = np.setdiff1d(np.arange(len(rows.true)), fold)
+        log_odds[fold] = train([rows.take(training), *others]).log_odds(rows.signals[fold])
+    return log_odds
 
 
-def without(rows: Rows, signal: str) -> Rows:
-    """The rows as if one signal were the same of all."""
+def without_signal(rows: Rows, signal: str) -> Rows:
+    """Return the rows with one signal set to 0."""
     signals = rows.signals.copy()
     signals[:, Signals._fields.index(signal)] = 0.0
     return rows._replace(signals=signals)
 
 
-def alone(rows: Rows, signal: str) -> NDArray[np.float64]:
-    """One signal, its median where there is none."""
+def signal_alone(rows: Rows, signal: str) -> NDArray[np.float64]:
+    """Return one signal, with its median for missing values."""
     values = rows.signals[:, Signals._fields.index(signal)]
     return np.nan_to_num(values, nan=float(np.nanmedian(values)))
 
 
-def balanced(rows: Rows) -> NDArray[np.int64]:
-    """Rows with as many supported as not, drawn with a fixed seed."""
+def balanced_rows(rows: Rows) -> NDArray[np.int64]:
+    """Draw as many supported as unsupported rows, with a fixed seed."""
     rng = np.random.default_rng(SEED)
     each = int(min(rows.true.sum(), (~rows.true).sum()))
     kinds = (np.flatnonzero(rows.true), np.flatnonzero(~rows.true))
@@ -204,44 +216,46 @@ def balanced(rows: Rows) -> NDArray[np.int64]:
 
 
 def report(sets: Mapping[str, Rows]) -> None:
-    """Print what carries over, what each signal is worth, and how good the probabilities are."""
+    """Print the AUROC across sets, of each signal and without it, and the calibration."""
     for name, rows in sets.items():
         print(
-            f"{name}: {rows.true.sum()} supported, {(~rows.true).sum()} not, {rows.left_out} without a value"
+            f"{name}: {rows.true.sum()} supported, {(~rows.true).sum()} not, {rows.missing} without a value"
         )
         for signal in Signals._fields:
-            print(f"  {signal} alone: {told(rows, alone(rows, signal))}")
-        print(f"  learnt on the other sets: {told(rows, left_out(sets, name).log_odds(rows.signals))}")
-        odds = within(sets, name)
-        print(f"  and on the other folds: {told(rows, odds)}")
-        chance = out_of_fold_probabilities(odds, rows.true, rows.clusters)
-        constant = out_of_fold_probabilities(odds, rows.true, rows.clusters, method="base rate")
-        error = expected_calibration_error(chance, rows.true, binning="mass")
-        scores = (brier(found, rows.true).score for found in (chance, constant))
-        print("  out of fold: ECE {:.3f}, Brier {:.4f}, of the base rate {:.4f}".format(error, *scores))
-        even = balanced(rows)
-        for words, plain in (
-            ("of the other sets", left_out(sets, name).log_odds(rows.signals)),
-            ("of all", odds),
+            print(f"  {signal} alone: {format_areas(rows, signal_alone(rows, signal))}")
+        transferred = train_without(sets, name).log_odds(rows.signals)
+        print(f"  trained on the other sets: {format_areas(rows, transferred)}")
+        log_odds = cross_fitted(sets, name)
+        print(f"  trained on the other sets and folds: {format_areas(rows, log_odds)}")
+        probabilities = out_of_fold_probabilities(log_odds, rows.true, rows.clusters)
+        constant = out_of_fold_probabilities(log_odds, rows.true, rows.clusters, method="base rate")
+        error = expected_calibration_error(probabilities, rows.true, binning="mass")
+        scores = (brier(each, rows.true).score for each in (probabilities, constant))
+        print("  out of fold: ECE {:.3f}, Brier {:.4f}, base rate {:.4f}".format(error, *scores))
+        drawn = balanced_rows(rows)
+        for data, values in (
+            ("the other sets", transferred),
+            ("the other sets and folds", log_odds),
         ):
-            error = expected_calibration_error(sigmoid(plain)[even], rows.true[even], binning="mass")
-            print(f"  as many supported as not, weights {words}: ECE {error:.3f}")
+            error = expected_calibration_error(sigmoid(values)[drawn], rows.true[drawn], binning="mass")
+            print(f"  balanced rows, trained on {data}: ECE {error:.3f}")
         for signal in Signals._fields:
-            fewer = {other: without(found, signal) for other, found in sets.items()}
-            print(f"  without {signal}: {told(rows, left_out(fewer, name).log_odds(fewer[name].signals))}")
+            fewer = {other: without_signal(some, signal) for other, some in sets.items()}
+            values = train_without(fewer, name).log_odds(fewer[name].signals)
+            print(f"  without {signal}: {format_areas(rows, values)}")
 
 
-def main(words: Sequence[str]) -> None:
-    """Report, and write the weights if told."""
-    folder = Path(words[0])
+def main(arguments: Sequence[str]) -> None:
+    """Print the report and the weights; write the weights with ``--write``."""
+    folder = Path(arguments[0])
     sets = {name: read(folder / file) for name, file in SETS.items()}
     report(sets)
-    made = GroundingModel.of(
-        learnt([*sets.values()]), {name: len(rows.true) for name, rows in sets.items()}, RECIPE
+    model = GroundingModel.of(
+        train([*sets.values()]), {name: len(rows.true) for name, rows in sets.items()}, RECIPE
     )
-    text = made.model_dump_json(indent=2) + "\n"
+    text = model.model_dump_json(indent=2) + "\n"
     print(text)
-    if "--write" in words:
+    if "--write" in arguments:
         (Path(__file__).parents[1] / "src" / "sgi" / "data" / FILE).write_text(text, encoding="utf-8")
 
 

@@ -17,15 +17,15 @@ def script():
 
 @pytest.fixture(scope="module")
 def sets(script, tmp_path_factory):
-    """A few rows under the names of the sets that the weights are learnt of, as the script scores them."""
+    """Score a few rows under the names of the training sets."""
     folder = tmp_path_factory.mktemp("sets")
-    made = {}
+    scored_sets = {}
     for number, name in enumerate(script.training.SETS, start=1):
-        given = rows(20, answer="Item {k} has {k} old {topic}." + " It is so." * number)
-        for one in given:
+        samples = rows(20, answer="Item {k} has {k} old {topic}." + " It is so." * number)
+        for one in samples:
             one["metadata"]["spans"] = [] if one["label"] else [{"text": "a cat | two"}]
-        made[name] = script.scored(write_rows(folder / f"{number}.jsonl", given))
-    return made
+        scored_sets[name] = script.score_set(write_rows(folder / f"{number}.jsonl", samples))
+    return scored_sets
 
 
 def test_rows_are_scored_with_their_evidence(script, sets):
@@ -37,52 +37,52 @@ def test_rows_are_scored_with_their_evidence(script, sets):
     assert ((one.scores > 0) & (one.scores < 1)).all()
 
 
-def test_cards_tell_every_score_on_every_set(script, sets):
-    told = script.cards(sets).splitlines()
-    assert len(told) == 2 + len(sets) * 6
-    assert all(line.count("|") == 6 for line in told)
-    assert sum("grounding, as committed: trained on this set" in line for line in told) == len(sets)
-    assert sum("design chosen on this one" in line for line in told) == len(sets)
+def test_cards_have_every_score_on_every_set(script, sets):
+    lines = script.cards(sets).splitlines()
+    assert len(lines) == 2 + len(sets) * 6
+    assert all(line.count("|") == 6 for line in lines)
+    assert sum("grounding, as committed: trained on this set" in line for line in lines) == len(sets)
+    assert sum("design chosen on this one" in line for line in lines) == len(sets)
     unseen = {**sets, "Other": next(iter(sets.values()))}
     other = [line for line in script.cards(unseen).splitlines() if line.startswith("| Other")]
     assert len(other) == 5
     assert "grounding, not trained on this set" in other[0]
 
 
-def test_the_score_is_held_against_a_constant_on_balanced_rows(script, sets):
-    told = script.calibration(sets).splitlines()
-    assert len(told) == 2 + len(sets)
-    assert all(line.endswith("| 0.250 |") for line in told[2:])
+def test_the_calibration_is_compared_with_a_constant_on_balanced_rows(script, sets):
+    lines = script.calibration(sets).splitlines()
+    assert len(lines) == 2 + len(sets)
+    assert all(line.endswith("| 0.250 |") for line in lines[2:])
 
 
-def test_the_ablation_has_a_line_a_signal(script, sets):
-    told = script.ablation(dict([*sets.items()][:2]))
+def test_the_ablation_has_two_lines_per_signal(script, sets):
+    table = script.ablation(dict([*sets.items()][:2]))
     for signal in Signals._fields:
-        assert f"{signal} alone" in told
-        assert f"all but {signal}" in told
+        assert f"{signal} alone" in table
+        assert f"all but {signal}" in table
 
 
-def test_answers_are_chosen_by_rule_and_the_same_again(script, sets):
+def test_the_selection_of_examples_is_reproducible(script, sets):
     one = next(iter(sets.values()))
-    found = list(script.chosen(one))
-    assert found == list(script.chosen(one))
-    assert len({one.samples[place].question for _, place in found}) == len(found) >= 4
-    for kind, place in found:
-        assert kind.startswith("supported") == one.samples[place].label
-        assert (one.scores[place] >= 0.5) == kind.endswith(
+    selection = list(script.select_examples(one))
+    assert selection == list(script.select_examples(one))
+    assert len({one.samples[row].question for _, row in selection}) == len(selection) >= 4
+    for kind, row in selection:
+        assert kind.startswith("supported") == one.samples[row].label
+        assert (one.scores[row] >= 0.5) == kind.endswith(
             ("supported, high score", "a miss")
-        ) or not one.samples[place].label
+        ) or not one.samples[row].label
 
 
-def test_examples_show_their_answer_and_what_people_marked(script, sets):
-    told = script.examples(next(iter(sets.values())))
-    assert told.startswith("## 1. Supported, high score\n\n`item-")
-    assert "People marked: nothing." in told
-    assert "People marked: “a cat \\| two”." in told
+def test_examples_show_the_answer_and_the_marked_parts(script, sets):
+    text = script.examples(next(iter(sets.values())))
+    assert text.startswith("## 1. Supported, high score\n\n`item-")
+    assert "People marked: nothing." in text
+    assert "People marked: “a cat \\| two”." in text
 
 
-def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(script):
-    tall, sold, opened = evidence_map().sentences
+def test_a_sentence_shows_unsupported_words_in_bold_and_failed_facts(script):
+    tall, sold, supported = evidence_map().sentences
     assert script.bold(tall) == "It is **312 m** tall."
     assert list(script.sentence_lines(tall)) == [
         "- 0.11 · It is **312 m** tall.",
@@ -90,11 +90,11 @@ def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(scrip
         "  - ✗ number 312 m: passage 3 has 330 m (other value)",
     ]
     assert list(script.sentence_lines(sold))[-1] == "  - ? name Spanish: in no passage"
-    assert script.bold(opened) == opened.text
+    assert script.bold(supported) == supported.text
     assert list(script.sentence_lines(sentence(SOLD, score=None))) == [f"- – · {SOLD.strip()}"]
 
 
-def test_similarity_is_the_mean_of_the_best(script):
+def test_similarity_is_the_mean_of_the_greatest_cosines(script):
     report = evidence_map(
         sentences=(sentence(TALL, similarity=(0.2, 0.6)), sentence(SOLD, similarity=(0.4, 0.1)))
     )
@@ -102,23 +102,32 @@ def test_similarity_is_the_mean_of_the_best(script):
     assert script.similarities(report).splitlines()[-1] == "| 2 | 0.40 | 0.10 |"
 
 
-def test_long_texts_are_cut_to_one_line(script):
-    assert script.cut("a\n b") == "a b"
-    assert script.cut("x" * 500) == "x" * script.QUOTED + "…"
+def test_long_texts_are_truncated_to_one_line(script):
+    assert script.quote("a\n b") == "a b"
+    assert script.quote("x" * 500) == "x" * script.MAX_QUOTE + "…"
 
 
-def test_a_page_is_written_between_its_markers_and_nowhere_else(script):
+def test_only_the_text_between_markers_is_replaced(script):
     page = "a\n<!-- cards: begin -->\nold\n<!-- cards: end -->\nb"
-    once = script.written(page, {"cards": r"new \1 \g<0>"})
+    once = script.replace_parts(page, {"cards": r"new \1 \g<0>"})
     assert once == "a\n<!-- cards: begin -->\n\nnew \\1 \\g<0>\n\n<!-- cards: end -->\nb"
-    assert script.written(once, {"cards": r"new \1 \g<0>"}) == once
+    assert script.replace_parts(once, {"cards": r"new \1 \g<0>"}) == once
     with pytest.raises(SystemExit, match="has no markers"):
-        script.written(page, {"errors": "new"})
+        script.replace_parts(page, {"errors": "new"})
 
 
 def test_the_page_has_all_markers_that_the_script_writes(script):
     page = script.PAGE.read_text(encoding="utf-8") + script.EXAMPLES_PAGE.read_text(encoding="utf-8")
-    for name in ("check", "cards", "calibration", "ablation", "demands", "errors", "steadiness", "examples"):
+    for name in (
+        "check",
+        "cards",
+        "calibration",
+        "ablation",
+        "requirements",
+        "errors",
+        "stability",
+        "examples",
+    ):
         assert f"<!-- {name}: begin -->" in page
         assert f"<!-- {name}: end -->" in page
 
@@ -130,20 +139,20 @@ def test_areas_leave_out_rows_without_a_score(script, sets):
     assert script.areas(one, values)[0] == "15"
 
 
-def test_the_check_of_the_page_is_run_as_it_stands(script):
+def test_the_first_check_of_the_page_is_run(script):
     page = '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\nold\n```'
-    made = script.checked(page)
-    assert made.startswith(
+    block = script.run_check(page)
+    assert block.startswith(
         '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\n'
     )
-    assert "grounding score 0." in made
-    assert "old" not in made
-    assert made.endswith("\n```")
-    with pytest.raises(SystemExit, match="shows no `sgi check`"):
-        script.checked("nothing")
+    assert "grounding score 0." in block
+    assert "old" not in block
+    assert block.endswith("\n```")
+    with pytest.raises(SystemExit, match="has no `sgi check`"):
+        script.run_check("nothing")
 
 
-@pytest.mark.parametrize("words", [[], ["a", "b"], ["no/such/folder"]])
-def test_without_a_folder_it_says_how_it_is_called(script, words):
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["no/such/folder"]])
+def test_without_a_folder_the_error_shows_the_usage(script, arguments):
     with pytest.raises(SystemExit, match=r"grounding_page\.py DATA_FOLDER"):
-        script.main(words)
+        script.main(arguments)

@@ -20,17 +20,17 @@ def script():
 
 @pytest.fixture
 def folder(script, tmp_path):
-    """A few labelled rows under the name of every set."""
+    """Write a few labelled rows under the name of every set."""
     for number, name in enumerate(script.SETS.values(), start=1):
         write_rows(tmp_path / name, rows(24, answer="Item {k} has {k} old {topic}." + " It is so." * number))
     return tmp_path
 
 
-def made_up(script, n=80, seed=0, apart=1.5):
-    """Rows whose supported answers have more of every signal; all are one stretch long."""
+def random_rows(script, n=80, seed=0, difference=1.5):
+    """Return rows of one stretch whose supported answers have higher signals."""
     rng = np.random.default_rng(seed)
     true = np.arange(n) % 2 == 0
-    measured = rng.normal(size=(n, KINDS)) + apart * true[:, None]
+    measured = rng.normal(size=(n, KINDS)) + difference * true[:, None]
     measured[rng.random(measured.shape) < 0.1] = np.nan
     measured[:, script.COUNTED] = -rng.integers(0, 2, size=(n, 2)) * ~true[:, None]
     words = rng.integers(5, 15, size=n)
@@ -39,43 +39,43 @@ def made_up(script, n=80, seed=0, apart=1.5):
     )
 
 
-def test_signals_are_read_of_the_rows_that_have_a_label_and_a_value(script, tmp_path):
-    given = rows(6)
-    given[1] |= {"label": None}
-    given[2] |= {"response": "Yes."}
-    found = script.read(write_rows(tmp_path / "a.jsonl", given))
-    assert found.true.tolist() == [False, True, False, True]
-    assert (found.left_out, found.signals.shape) == (1, (4, len(Signals._fields)))
-    assert found.length.tolist() == [len(given[at]["response"]) for at in (0, 3, 4, 5)]
-    assert (found.signals[:, 0] <= 1).all()
-    assert found.measured.shape == (4, KINDS)
+def test_read_skips_rows_without_a_label_or_a_value(script, tmp_path):
+    samples = rows(6)
+    samples[1] |= {"label": None}
+    samples[2] |= {"response": "Yes."}
+    signal_rows = script.read(write_rows(tmp_path / "a.jsonl", samples))
+    assert signal_rows.true.tolist() == [False, True, False, True]
+    assert (signal_rows.missing, signal_rows.signals.shape) == (1, (4, len(Signals._fields)))
+    assert signal_rows.length.tolist() == [len(samples[index]["response"]) for index in (0, 3, 4, 5)]
+    assert (signal_rows.signals[:, 0] <= 1).all()
+    assert signal_rows.measured.shape == (4, KINDS)
 
 
-def test_what_is_learnt_cannot_read_a_signal_the_wrong_way_round(script):
-    given = made_up(script, apart=-1.5)
-    found = script.learnt([given, made_up(script, seed=1, apart=-1.5)])
-    assert (found.weights >= 0).all()
-    assert (found.weights.shape, found.centres[-1], found.spreads[-1]) == ((len(Signals._fields),), 0.0, 1.0)
+def test_trained_weights_are_never_negative(script):
+    inverted = random_rows(script, difference=-1.5)
+    model = script.train([inverted, random_rows(script, seed=1, difference=-1.5)])
+    assert (model.weights >= 0).all()
+    assert (model.weights.shape, model.centres[-1], model.spreads[-1]) == ((len(Signals._fields),), 0.0, 1.0)
 
 
-def test_what_is_learnt_tells_rows_apart_and_is_the_same_again(script):
-    sets = [made_up(script, seed=seed) for seed in (0, 1)]
-    found, again = script.learnt(sets), script.learnt(sets)
-    other = made_up(script, seed=2)
-    assert ranking(found.log_odds(other.signals), other.true, other.clusters).auroc > 0.95
-    assert (found.weights.tolist(), found.intercept) == (again.weights.tolist(), again.intercept)
+def test_training_separates_the_classes_and_is_reproducible(script):
+    sets = [random_rows(script, seed=seed) for seed in (0, 1)]
+    model, again = script.train(sets), script.train(sets)
+    other = random_rows(script, seed=2)
+    assert ranking(model.log_odds(other.signals), other.true, other.clusters).auroc > 0.95
+    assert (model.weights.tolist(), model.intercept) == (again.weights.tolist(), again.intercept)
 
 
-def test_length_is_made_up_for_where_answers_are_joined(script):
-    assert script.learnt([made_up(script), made_up(script, seed=1)]).weights[-1] > 0
+def test_joined_answers_give_a_positive_allowance_for_length(script):
+    assert script.train([random_rows(script), random_rows(script, seed=1)]).weights[-1] > 0
 
 
-def test_joined_answers_have_the_weakest_part_and_all_failures(script):
-    given = made_up(script)
-    table, true = script.joined(given, 3, np.random.default_rng(0))
-    assert (table.shape, true.sum()) == ((script.EACH, len(Signals._fields)), script.EACH // 2)
-    free = [place for place in range(KINDS) if place not in script.COUNTED]
-    lowest = np.nanmin(given.measured[given.true], axis=0)
+def test_joined_answers_have_the_weakest_part_and_all_failed_facts(script):
+    answers = random_rows(script)
+    table, true = script.join_answers(answers, 3, np.random.default_rng(0))
+    assert (table.shape, true.sum()) == ((script.JOINED_ROWS, len(Signals._fields)), script.JOINED_ROWS // 2)
+    free = [signal for signal in range(KINDS) if signal not in script.COUNTED]
+    lowest = np.nanmin(answers.measured[answers.true], axis=0)
     assert not (table[true][:, free] < lowest[free]).any()
     assert (table[true][:, script.COUNTED] == 0).all()
     assert table[:, script.COUNTED].min() >= MOST_COUNTED
@@ -83,68 +83,68 @@ def test_joined_answers_have_the_weakest_part_and_all_failures(script):
     assert set(table[:, -1]) <= {stretches(words) for words in range(15, 45)}
 
 
-def test_slope_and_intercept_are_those_that_made_the_labels(script):
+def test_the_scale_recovers_slope_and_intercept(script):
     rng = np.random.default_rng(0)
-    odds, long = rng.normal(size=40_000), rng.integers(0, 2, 40_000).astype(float)
-    true = rng.random(40_000) < 1 / (1 + np.exp(-(2 * odds + 0.5 * long - 0.25)))
-    slope, allowance, intercept = script.scaled([(odds, long, true)])
-    weigh = np.log((~true).sum() / true.sum())  # both kinds count alike
-    assert (slope, allowance, intercept - weigh) == pytest.approx((2, 0.5, -0.25), abs=0.06)
+    log_odds, long = rng.normal(size=40_000), rng.integers(0, 2, 40_000).astype(float)
+    true = rng.random(40_000) < 1 / (1 + np.exp(-(2 * log_odds + 0.5 * long - 0.25)))
+    slope, allowance, intercept = script.fit_scale([(log_odds, long, true)])
+    shift = np.log((~true).sum() / true.sum())  # both classes have equal weight
+    assert (slope, allowance, intercept - shift) == pytest.approx((2, 0.5, -0.25), abs=0.06)
 
 
-def test_every_part_counts_alike_however_many_rows_it_has(script):
+def test_the_number_of_rows_does_not_change_the_weight_of_a_part(script):
     parts = [
         (part.signals[:, 0], part.signals[:, -1], part.true)
-        for part in (made_up(script), made_up(script, seed=1))
+        for part in (random_rows(script), random_rows(script, seed=1))
     ]
-    parts = [(np.nan_to_num(odds), long, true) for odds, long, true in parts]
+    parts = [(np.nan_to_num(values), long, true) for values, long, true in parts]
     more = [tuple(np.tile(column, 5) for column in parts[0]), parts[1]]
-    assert script.scaled(more) == pytest.approx(script.scaled(parts), abs=1e-3)
+    assert script.fit_scale(more) == pytest.approx(script.fit_scale(parts), abs=1e-3)
 
 
-def test_as_many_supported_rows_as_others_are_drawn(script):
-    given = made_up(script)
-    fewer = given.take(np.flatnonzero(given.true | (np.arange(80) < 20)))
-    chosen = script.balanced(fewer)
-    assert (fewer.true[chosen].sum(), len(chosen)) == (10, 20)
-    assert chosen.tolist() == sorted(set(chosen.tolist()))
+def test_balanced_rows_has_equal_classes(script):
+    answers = random_rows(script)
+    fewer = answers.take(np.flatnonzero(answers.true | (np.arange(80) < 20)))
+    drawn = script.balanced_rows(fewer)
+    assert (fewer.true[drawn].sum(), len(drawn)) == (10, 20)
+    assert drawn.tolist() == sorted(set(drawn.tolist()))
 
 
-def test_a_signal_is_left_out_and_taken_alone(script):
-    given = made_up(script)
-    assert (script.without(given, "copied").signals[:, 4] == 0).all()
-    assert np.isnan(given.signals[:, 4]).any()
-    assert np.isfinite(script.alone(given, "copied")).all()
+def test_a_signal_can_be_removed_or_used_alone(script):
+    answers = random_rows(script)
+    assert (script.without_signal(answers, "copied").signals[:, 4] == 0).all()
+    assert np.isnan(answers.signals[:, 4]).any()
+    assert np.isfinite(script.signal_alone(answers, "copied")).all()
 
 
-def test_the_report_is_told_and_weights_are_written_only_where_asked(script, folder, capsys, monkeypatch):
-    place = folder / "src" / "sgi" / "data" / FILE
-    place.parent.mkdir(parents=True)
+def test_main_prints_the_report_and_writes_the_weights_only_with_write(script, folder, capsys, monkeypatch):
+    path = folder / "src" / "sgi" / "data" / FILE
+    path.parent.mkdir(parents=True)
     monkeypatch.setattr(script, "__file__", str(folder / "scripts" / "train_grounding.py"))
-    monkeypatch.setattr(script, "EACH", 60)
+    monkeypatch.setattr(script, "JOINED_ROWS", 60)
     monkeypatch.setattr(script, "SETS", dict([*script.SETS.items()][:2]))
     script.main([str(folder), "--write"])
-    told = capsys.readouterr().out
-    assert told.count("18 supported, 6 not, 0 without a value") == 2
-    assert told.count("without nearness: ") == 2
-    made = GroundingModel.model_validate_json(place.read_text(encoding="utf-8"))
-    assert made.trained_on == dict.fromkeys(script.SETS, 24)
-    assert made.recipe == "scripts/train_grounding.py"
+    output = capsys.readouterr().out
+    assert output.count("18 supported, 6 not, 0 without a value") == 2
+    assert output.count("without nearness: ") == 2
+    model = GroundingModel.model_validate_json(path.read_text(encoding="utf-8"))
+    assert model.trained_on == dict.fromkeys(script.SETS, 24)
+    assert model.recipe == "scripts/train_grounding.py"
     monkeypatch.setattr(script, "report", list)
-    place.unlink()
+    path.unlink()
     script.main([str(folder)])
-    assert capsys.readouterr().out == f"{made.model_dump_json(indent=2)}\n\n"
-    assert not place.exists()
+    assert capsys.readouterr().out == f"{model.model_dump_json(indent=2)}\n\n"
+    assert not path.exists()
 
 
 @pytest.mark.slow
-def test_the_committed_weights_are_made_by_the_recipe(script, data_folder):
+def test_training_reproduces_the_committed_weights(script, data_folder):
     missing = [name for name in script.SETS.values() if not (data_folder / name).is_file()]
     if missing:
         pytest.skip(f"needs {', '.join(missing)} in {data_folder}")
     sets = {name: script.read(data_folder / file) for name, file in script.SETS.items()}
-    found, kept = script.learnt([*sets.values()]), grounding_model()
+    trained, committed = script.train([*sets.values()]), grounding_model()
     for name in ("weights", "centres", "spreads"):
-        assert getattr(found, name) == pytest.approx(getattr(kept.logistic, name), abs=1e-6)
-    assert found.intercept == pytest.approx(kept.intercept, abs=1e-6)
-    assert kept.trained_on == {name: len(one.true) for name, one in sets.items()}
+        assert getattr(trained, name) == pytest.approx(getattr(committed.logistic, name), abs=1e-6)
+    assert trained.intercept == pytest.approx(committed.intercept, abs=1e-6)
+    assert committed.trained_on == {name: len(one.true) for name, one in sets.items()}
