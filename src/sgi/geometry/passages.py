@@ -119,7 +119,7 @@ class PassageAngles:
         return hits[np.searchsorted(hits, self._starts)]
 
     def aggregate(self, pairs: NDArray[np.float64], how: Aggregate) -> NDArray[np.float64]:
-        """Return one of each statement's values, that of the nearest passage, or their mean; shape (m,)."""
+        """Return the value of each statement's nearest passage, or the mean of its passages, shape (m,)."""
         if how == "nearest":
             return pairs[self.nearest]
         total = np.add.reduceat(np.where(self._counts, pairs, 0.0), self._starts)

@@ -323,7 +323,7 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Ratings:
-        """Ask for every rating that the sample's texts allow."""
+        """Ask the judge for every rating for which the sample has the texts."""
         return await ratings_of(sample, judge)
 
     def score(self, judged: JudgedRows[Ratings], features: Features, /) -> Scores:

@@ -31,7 +31,7 @@ class MetricWrapper(AnyMetric):
     @property
     @abstractmethod
     def inner(self) -> AnyMetric:
-        """The inner metric."""
+        """The metric whose scores are converted."""
 
     @abstractmethod
     def convert(self, scores: Scores, batch: Batch) -> Scores:
@@ -98,7 +98,7 @@ class JudgedWrapper(MetricWrapper, JudgedMetric[Any]):
     @property
     @abstractmethod
     def inner(self) -> JudgedMetric[Any]:
-        """The inner metric."""
+        """The metric whose scores are converted."""
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Any:
         """Ask the judge for the judgement that the inner metric needs."""

@@ -65,7 +65,7 @@ def mteval_words(text: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    r"""Lower-case; delete ASCII punctuation, then the words *a*, *an* and *the*; collapse white space.
+    r"""Return an answer in small letters, without ASCII punctuation, *a*, *an*, *the* and extra white space.
 
     Source: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 

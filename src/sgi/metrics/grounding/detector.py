@@ -40,7 +40,7 @@ def _prepare_rows(batch: Batch) -> tuple[PreparedRow, ...]:
 
 
 def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
-    """Analyse each row; consecutive rows with the same passages share their index."""
+    """Analyse each row; consecutive rows with the same passages share one `PassageIndex`."""
     index = PassageIndex.of(())
     for row in rows:
         texts = tuple(passage.text for passage in row.passages)
@@ -166,7 +166,7 @@ def _score_row(
 
 
 def _by_sentence(analysis: ResponseAnalysis, similarity: PassageSimilarity) -> list[Signals | None]:
-    """Return the signals of each sentence; None if it claims nothing."""
+    """Return the signals of each sentence; None for a sentence that claims nothing."""
     return [
         signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
         for number in range(len(analysis.sentences))

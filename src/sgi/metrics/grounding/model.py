@@ -28,12 +28,12 @@ class Weight(BaseModel, frozen=True, extra="forbid"):
 
 
 class GroundingModel(BaseModel, frozen=True, extra="forbid"):
-    """A logistic model of the signals.
+    """The logistic model that turns signals (numbers that measure support) into the score.
 
     Attributes:
         intercept: log odds if every signal is at its centre.
         trained_on: number of rows of each labelled set.
-        recipe: the script that trained it.
+        recipe: the script that trained the model.
     """
 
     weights: tuple[Weight, ...]

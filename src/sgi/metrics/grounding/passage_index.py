@@ -93,8 +93,8 @@ class Coverage:
     """Table of the words that occur in each window.
 
     Attributes:
-        passage: passage of each window, shape (windows,).
-        start: index of its first word in the passage, shape (windows,).
+        passage: index of each window's passage, shape (windows,).
+        start: index of each window's first word in the passage, shape (windows,).
         has: whether a window has a word, shape (words, windows).
     """
 

@@ -23,10 +23,10 @@ _AROUND = 20  # words on both sides of a window that are searched for function w
 
 @dataclass(frozen=True, eq=False)
 class TokenSupport:
-    """Which words of a response occur in the passage windows that match its sentences.
+    """The words of a response that occur in the windows of passages that match its sentences.
 
-    A word counts only if it occurs near other words of its sentence: passages on another subject also contain
-    many of its words, but scattered.
+    A word counts only if it occurs near other words of its sentence: a passage on another subject may also
+    contain the words of a sentence, but in separate places.
 
     Attributes:
         words: the words of the response, n of them.
@@ -91,10 +91,10 @@ class TokenSupport:
 
 
 class _SoughtWords(NamedTuple):
-    """The distinct words to look for.
+    """The distinct words of a response that are looked for in the passages.
 
-    ``row`` is the index of each word of the text among them, or -1 if it is not sought; ``words`` marks those
-    of each sentence, shape (sentences, words).
+    ``row`` holds, for each word of the response, its index among these words, or -1; ``words`` is the mask of
+    the words of each sentence, shape (sentences, words).
     """
 
     row: NDArray[np.int64]
@@ -106,7 +106,7 @@ class _SoughtWords(NamedTuple):
     def of(
         cls, response_words: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex
     ) -> Self:
-        """Look for the content words of each sentence, or for all its words where it has none."""
+        """Look for the content words of each sentence, or for all its words if it has no content words."""
         rows: dict[str, int] = {}
         sentence_rows = []
         for words in sentences:
@@ -134,8 +134,8 @@ def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
 class _Pairs(NamedTuple):
     """The pairs of consecutive content words of a text.
 
-    ``before`` and ``after`` are the pairs that each word is in, or that a function word is between; the
-    index after the last pair means none.
+    For each word, ``before`` is the index of the pair that ends with it, ``after`` of the pair that begins
+    with it; for a function word, both are the pair around it. The index after the last pair means no pair.
     """
 
     pairs: tuple[tuple[str, str], ...]

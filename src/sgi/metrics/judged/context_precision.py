@@ -195,6 +195,6 @@ def _share(relevant: Sequence[bool]) -> float:
 
 
 def _average_precision(relevant: Sequence[bool]) -> float:
-    """Return the mean of P@k over the ranks k of the relevant passages."""
+    """Return the mean of the precision at k over the ranks k of the relevant passages."""
     places = [place for place, is_relevant in enumerate(relevant, 1) if is_relevant]
     return sum(count / place for count, place in enumerate(places, 1)) / len(places) if places else 0.0

@@ -30,7 +30,7 @@ class Numbers(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A part of a text with the stems of its content words."""
+    """A clause of a text, with the stems of its content words."""
 
     start: int
     end: int

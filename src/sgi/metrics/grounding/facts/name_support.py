@@ -136,7 +136,7 @@ def _split_root(word: str) -> tuple[str, bool]:
 
 
 def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
-    """Match if all words occur close together and do not belong to different names."""
+    """Match a name if all its words occur close together and do not belong to different names."""
     if len(core) < _PARTS or any(f" {word} " not in words for word in core):
         return ""
     if _rivals(name, core, passage):

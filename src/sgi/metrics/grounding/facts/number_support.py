@@ -144,7 +144,7 @@ def agreement(number: Quantity, other: Quantity) -> str:
 
 
 def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
-    """Return the tolerance of a converted value: half of its last written digit."""
+    """Return the tolerance of a converted value: half a step of the last digit as written."""
     written = abs(number.high * number.factor)  # of temperatures, degrees without the offset
     own = min(_round_step(number) * number.factor * _HALF, written * _LOOSE)
     theirs = min(other.step * other.factor * _HALF, abs(other.high * other.factor) * _CLOSE)
@@ -198,7 +198,7 @@ def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quant
 
 
 def _two_ends(number: Quantity, passage: str) -> FactMatch | None:
-    """Match a range whose ends the passage states separately."""
+    """Match a range whose two ends are separate numbers in the passage."""
     if not number.is_range:
         return None
     other_end = {number.low: number.high, number.high: number.low}

@@ -34,7 +34,7 @@ _POSSESSIVE = re.compile(r"['’]s?\b(?=\W|$)")
 
 
 def stem(word: str) -> str:
-    """Remove the plural ending of a casefolded word, roughly.
+    """Remove the plural ending of a casefolded word, by simple rules.
 
     >>> stem("cities"), stem("boxes"), stem("glass"), stem("minutes")
     ('city', 'box', 'glass', 'minute')
