@@ -1,1 +1,1 @@
-"""A test bench for metrics: grounded answers spoiled on purpose, and what metrics see of it."""
+"""A test bench for metrics: changes grounded answers in known ways, and measures how each metric reacts."""

@@ -51,7 +51,7 @@ def unsupported_added(sample: Sample, draw: Random, others: Others) -> Sample | 
 
 
 def _is_factual(sentence: str) -> bool:
-    """Whether a sentence states a fact about the world, not about speakers, passages or answers."""
+    """Return whether a sentence states a fact about the world, not about speakers, passages or answers."""
     words = _WORDS.findall(sentence.casefold())
     return (
         len(words) >= _FEWEST_WORDS

@@ -1,4 +1,4 @@
-"""Run a bench: choose grounded rows, change them, score everything once, and compare the scores."""
+"""Runs a bench: chooses grounded rows, changes them, scores everything once, and compares the scores."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     FaultScores = Mapping[tuple[str, str], tuple[Scores, int]]
 
 ROWS = 200
-"""Number of perturbed rows by default."""
+"""Default number of rows that are changed."""
 
 _OTHER_NAMES = "sgi.metrics.graphrag_names"
 
@@ -76,13 +76,14 @@ def bench(
 
     Args:
         data: as for `sgi.evaluate`, with responses.
-        metrics: names or metrics; None takes all built-in metrics without a judge whose fields exist.
-        changes: names, perturbations or judge faults; all if empty, judge faults only with a judge.
+        metrics: names or metrics; None: all built-in metrics without a judge whose fields the data has.
+        changes: perturbations and simulated faults of the judge, or their names; if empty, all (faults only
+            with a judge).
         n: maximum number of rows, sampled with the seed.
         seed: random seed.
         embedder: as for `sgi.evaluate`.
-        judge: judge of judged metrics; faults need a judge given by name or settings.
-        columns: field → column, if the names are not recognised.
+        judge: judge of judged metrics; to simulate its faults, give a name or settings, not an object.
+        columns: column of each field, if the columns have other names than the fields.
         cluster: rule that assigns rows to clusters, as for `sgi.evaluate`.
         cache: cache of vectors and replies, as for `sgi.evaluate`.
         listener: receives progress.
@@ -100,7 +101,7 @@ def bench(
     (12, 'falls')
     """
     if n < 1:
-        raise UsageError(f"n is a number of rows, at least 1, not {n}.")
+        raise UsageError(f"`n` must be at least 1, not {n}.")
     on_rows, faults = _split(changes)
     dataset = open_dataset(data, columns=columns)
     everything = list(dataset.samples(on_columns=lambda columns: listener(ColumnsRead(columns))))
@@ -119,10 +120,13 @@ def _check_judge(metrics: Sequence[AnyMetric], *, judge: bool, faults: bool) -> 
     """Check that a judge is given exactly if it is needed."""
     judged = judged_metrics(metrics)
     if faults and not judge:
-        raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
+        raise UsageError(
+            "A simulation of judge faults needs a judge.",
+            hint="Name one: --judge openai:NAME -m faithfulness.",
+        )
     if judge and not judged:
         raise UsageError(
-            "A judge is named, but no metric needs it.", hint="Add one that does: -m faithfulness."
+            "A judge is named, but no metric needs it.", hint="Add a metric that needs it: -m faithfulness."
         )
     if judged and not judge:
         raise missing_judge(judged)
@@ -131,7 +135,7 @@ def _check_judge(metrics: Sequence[AnyMetric], *, judge: bool, faults: bool) -> 
 def perturb_rows(
     rows: Sequence[Sample], changes: Sequence[Perturbation], others: Others, *, seed: int
 ) -> PairedRows:
-    """Apply perturbations to grounded rows; ``others`` lend passages, names and sentences."""
+    """Apply perturbations to grounded rows; passages, names and sentences are copied from ``others``."""
     changed = {}
     for one in changes:
         results = [one.apply(sample, others, seed=seed) for sample in rows]
@@ -168,7 +172,7 @@ class _Work:
         ]
         cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
         if faults and isinstance(self.judge, Judge):
-            notes.append("The judge is a Python object, so its replies cannot be made faulty.")
+            notes.append("The judge is a Python object, so faults of its replies cannot be simulated.")
             faults = ()
         if faults:
             cells += self._fault_cells(result, faults)
@@ -191,7 +195,7 @@ class _Work:
         )
 
     def _fault_cells(self, result: Mapping[str, Scores], faults: tuple[JudgeFault, ...]) -> list[Cell]:
-        """Cells of judged metrics, whose judge gives faulty replies for the original rows."""
+        """Return the cells of judged metrics, whose judge gives faulty replies for the original rows."""
         from sgi.llm.spec import JudgeSpec
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
@@ -213,7 +217,7 @@ class _Work:
         ]
 
     async def _fault_scores(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> FaultScores:
-        """Scores by fault and metric, with the number of faulty replies."""
+        """Return the scores by fault and metric, with the number of faulty replies."""
         from sgi.engine.open_resources import open_models
         from sgi.llm.judge import ChatJudge
         from sgi.store.cache import open_reply_cache
@@ -235,7 +239,7 @@ class _Work:
         return scores
 
     async def _score_rows(self, one: AnyMetric, resources: Resources) -> Scores:
-        """A metric's scores of the original rows."""
+        """Return a metric's scores of the original rows."""
         from sgi.engine.plan import batches
         from sgi.engine.results import join_scores
         from sgi.engine.score import evaluate_batch
@@ -253,7 +257,7 @@ def _first(scores: Scores, n: int) -> Scores:
 
 
 def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
-    """At most n grounded rows, in the order of the data, and notes about them."""
+    """Return up to n grounded rows, in the order of the data, and notes about them."""
     answered = [sample for sample in everything if sample.response.strip()]
     labelled = any(sample.label is not None for sample in answered)
     rows = [sample for sample in answered if sample.label or not labelled]
@@ -271,7 +275,7 @@ def _grounded_rows(everything: list[Sample], n: int, seed: int, name: str) -> tu
 
 
 def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
-    """The given metrics, or by default the built-in ones that need no judge and have their fields."""
+    """Return the given metrics; if None, the built-in ones that need no judge and have their fields."""
     if given:
         return tuple({one.canonical: one for one in map(metric, given)}.values())
     fields = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
@@ -283,7 +287,7 @@ def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) ->
 def _split(
     given: Sequence[str | Perturbation | JudgeFault],
 ) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
-    """Perturbations of rows and judge faults, those of the catalogue first."""
+    """Return the perturbations of rows and judge faults, those of the catalogue first."""
     names = [one for one in given if isinstance(one, str)]
     on_rows, faults = select(names) if names or not given else ((), ())
     rows = (*on_rows, *(one for one in given if isinstance(one, Perturbation)))
@@ -298,7 +302,7 @@ def _split(
 
 @contextmanager
 def _cache_path(cache: bool | str | Path) -> Iterator[Path]:
-    """Path of the vector cache; deleted afterwards if temporary."""
+    """Return the path of the vector cache; deleted afterwards if temporary."""
     from sgi.store.cache import default_cache_path
 
     if cache is False:

@@ -25,13 +25,13 @@ PERTURBATIONS: dict[str, Perturbation] = {
     one.name: one
     for one in sorted((*FACTS, *PASSAGES, *WORDINGS, *ANSWERS), key=lambda one: _ORDER.index(one.kind))
 }
-"""Perturbations of rows by name: errors, harmless ones, surely supported ones, others."""
+"""Perturbations of rows by name: errors, then harmless, surely supported and other changes."""
 FAULTS: dict[str, JudgeFault] = {fault.name: fault for fault in JUDGE_FAULTS}
 """Faults of a judge by name."""
 
 
 def select(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
-    """The perturbations and judge faults with these names, in the catalogue's order; all by default.
+    """Return the perturbations and judge faults with these names, in the catalogue's order; all if empty.
 
     Raises:
         UnknownNameError: a name is unknown; the message suggests similar names.

@@ -41,7 +41,7 @@ class Falls(NamedTuple):
 class Threshold(NamedTuple):
     """Decrease of a metric's value above which a row counts as detected.
 
-    The fields are those of `sgi.bench.matrix.Alarm`; ``interval`` belongs to ``alarms``.
+    The fields are those of `sgi.bench.matrix.Alarm`; ``interval`` is the interval of ``alarms``.
     """
 
     fall: float
@@ -52,12 +52,12 @@ class Threshold(NamedTuple):
 
 
 def is_paraphrase(change: Perturbation) -> bool:
-    """Whether a perturbation only rewords the answer."""
+    """Return whether a perturbation only rewords the answer."""
     return change.kind is Kind.HARMLESS and change.changes == RESPONSE
 
 
 def threshold(paraphrases: Sequence[Falls], *, seed: int) -> Threshold | None:
-    """The smallest threshold that at most 2 % of correct paraphrases exceed; None for fewer than ten.
+    """Return the smallest threshold that at most 2 % of correct paraphrases exceed; None for fewer than ten.
 
     On the rows that define it, the false alarm rate is at most 2 % by construction. Therefore ``alarms`` is
     cross-validated: each of ten folds of questions is compared with the threshold of the other nine.
@@ -87,7 +87,7 @@ def _quantile(size: Floats) -> float:
 
 
 def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Floats | None:
-    """1 for each paraphrase above the threshold of the other folds, else 0; or None."""
+    """Return 1 for each paraphrase above the threshold of the other folds, otherwise 0; None for too few."""
     codes, count = cluster_codes(clusters, len(size))
     if len(size) < FEWEST_PAIRS or count < _FOLDS:
         return None
@@ -100,9 +100,9 @@ def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Fl
 
 
 def detection_rate(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
-    """Share of errors above the threshold, with its interval, which takes the threshold as fixed.
+    """Return the share of errors above the threshold, with its interval, which takes the threshold as fixed.
 
-    NaN in ``falls`` is a lost value and counts as not detected.
+    NaN in ``falls`` means that the changed row has no value, and counts as not detected.
 
     >>> detection_rate(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
     (0.5, None)

@@ -102,7 +102,7 @@ def _number_swaps(sample: Sample, draw: Random) -> Iterator[str | None]:
 
 
 def _before(text: str, match: re.Match[str], most: int) -> str:
-    """Up to ``most`` characters before a match."""
+    """Return up to ``most`` characters before a match."""
     return text[max(0, match.start() - most) : match.start()]
 
 
@@ -160,7 +160,7 @@ def negation(sample: Sample, draw: Random, _others: Others) -> Sample | None:
 
 
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:
-    """Whether the verb is in a statement, not in a question, list, or clause with "if", "who" or "as"."""
+    """Return whether the verb is in a statement, not in a question, list or clause ("if", "who", "as")."""
     before = _clause_before(text, match)
     asks = _ASKS.match(text, match.end())
     hangs = _HANGING.search(_before(text, match, 40)) or _CONDITION.search(before)
@@ -169,7 +169,7 @@ def _in_a_statement(text: str, match: re.Match[str]) -> bool:
 
 
 def _clause_before(text: str, match: re.Match[str]) -> str:
-    """The end of the clause before a word."""
+    """Return the end of the clause before a word."""
     return re.split(r"[,;:.!?\n]", _before(text, match, 120))[-1]
 
 

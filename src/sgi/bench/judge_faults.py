@@ -31,11 +31,11 @@ _BEYOND = 97
 
 @dataclass(frozen=True)
 class JudgeFault:
-    """One fault in a judge's reply.
+    """A simulated fault of the judge: a way to change its reply.
 
     Attributes:
         name: unique name.
-        says: description, one sentence.
+        says: description of the fault, one sentence.
         corrupt: pure function of reply and random generator; returns the faulty reply, or None for no reply.
 
     >>> JUDGE_FAULTS[0].kind
@@ -48,14 +48,14 @@ class JudgeFault:
 
     @property
     def kind(self) -> Kind:
-        """Required reaction: no value, or the unchanged one."""
+        """Required reaction of a metric: no value, or the same value as without the fault."""
         return Kind.JUDGE_FAULT
 
 
 class FaultyChat:
-    """Wraps a model and alters each reply. A repair request gets the same reply again.
+    """Model that alters each reply of the model ``chat``. A repair request gets the same reply again.
 
-    The wrapped model ``chat`` receives the same requests as without the fault.
+    ``chat`` receives the same requests as without the fault.
     """
 
     def __init__(self, chat: Chat, fault: JudgeFault, *, seed: int = 0) -> None:
@@ -71,10 +71,10 @@ class FaultyChat:
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The faulty reply.
+        """Return the altered reply.
 
         Raises:
-            JudgeError: error of the model, or JudgeUnavailableError if the fault is a missing reply.
+            JudgeError: the model raised it; JudgeUnavailableError if the fault is a missing reply.
         """
         first = replace(call, messages=call.messages[:_OPENING])
         reply = await self._chat.complete(first)
@@ -91,7 +91,7 @@ class FaultyChat:
 
 @asynccontextmanager
 async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
-    """Context manager of the model without faults; use it in the same event loop.
+    """Context manager that opens the model without faults; use it in the event loop that opened it.
 
     ``cache`` holds replies that are not requested again.
 
@@ -139,7 +139,7 @@ def _walk(
     of_list: Callable[[list[Any]], list[Any]],
     of_number: Callable[[Any], Any] = lambda number: number,
 ) -> str:
-    """Change the lists and numbers of JSON, except entry indices."""
+    """Apply functions to the lists and numbers of a JSON text, except the indices of entries."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -36,7 +36,10 @@ class _Model(BaseModel):
 
 
 class Change(_Model):
-    """A perturbation or judge fault: name, required reaction, description, number of changed rows."""
+    """A perturbation of rows, or a simulated fault of the judge, and the number of rows it changed.
+
+    ``kind`` is the reaction that the change requires of a metric.
+    """
 
     name: str
     kind: Kind
@@ -51,26 +54,27 @@ class Cell(_Model):
         metric: canonical string of the metric.
         perturbation: name of the perturbation.
         kind: the required reaction.
-        pairs: rows with a value before and after; for judge faults, with a value before.
-        not_applicable: rows that the perturbation does not apply to.
-        lost: rows without one of the two values; for judge faults, without the one before. For errors, a row
-            that had a value before counts half in the share, and as not detected; other rows are left out.
+        pairs: number of rows with a value before and after the change; for judge faults, with a value before.
+        not_applicable: number of rows that the perturbation does not apply to.
+        lost: number of rows without one of the two values (for judge faults: without the value before). For
+            errors, a lost row that had a value before counts half in the share, and as not detected; other
+            lost rows are left out.
         reasons: reasons for lost rows, with counts, most frequent first.
-        share: share of pairs, and of lost errors, with the required reaction (see
-            `sgi.bench.measures.reaction`); None without rows.
+        share: share of pairs (for errors, also of lost rows) with the required reaction, see
+            `sgi.bench.measures.reaction`; None without rows.
         low: lower end of the share's interval; None for too few pairs. The intervals of all cells of one kind
             hold jointly at 95 % (`sgi.bench.measures.simultaneous_level`).
-        high: upper end.
+        high: upper end of the share's interval.
         unchanged: share of pairs with equal values; None without pairs.
-        median_change: in interquartile ranges of the original values; negative is worse. Lost errors count as
-            0.
+        median_change: median change in interquartile ranges of the original values; negative is worse. For
+            errors, lost rows count as 0.
         seen: for errors, the share that falls by more than correct paraphrases do (see `Alarm`); None for
             other changes, and without enough paraphrases.
         seen_low: lower end of its interval, at the same level; None for too few pairs.
         seen_high: upper end.
         mean_change: mean absolute change, as a share of the metric's range.
-        most_change: 98 % quantile of the absolute changes.
-        worst_change: maximum absolute change.
+        most_change: 98 % quantile of the absolute changes, as a share of the range.
+        worst_change: maximum absolute change, as a share of the range.
         verdict: the verdict of the cell.
     """
 
@@ -101,9 +105,9 @@ class Alarm(_Model):
     Attributes:
         metric: canonical string of the metric.
         fall: threshold as a share of the range; at most 2 % of the paraphrases that define it exceed it.
-        alarms: cross-validated share of correct paraphrases above a threshold; None for too few.
+        alarms: cross-validated share of correct paraphrases above the threshold; None for too few of them.
         alarms_low: lower end of its 95 % interval.
-        alarms_high: upper end.
+        alarms_high: upper end of this interval.
         paraphrases: number of paraphrased rows that define the threshold.
         inert: pairs left out, from paraphrases that never change this metric's value.
     """
@@ -120,9 +124,9 @@ class Alarm(_Model):
 class Bench(_Model):
     """Result of a bench: how metrics react to changes of grounded rows.
 
-    ``metrics`` are canonical strings, in the given order. There is a cell per metric and change, ordered by
-    change, and an alarm per metric with enough correct paraphrases. ``signature`` is everything that can
-    change a number.
+    ``metrics`` are canonical strings, in the given order. There is a cell for each metric and change, ordered
+    by change, and an alarm for each metric with enough correct paraphrases. ``signature`` contains everything
+    that can change a number.
     """
 
     data: str
@@ -136,7 +140,7 @@ class Bench(_Model):
     signature: str
 
     def cell(self, metric: str, perturbation: str) -> Cell | None:
-        """The cell of a metric and a perturbation, or None."""
+        """Return the cell of a metric and a perturbation, or None."""
         cells = (cell for cell in self.cells if (cell.metric, cell.perturbation) == (metric, perturbation))
         return next(cells, None)
 
@@ -154,7 +158,7 @@ class PairedRows:
     cluster: str = BY_QUESTION
 
     def all_rows(self) -> list[Sample]:
-        """All rows to score, with unique ids: the original rows, then those of each change."""
+        """Return all rows to score, with unique ids: the original rows, then those of each change."""
         rows = [
             sample.model_copy(update={"id": f"{row}:{sample.id}"}) for row, sample in enumerate(self.samples)
         ]
@@ -171,7 +175,7 @@ class PairedRows:
 
 
 def levels(paired: PairedRows, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
-    """Confidence level of each cell's interval, so that the cells of a kind hold jointly at 95 %."""
+    """Return the level of each cell's interval, so that the intervals of a kind hold jointly at 95 %."""
     enough = Counter(one.kind for one in changes if len(paired.changed[one.name][0]) >= FEWEST_PAIRS)
     return {kind: simultaneous_level(max(1, enough[kind] * metrics)) for kind in Kind}
 
@@ -226,7 +230,7 @@ def row_cells(
 
 
 def _starts(paired: PairedRows, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
-    """Each perturbation, with the index of its first row among all rows."""
+    """Return each perturbation with the index of its first row among all rows."""
     start = len(paired.samples)
     for one in changes:
         yield one, start
@@ -258,11 +262,11 @@ class _Pairs:
         return cls(change, places, after, both, rows, scores.values[rows], scores.values[after[counts]])
 
     def falls(self, scale: Scale, clusters: NDArray[np.int64]) -> Falls:
-        """Decrease of each value in ranges of the metric; negative is better, NaN is lost."""
+        """Return the decrease of each value, as a share of the metric's range; NaN for a lost value."""
         return Falls((self.before - self.then) * scale.sign / scale.span, clusters[self.rows])
 
     def count_fields(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
-        """Fields of a cell that do not depend on values."""
+        """Return the fields of a cell that do not depend on values."""
         lost = ~self.both
         return {
             "metric": metric.canonical,
@@ -318,7 +322,7 @@ def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
 
 
 def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[str, int]:
-    """Count why pairs were lost: the reason of the changed row, else that of the original row."""
+    """Count the reasons for lost pairs: of the original row if it has no value, otherwise of the changed."""
     counts: Counter[str] = Counter()
     for place, row in enumerate(before.tolist()):
         late = after[place] if place < len(after) and not scores.ok[after[place]] else None
@@ -330,7 +334,7 @@ def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]
 
 
 def too_few_note(bench_rows: int) -> str:
-    """Note for too few rows for any verdict; empty otherwise."""
+    """Return a note if there are too few rows for any verdict; otherwise an empty text."""
     if bench_rows >= FEWEST_PAIRS:
         return ""
-    return f"A verdict takes {FEWEST_PAIRS} pairs of values, and there are {bench_rows} rows: give more."
+    return f"A verdict needs {FEWEST_PAIRS} pairs of values, but there are only {bench_rows} rows: give more."

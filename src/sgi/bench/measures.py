@@ -28,7 +28,7 @@ TOLERANCE = 0.05
 SEEN = 0.8
 """Least lower end of the interval for the verdict *sees*."""
 NOTICEABLE = 0.1
-"""Least median fall for the verdict *sees*, in spreads."""
+"""Least median fall for the verdict *sees*, in interquartile ranges of the original values."""
 STEADY = 0.95
 """Least share of unchanged values for the verdict *steady*."""
 SURE = 0.8
@@ -84,7 +84,7 @@ class Scale:
     Attributes:
         span: range of the metric; if unbounded, 4 interquartile ranges, the distance between Tukey's fences.
         spread: interquartile range of the original values, or the span if that is nearly 0.
-        sign: 1 if higher is better, else −1.
+        sign: 1 if higher is better, otherwise −1.
 
     Source: Tukey (1977), Exploratory Data Analysis (fences).
 
@@ -99,7 +99,7 @@ class Scale:
 
     @classmethod
     def of(cls, spec: MetricSpec, values: Floats) -> Scale:
-        """The scale of a metric with these values; NaN values are ignored."""
+        """Return the scale of a metric with these values; NaN values are ignored."""
         known = values[np.isfinite(values)]
         quarter, three = np.quantile(known, [0.25, 0.75]) if len(known) else (0.0, 0.0)
         width = float(three - quarter)
@@ -171,7 +171,7 @@ def reaction(
 
 
 def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
-    """Bonferroni level of each of ``intervals`` intervals that hold jointly with ``level``.
+    """Return the Bonferroni level of each of ``intervals`` intervals that hold jointly at ``level``.
 
     >>> round(simultaneous_level(50), 6)
     0.999
@@ -180,7 +180,7 @@ def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
 
 
 def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float = 0.95) -> Interval | None:
-    """Interval of a mean of values in [0, 1]; None for fewer than ``FEWEST_PAIRS``."""
+    """Return the interval of a mean of values in [0, 1]; None for fewer than ``FEWEST_PAIRS``."""
     if len(values) < FEWEST_PAIRS:
         return None
     return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, level=level))
@@ -189,7 +189,7 @@ def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float 
 def _changes(
     before: Floats, after: Floats, scale: Scale
 ) -> tuple[NDArray[np.bool_], Floats, NDArray[np.bool_]]:
-    """Which rows have a value after the change, the signed changes, and which of them are 0."""
+    """Return which rows have a value after the change, the signed changes, and which of them are 0."""
     valued = np.isfinite(after)
     change = np.where(valued, (after - before) * scale.sign, 0.0)
     return valued, change, np.abs(change) <= _EQUAL * scale.span

@@ -27,7 +27,7 @@ _NO_NAMES = frozenset(_OTHER_CAPITALS.split())
 
 
 def names_of(text: str) -> list[str]:
-    """Runs of capitalised words in order, with repeats; skips words capitalised otherwise, such as dates.
+    """Return runs of capitalised words, in order, with repeats; dates and openers of sentences are skipped.
 
     >>> names_of("In 1889 Gustave Eiffel built it in Paris. The Bank of England paid in March.")
     ['Gustave Eiffel', 'Paris', 'Bank of England']
@@ -36,7 +36,7 @@ def names_of(text: str) -> list[str]:
 
 
 def sure_names(text: str) -> list[str]:
-    """Names inside a sentence, where only names are capitalised.
+    """Return the names that are not at the start of a sentence, where other words are capitalised too.
 
     >>> sure_names("Combine it in Paris. Drizzle Oil of Olives.")
     ['Paris']
@@ -49,7 +49,7 @@ def _is_no_name(word: str) -> bool:
 
 
 def _positions(text: str) -> Iterator[tuple[str, int]]:
-    """Names with their positions."""
+    """Return the names with their positions."""
     for match in _NAME.finditer(text):
         words = list(dropwhile(_is_no_name, match[0].split(" ")))
         name = " ".join(words)
@@ -58,5 +58,5 @@ def _positions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def like(name: str, other: str) -> bool:
-    """Whether two names have the same number of words, and both or neither are all capitals."""
+    """Return whether two names have equally many words, and are both or neither written in capitals."""
     return len(name.split(" ")) == len(other.split(" ")) and name.isupper() == other.isupper()

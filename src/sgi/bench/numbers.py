@@ -25,7 +25,7 @@ _TRIES = 60
 
 
 def values_of(texts: Iterable[str]) -> frozenset[str]:
-    """Numbers in texts as normalised digits, with words up to twelve; see `plain`.
+    """Return the numbers in texts as normalised digits, with words up to twelve; see `plain`.
 
     >>> sorted(values_of(["1,500.0 people in three towns", "item 7b"]))
     ['1500', '3', '7']
@@ -38,7 +38,7 @@ def values_of(texts: Iterable[str]) -> frozenset[str]:
 
 
 def plain(number: str) -> str:
-    """Normalise a number: no commas, leading or trailing zeros.
+    """Normalise a number: remove commas and leading and trailing zeros.
 
     >>> plain("1,500.50"), plain("007")
     ('1500.5', '7')
@@ -49,7 +49,7 @@ def plain(number: str) -> str:
 
 
 def another(number: str, known: frozenset[str], draw: Random) -> str | None:
-    """A random number with as many digits before and after the point, which is not among ``known``, or None.
+    """Return a random number with the same digits before and after the point, not in ``known``, or None.
 
     >>> from random import Random
     >>> another("1,500.5", frozenset({"1500.5"}), Random(0))

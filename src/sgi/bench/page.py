@@ -37,7 +37,7 @@ _SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed
 
 
 def bench_tables(bench: Bench, *, intervals: bool = True) -> list[Table]:
-    """The matrix as one table per kind: changes as rows, metrics as columns, optionally with intervals."""
+    """Return one table for each kind of change: changes as rows, metrics as columns."""
     made = []
     for kind, changes in _by_kind(bench):
         metrics = _metrics_of(bench, kind)
@@ -60,7 +60,7 @@ def _matrix(metrics: Sequence[str], rows: Iterable[Sequence[str]], title: str) -
 
 
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[Table]:
-    """Share of errors that each metric detects, with threshold and false alarms, or None."""
+    """Return the share of errors that each metric detects, with threshold and false alarms, or None."""
     if not bench.alarms:
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
@@ -77,7 +77,7 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
 
 
 def alarms_of(alarm: Alarm) -> str:
-    """Cross-validated share of false alarms, and the number of paraphrases."""
+    """Return the cross-validated share of false alarms, and the number of paraphrases."""
     if alarm.alarms is None:
         return f"– of {alarm.paraphrases:,}"
     interval = _interval(alarm.alarms_low, alarm.alarms_high)
@@ -89,7 +89,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _detection_cell(cell: Cell | None, *, intervals: bool) -> str:
-    """Share of detected errors, and the number of rows."""
+    """Return the share of detected errors, and the number of rows."""
     if cell is None or cell.seen is None:
         return _NONE
     interval = _interval(cell.seen_low, cell.seen_high) if intervals else ""
@@ -103,13 +103,13 @@ def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
 
 
 def _metrics_of(bench: Bench, kind: Kind) -> list[str]:
-    """The metrics with cells of this kind, in the order of the bench."""
+    """Return the metrics with cells of this kind, in the order of the bench."""
     having = {cell.metric for cell in bench.cells if cell.kind is kind}
     return [metric for metric in bench.metrics if metric in having]
 
 
 def _cell(cell: Cell | None, *, intervals: bool) -> str:
-    """Verdict, share and lost rows."""
+    """Return the verdict, the share and the number of lost rows."""
     if cell is None or cell.verdict is Verdict.NONE:
         return _NONE
     share = "" if cell.share is None else f" {cell.share:.2f}"
@@ -119,7 +119,7 @@ def _cell(cell: Cell | None, *, intervals: bool) -> str:
 
 
 def in_words(bench: Bench) -> list[str]:
-    """One line per metric: detected errors, and harmless changes with a stable value."""
+    """Return a line for each metric: detected errors, and harmless changes with a stable value."""
     return [
         _line(metric, [cell for cell in bench.cells if cell.metric == metric]) for metric in bench.metrics
     ]
@@ -145,7 +145,7 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
 
 
 def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
-    """Cells of a kind with a verdict."""
+    """Return the cells of a kind with a verdict."""
     silent = {Verdict.NONE, Verdict.TOO_FEW}
     return [cell for cell in cells if cell.kind is kind and cell.verdict not in silent]
 
@@ -160,7 +160,7 @@ def _name_cell(cells: Iterable[Cell], verdict: Verdict) -> str:
 
 
 def bench_markdown(bench: Bench) -> str:
-    """A bench as a Markdown page: summary, matrix, size of changes, lost rows."""
+    """Return a bench as a Markdown page: summary, matrix, size of changes, lost rows."""
     parts = [
         "# Which metric detects which error",
         escape(headline(bench)),
@@ -185,7 +185,7 @@ def bench_markdown(bench: Bench) -> str:
 
 
 def headline(bench: Bench) -> str:
-    """Data and size of the bench, in one sentence."""
+    """Return the data and size of the bench, in one sentence."""
     return (
         f"{bench.rows:,} grounded rows of {bench.data}, {len(bench.changes)} changes, "
         f"{len(bench.metrics)} metrics, seed {bench.seed}."
@@ -216,7 +216,7 @@ def _move(cell: Cell | None) -> str:
 
 
 def _lost_values(bench: Bench) -> list[tuple[str, str, str]]:
-    """Number of lost rows by metric, reason and change."""
+    """Return the number of lost rows by metric, reason and change."""
     found: dict[tuple[str, str], list[str]] = {}
     for cell in bench.cells:
         for reason, rows in cell.reasons.items():
@@ -225,7 +225,7 @@ def _lost_values(bench: Bench) -> list[tuple[str, str, str]]:
 
 
 def how_to_read() -> str:
-    """The meaning of verdicts and numbers, as Markdown."""
+    """Return the meaning of verdicts and numbers, as Markdown."""
     return f"""\
 Every metric scores the same grounded rows before and after each change. The requirements are those of a
 groundedness metric. A metric that compares with a reference measures something else, and may change where
@@ -254,7 +254,7 @@ the passages do not.
 
 
 def bench_chart(bench: Bench) -> Chart:
-    """The matrix as a heat map for `sgi.reporting.charts.save_figure`, one panel per kind."""
+    """Return the matrix as a heat map for `sgi.reporting.charts.save_figure`, one panel per kind."""
     panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
     return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
 

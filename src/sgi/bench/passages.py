@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ADDED = 2
 _FEWEST_WORDS = 4
-_LOSS = 0.1  # minimum share of the answer's words that must be lost
+_LOSS = 0.1  # minimum share of the answer's words that the change must remove from the passages
 _MOST_HELD = 0.75
 
 
@@ -38,7 +38,7 @@ def support_dropped(sample: Sample, _draw: Random, _others: Others) -> Sample | 
 
 
 def _overlap(response: str, text: str) -> int:
-    """Number of content words that both texts contain."""
+    """Return the number of content words that both texts contain."""
     return len(frozenset(content_words(response).split()) & frozenset(content_words(text).split()))
 
 
@@ -62,7 +62,7 @@ def passages_shuffled(sample: Sample, draw: Random, _others: Others) -> Sample |
 
 
 def _unrelated_passages(sample: Sample, draw: Random, others: Others) -> tuple[str, ...]:
-    """One random passage from each of two other rows."""
+    """Return one random passage from each of two other rows."""
     passages = (
         other.contexts[draw.randrange(len(other.contexts))]
         for other in others.unrelated_rows(sample, draw)

@@ -1,4 +1,4 @@
-"""Perturbation: one named change of a row, and the reaction that a metric of groundedness should show."""
+"""A perturbation: one named change of a row, and the reaction required of a metric of groundedness."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 class Others:
-    """Other rows of the data, which lend passages, names and sentences.
+    """Other rows of the data, whose passages, names and sentences perturbations copy.
 
     They share neither question nor passage with the row. Their random order does not depend on the order of
     the given rows.
@@ -64,7 +64,7 @@ class Others:
                 yield other
 
     def names(self, other: Sample) -> tuple[str, ...]:
-        """Reliable names in a row's answer and passages, the answer's first."""
+        """Return the reliable names in a row's answer and passages, the answer's first."""
         if other.id not in self._names:
             texts = (other.response, *other.contexts)
             self._names[other.id] = tuple(dict.fromkeys(name for text in texts for name in sure_names(text)))
@@ -79,7 +79,7 @@ class Perturbation:
         name: unique name.
         kind: the required reaction.
         changes: the fields it changes.
-        says: description, one sentence.
+        says: description of the change, one sentence.
         change: pure function of row, random generator and other rows; returns the changed row, or None if the
             change does not apply.
     """
@@ -91,7 +91,7 @@ class Perturbation:
     change: Change = field(repr=False)
 
     def apply(self, sample: Sample, others: Others, *, seed: int) -> Sample | None:
-        """The changed row with the same id, or None if the change does not apply or changes nothing.
+        """Return the changed row with the same id, or None if the change does not apply or changes nothing.
 
         Random choices depend on seed, row and perturbation alone.
         """
@@ -105,7 +105,7 @@ class Perturbation:
 
 
 def perturbation(kind: Kind, changes: frozenset[Field]) -> Callable[[Change], Perturbation]:
-    """Decorator that makes a function a `Perturbation` with its name, described by its docstring.
+    """Decorator that makes a function a `Perturbation` with the function's name and docstring.
 
     >>> from sgi.kernel.sample import RESPONSE, Sample
     >>> @perturbation(Kind.HARMLESS, RESPONSE)
@@ -119,7 +119,7 @@ def perturbation(kind: Kind, changes: frozenset[Field]) -> Callable[[Change], Pe
 
 
 def shuffle(things: Iterable[T], draw: Random) -> list[T]:
-    """The items in random order.
+    """Return the items in random order.
 
     >>> shuffle("abc", Random(1))
     ['b', 'c', 'a']

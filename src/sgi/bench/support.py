@@ -18,10 +18,10 @@ _MOST_TRIES = 20
 
 
 def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | None:
-    """The row with the first candidate answer that contains an unsupported statement.
+    """Return the row with the first candidate answer that contains an unsupported statement.
 
-    Candidates are read lazily; None among them is skipped. There is no row if none of the first twenty is an
-    error, or if a sentence of the answer is too long to check.
+    Candidates are read lazily; None among them is skipped. The result is None if all of the first twenty are
+    supported, or if a sentence of the answer is too long to check.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")
@@ -36,11 +36,11 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
 
 
 def is_still_supported(sample: Sample, changed: str) -> bool:
-    """Whether everything new in an answer follows from the passages or is in the question.
+    """Return whether everything new in an answer follows from the passages or is in the question.
 
-    What the question says and a passage contradicts does not count. A random number may equal a rounded one,
-    lie in a stated range or be a sum; a random unit or a shorter name may occur in another passage. New text
-    without number, date or name counts as a change. A sentence that is too long to check counts as stated.
+    What the question says and a passage contradicts does not count as support. A random number may equal a
+    rounded one, lie in a stated range or be a sum; a random unit or a shorter name may occur in another
+    passage. New text without number, date or name is not supported. A sentence that is too long to check is.
 
     >>> from sgi.kernel.sample import Sample
     >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")

@@ -93,7 +93,7 @@ def number_words(sample: Sample, _draw: Random, _others: Others) -> Sample | Non
 
 
 def _counts(digits: re.Match[str]) -> bool:
-    """Whether the context shows a count, not a name, a measure or a date."""
+    """Return whether the words around a number show a count, not a name, a measure or a date."""
     before = digits.string[max(0, digits.start() - _LOOK_BACK) : digits.start()].split(" ")[-2:-1]
     return bool(before) and before[0].isalpha() and before[0].islower() and before[0] not in _NO_COUNT
 

@@ -46,7 +46,7 @@ class Answers:
 
     @classmethod
     def of(cls, name: str, samples: Iterable[Sample]) -> Self:
-        """The labelled samples.
+        """Select the labelled samples.
 
         Raises:
             DataError: no sample has a label, or all have the same.
@@ -83,7 +83,7 @@ class Answers:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that a number can depend on."""
+        """A hash of the samples, on which all numbers depend."""
         parts = (
             part.encode("utf-8", "surrogatepass")
             for sample, *texts in zip(
@@ -95,14 +95,14 @@ class Answers:
 
 
 def text_lengths(texts: Sequence[str]) -> Floats:
-    """Lengths in characters, shape (n,)."""
+    """Return the lengths in characters, shape (n,)."""
     return np.array([len(text) for text in texts], dtype=np.float64)
 
 
 def embed_answers(
     model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent
 ) -> Embeddings:
-    """Unit rows in the order of the texts, and which texts were truncated.
+    """Return vectors of length 1 in the order of the texts, and which texts were truncated.
 
     Each distinct text is embedded once, in batches, so that an interrupted run keeps finished batches.
     """
@@ -123,7 +123,7 @@ def embed_answers(
 class AnswerVectors:
     """Embeddings of the answers by one model.
 
-    ``question``, ``context`` and ``response`` are unit rows, shape (n, d). ``cut`` is the number of answers
+    ``question``, ``context`` and ``response`` are unit vectors, shape (n, d). ``cut`` counts the answers
     whose joined context exceeds the model's limit.
     """
 

@@ -57,7 +57,7 @@ _COLUMNS = (
 
 
 def calibration(bench: Workbench) -> Finding:
-    """ECE and Brier score of SGI as a probability, by model and sample, beside the constant base rate."""
+    """Compute ECE and Brier score of SGI as a probability, by model and sample, and of the base rate."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     _refuse_too_few(study, bench.sample)
     others = [name for name in SAMPLES if name != bench.sample and _can_be_fitted(study, name)]
@@ -80,7 +80,7 @@ def calibration(bench: Workbench) -> Finding:
 
 
 def figure5(bench: Workbench) -> Finding:
-    """Reliability of min-max normalised SGI, and the share of hallucinated answers by decile of SGI."""
+    """Compute the reliability of min-max normalised SGI, and the hallucinated share by decile of SGI."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     _refuse_too_few(study, bench.sample)
     model = study.reported_model
@@ -127,7 +127,7 @@ def figure5(bench: Workbench) -> Finding:
 
 
 def _can_be_fitted(study: Study, name: SampleName) -> bool:
-    """Whether there are ten answers, and each class occurs in at least two questions."""
+    """Return whether there are ten answers, and each class occurs in at least two questions."""
     rows = study.rows(name).rows
     labels, clusters = study.answers.labels[rows], study.answers.clusters[rows]
     spread = all(len(np.unique(clusters[labels == kind])) > 1 for kind in (True, False))
@@ -137,7 +137,7 @@ def _can_be_fitted(study: Study, name: SampleName) -> bool:
 def _refuse_too_few(study: Study, name: SampleName) -> None:
     if not _can_be_fitted(study, name):
         text = f"has too few answers in the sample {name!r} for a calibration"
-        hint = f"It takes {DECILES} answers, and two questions with each class."
+        hint = f"It needs {DECILES} answers, and two questions with each class."
         raise DataError(text, file=study.answers.name, hint=hint)
 
 
@@ -150,7 +150,7 @@ def _error_remark(error: float, drawn: Row, base: float) -> str:
 
 
 def _over_draws(drawn: Row) -> str:
-    """Mean and range over draws; empty for a sample that is not random."""
+    """Describe mean and range over draws; empty for a sample that is not random."""
     if not drawn["draws"]:
         return ""
     low, high = drawn["drawn_range"]
@@ -159,7 +159,7 @@ def _over_draws(drawn: Row) -> str:
 
 
 def _draw_errors(study: Study, model: str, name: SampleName, key: str) -> Row:
-    """ECE (equal width) of unfitted forecasts over the draws of a sample."""
+    """Return the ECE (equal width) of unfitted forecasts over the draws of a sample."""
     errors = [
         expected_calibration_error(share if key == "minmax_as_coded" else 1 - share, wrong, bins=DECILES)
         for rows in (study.draws(name) if key.startswith("minmax") else ())
@@ -173,7 +173,7 @@ def _draw_errors(study: Study, model: str, name: SampleName, key: str) -> Row:
 
 
 def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
-    """P(hallucinated) by method over the rows of a sample."""
+    """Return P(hallucinated) by method over the rows of a sample."""
     rows = study.rows(name).rows
     scores, wrong = study.of(model).sgi[rows], ~study.answers.labels[rows]
     share = _minmax(scores)

@@ -1,4 +1,4 @@
-"""Displacement scores: leaky as published, with the question left out, and on answers of equal length."""
+"""Tables of the displacement scores: leaky as published, without the same question, on equal lengths."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _PLAIN_COLUMNS = (
 
 
 def displacement(bench: Workbench) -> Finding:
-    """AUROC of every displacement score under each protocol, over all answers and those of equal length."""
+    """Compute AUROC of each displacement score and protocol, over all answers and those of equal length."""
     study = bench.halueval
     tables = {model: _tables(study, model) for model in study.models}
     everything, matched = study.rows("full"), study.rows("matched")
@@ -154,7 +154,7 @@ def _auroc(study: Study, values: Floats | None) -> float | None:
 
 
 def _permutation_control(study: Study, values: Floats, name: str) -> float | None:
-    """Mean AUROC with shuffled labels: near 0.5, unless something else ties scores to labels."""
+    """Return the mean AUROC with shuffled labels: near 0.5, unless something else ties scores to labels."""
     if name not in _SHUFFLED:
         return None
     kept = np.isfinite(values)

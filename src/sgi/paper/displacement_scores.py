@@ -62,11 +62,11 @@ class ReferenceScores:
     model: str
 
     def of(self, protocol: Protocol, names: Sequence[str]) -> dict[str, Floats]:
-        """Scores of all answers, higher = grounded, by name.
+        """Return the scores of all answers, higher = grounded, by name.
 
         * ``leaky``: the reference set contains every grounded answer, including the scored one.
-        * ``leave question out``: skips answers to the same question or about the same context.
-        * ``shuffled reference``: likewise, with the reference answers permuted among the questions.
+        * ``leave question out``: skips reference answers to the same question or about the same context.
+        * ``shuffled reference``: skips the same answers, and permutes reference answers among the questions.
         """
         reference = self._reference(shuffled=protocol == "shuffled reference")
         leaky = protocol == "leaky"
@@ -111,7 +111,7 @@ class ReferenceScores:
 
 
 def context_scores(study: Study, model: str) -> dict[str, Floats]:
-    """Scores relative to the context, higher = grounded, by name; they need no reference set."""
+    """Return the scores relative to the context, higher = grounded, by name; they need no reference set."""
     measured, answers = study.of(model), study.answers
     ours, ends = _embed(study, model, answers.responses)
     theirs, limits = _embed(study, model, answers.contexts)
@@ -134,7 +134,7 @@ def context_scores(study: Study, model: str) -> dict[str, Floats]:
 
 
 def _embed(study: Study, model: str, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Unit rows of the sentences of each text, and their offsets."""
+    """Return the vectors of the sentences of each text, and their offsets."""
     found = {text: sentences(text) for text in dict.fromkeys(texts)}
     offsets = np.concatenate([[0], np.cumsum([len(found[text]) for text in texts])])
     rows = study.embed_answers(model, [sentence for text in texts for sentence in found[text]])
@@ -142,7 +142,7 @@ def _embed(study: Study, model: str, texts: Sequence[str]) -> tuple[NDArray[np.f
 
 
 def baseline_scores(answers: Answers, measured: AnswerVectors) -> dict[str, Floats]:
-    """Baselines: length, copies, overlap, the two angles, and SGI; higher = grounded."""
+    """Return the baselines: length, copies, overlap, the two angles, and SGI; higher = grounded."""
     pairs = list(zip(answers.responses, answers.contexts, strict=True))
     return {
         "length (shorter)": -answers.lengths,

@@ -30,10 +30,10 @@ _COLUMNS = (
 
 
 def figure2(bench: Workbench) -> Finding:
-    """Pearson and Spearman correlations of SGI between the models at hand, and each model's distributions.
+    """Compute correlations of SGI between the models (Pearson, Spearman), and each model's distributions.
 
-    Two models that see the same difference of length agree on it; so the correlation within each class
-    stands beside.
+    Models agree already if both react to the lengths of answers, so there is also the correlation within
+    each class.
     """
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     scores = {model: study.of(model).sgi[selection.rows] for model in study.models}
@@ -88,7 +88,7 @@ def _matrix(models: Sequence[str], pairs: Sequence[Row], key: str) -> Any:
 
 def _remark(pairs: Sequence[Row]) -> str:
     if not pairs:
-        return "One model agrees with itself: give two or more, such as --models minilm,mpnet."
+        return "An agreement needs two or more models: give them, such as --models minilm,mpnet."
     known = [row for row in pairs if row["pearson"] is not None and row["spearman"] is not None]
     if not known:
         return "Too few answers for a correlation."

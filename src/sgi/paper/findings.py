@@ -28,7 +28,7 @@ class Column:
     signed: bool = False
 
     def cell(self, row: Mapping[str, Any]) -> str:
-        """The row's entry as text.
+        """Return the row's entry as text.
 
         >>> Column("d", "effect", digits=2, signed=True).cell({"effect": 1.1234})
         '+1.12'
@@ -58,7 +58,7 @@ class Section:
     remark: str = ""
 
     def markdown(self) -> str:
-        """The section as Markdown."""
+        """Return the section as Markdown."""
         cells = [[column.cell(row) for column in self.columns] for row in self.rows]
         headings = [column.heading for column in self.columns]
         left = [
@@ -74,7 +74,7 @@ class Section:
 class Finding:
     """Result of an experiment.
 
-    ``settings`` (sample, seed, data) and ``signatures`` (one per model) are everything that can change a
+    ``settings`` (sample, seed, data) and ``signatures`` (one per model) contain everything that can change a
     number. ``figures`` are Vega-Lite charts by file stem. ``remarks`` are conclusions from the numbers.
     """
 
@@ -87,7 +87,7 @@ class Finding:
     signatures: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON values, without figures."""
+        """Return the finding as JSON values, without figures."""
         return {
             "name": self.name,
             "title": self.title,
@@ -100,12 +100,12 @@ class Finding:
         }
 
     def markdown(self) -> str:
-        """The finding as a page; figures are linked by file name."""
+        """Return the finding as a page; figures are linked by file name."""
         pictures = [f"![{stem}]({stem}.svg)" for stem in self.figures]
         return "\n\n".join([self._repr_markdown_(), *pictures]) + "\n"
 
     def _repr_markdown_(self) -> str:
-        """Notebook representation, without figures."""
+        """Return the notebook representation, without figures."""
         settings = "; ".join(f"{key}: {_finding_text(value)}" for key, value in self.settings.items())
         remarks = ["\n".join(f"* {escape(remark)}" for remark in self.remarks)] if self.remarks else []
         foot = "  \n".join(map(code, [settings, *self.signatures]))
@@ -138,12 +138,12 @@ def _finding_text(value: Any) -> str:
 
 
 def difference(ours: float | None, papers: float | None) -> float | None:
-    """Our value minus the paper's, or None."""
+    """Return our value minus the paper's, or None if one is missing."""
     return None if ours is None or papers is None else ours - papers
 
 
 def format_ranking(ranking: Ranking | None, key: str = "auroc") -> dict[str, Any]:
-    """An AUROC and its interval as entries of a row."""
+    """Return an AUROC and its interval as entries of a row."""
     interval = ranking and ranking.interval
     return {
         key: ranking and ranking.auroc,

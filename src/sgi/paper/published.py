@@ -16,7 +16,7 @@ _PUBLISHED_MODELS = {
 }
 
 REPORTED_MODEL = "mpnet"
-"""The model of tables 2 to 4 and figure 5, judging by their numbers."""
+"""The model of tables 2 to 4 and figure 5, as their numbers show; the paper does not name it."""
 
 
 class Separation(NamedTuple):
@@ -95,7 +95,7 @@ CALIBRATION_ERROR = 0.10
 """Figure 5: the expected calibration error of min-max normalised SGI."""
 
 DECILE_RATES = (1.00, 0.65)
-"""Figure 5: the share of hallucinated answers in the lowest and in the highest decile of SGI, about."""
+"""Figure 5: the approximate share of hallucinated answers in the lowest and in the highest decile of SGI."""
 
 DISPLACEMENT = {
     "flat_displacement_consistency": (1.0, 1.0),
@@ -110,7 +110,7 @@ DISPLACEMENT = {
 
 
 def paper_model(name: str) -> str | None:
-    """The paper's name of a model, independent of its source; None if it is not in the paper.
+    """Return the paper's name of a model, independent of its source; None if it is not in the paper.
 
     >>> paper_model("all-mpnet-base-v2"), paper_model("torch:models/all-mpnet-base-v2"), paper_model("mine")
     ('mpnet', 'mpnet', None)

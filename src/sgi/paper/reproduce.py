@@ -41,7 +41,7 @@ EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
 
 
 def experiment_names(name: str) -> tuple[str, ...]:
-    """The experiments of a name; UnknownNameError if there is none.
+    """Return the experiments of a name; raise UnknownNameError if there are none.
 
     >>> experiment_names("table2")
     ('table2',)
@@ -77,10 +77,10 @@ def open_workbench(
     cache: str | Path | bool = True,
     listener: Listener = silent,
 ) -> Iterator[Workbench]:
-    """Context manager of data and models for experiments; both are opened lazily.
+    """Context manager that gives data and models to experiments; both are opened at first use.
 
     Args:
-        models: names, folders or hub names, as for `sgi.load_embedder`; each once, or UsageError.
+        models: names, folders or hub names, as for `sgi.load_embedder`; a repeated one is a UsageError.
         data: files or folders: ``BENCHMARK:PATH``, a folder with the benchmarks' files, or the HaluEval QA
             file, with TruthfulQA's beside it. By default, the locations of `open_benchmark`.
         sample: sample for experiments on one sample.
@@ -94,7 +94,7 @@ def open_workbench(
 
     names = [name.strip() for name in models if name.strip()]
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"Give one or more models, each once, not {', '.join(names) or 'none'}.")
+        raise UsageError(f"Give one or more models, each of them once, not {', '.join(names) or 'none'}.")
     with ExitStack() as stack:
         vectors = stack.enter_context(open_cache(cache))
         opened = {name: load_embedder(name, cache=vectors) for name in names}
@@ -122,7 +122,7 @@ _FILES = {
 
 
 def _benchmark_path(benchmark: str, data: Sequence[str]) -> Path | None:
-    """Path of a benchmark among the given paths, or None; a missing path is a UsageError."""
+    """Return the path of a benchmark among the given paths, or None; a missing path is a UsageError."""
     paths = []
     for given in data:
         name, _, path = given.partition(":")

@@ -47,8 +47,8 @@ class Selection:
 def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
     """Select the rows of a sample.
 
-    * ``paper``: as the author's published loader: one random answer per item, of these only answers of at
-      least 20 characters, of these the first 5,000. Most correct answers are shorter, so about 84 % of the
+    * ``paper``: the selection of the author's published loader: one random answer per item, then only answers
+      of at least 20 characters, then the first 5,000. Most correct answers are shorter, so about 84 % of the
       selected answers are hallucinated.
     * ``full``: every answer.
     * ``matched``: for each length in characters, equally many answers of both classes, so that length is
@@ -64,7 +64,7 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
 
 
 def sample_draws(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
-    """The rows of `DRAWS` samples with consecutive seeds; none for ``full``, which is not random."""
+    """Return the rows of `DRAWS` samples with consecutive seeds; empty for ``full``, which is not random."""
     if name == "full":
         return ()
     return tuple(select(answers, name, seed=seed + draw).rows for draw in range(DRAWS))
@@ -82,7 +82,7 @@ def _paper_sample(answers: Answers, seed: int) -> Selection:
 
 
 def _one_per_cluster(clusters: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """One random row of each cluster."""
+    """Return one random row of each cluster."""
     shuffled = np.random.default_rng(seed).permutation(len(clusters))
     _, first = np.unique(clusters[shuffled], return_index=True)
     return np.sort(shuffled[first])

@@ -1,4 +1,4 @@
-"""Separation of grounded and hallucinated answers by a score, beside that of length alone."""
+"""Separation of grounded and hallucinated answers by a score, and by length alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LENGTH_COLUMN = Column("length alone", "length_auroc")
 
 
 def separation(scores: Floats, answers: Answers, rows: Rows) -> dict[str, Any]:
-    """Separation of the classes over some rows, as entries of a table row.
+    """Compute the separation of the classes over some rows, as entries of a table row.
 
     ``scores`` cover all answers, shape (n,); higher means grounded. An entry is None if a class is absent.
 

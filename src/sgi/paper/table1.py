@@ -1,4 +1,4 @@
-"""Table 1: SGI of both classes, effect and AUROC by model; the honest samples beside the paper's."""
+"""Table 1: SGI of both classes, effect and AUROC by model, on the paper's sample and two controls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 def table1(bench: Workbench) -> Finding:
-    """SGI by model over the chosen sample, beside the paper, and over the other two samples."""
+    """Compute SGI by model over the chosen sample, with the paper's numbers, and over the other two."""
     study = bench.halueval
     ours = [_row(study, model, bench.sample) for model in study.models]
     beside = [_row(study, model, name) for name in SAMPLES if name != bench.sample for model in study.models]
@@ -106,7 +106,7 @@ def _row(study: Study, model: str, name: SampleName) -> Row:
 
 
 def _over_draws(study: Study, scores: Floats, name: SampleName) -> Row:
-    """AUROC over samples drawn by other seeds: the one in the table is one of them."""
+    """Compute AUROC over samples drawn with consecutive seeds; the table shows the first of them."""
     if name == "full":
         return {}
     drawn = [select(study.answers, name, seed=study.seed + n).rows for n in range(_SAMPLES_DRAWN)]

@@ -1,4 +1,4 @@
-"""Table 4: TruthfulQA, which has no context, so that what is measured is θ(r,q), in both directions."""
+"""Table 4: θ(r,q) on TruthfulQA, which has no contexts, scored in both directions."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _COLUMNS = (
 
 
 def table4(bench: Workbench) -> Finding:
-    """θ(r,q) of true and false answers.
+    """Compute θ(r,q) of true and false answers.
 
-    The author's code sets c = q, so SGI is θ/(θ + ε): 1 for every answer, but for rounding, which ranks by
+    The author's code sets c = q, so SGI is θ/(θ + ε): 1 for every answer except for rounding, which ranks by
     θ(r,q). The paper scores a larger angle as false; SGI's own hypothesis is the other direction.
     """
     study = bench.truthfulqa
@@ -97,7 +97,7 @@ def _row(study: Study, model: str, name: str) -> Row:
 
 
 def _as_loaded(study: Study) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """As the author's loader has it: a question's best answer and its first false ones, up to 2,000."""
+    """Select rows as the author's loader does: a question's best answer and first false ones, up to 2,000."""
     answers = study.answers
     false: dict[int, int] = {}
     kept = []

@@ -1,4 +1,4 @@
-"""Table 5: which of the two angles carries the signal, beside SGI itself."""
+"""Table 5: how well each of the two angles separates the classes, compared with SGI."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COLUMNS = (
 
 
 def table5(bench: Workbench) -> Finding:
-    """Cohen's d (grounded − hallucinated) of both angles by model and sample."""
+    """Compute Cohen's d (grounded − hallucinated) of both angles by model and sample."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     order = [bench.sample, *(name for name in SAMPLES if name != bench.sample)]
     rows = [_row(study, model, name) for name in order for model in study.models]

@@ -1,4 +1,4 @@
-"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, beside length alone."""
+"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, with length as a baseline."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _MEANS = (
     Column("paper SGI grounded", "paper_grounded", digits=2),
     Column("paper SGI hallucinated", "paper_hallucinated", digits=2),
 )
-"""What the paper prints for table 2 alone: its means are near those of its five models together."""
+"""Means that the paper prints for table 2 only; they are near those of its five models together."""
 
 
 def table2(bench: Workbench) -> Finding:
-    """SGI by terciles of θ(q,c) for each model, and violations of the triangle inequality."""
+    """Compute SGI by terciles of θ(q,c) for each model, and violations of the triangle inequality."""
     study = bench.halueval
     selection = study.sample(bench.sample)
     tables = {
@@ -74,13 +74,13 @@ def table2(bench: Workbench) -> Finding:
 
 
 def table3(bench: Workbench) -> Finding:
-    """AUROC of SGI by tercile of each length, for each model."""
+    """Compute AUROC of SGI by tercile of each length, for each model."""
     title = "Table 3: SGI by terciles of length in characters"
     return _by_length(bench, "table3", title, bench.halueval.models)
 
 
 def figure3(bench: Workbench) -> Finding:
-    """Effect and AUROC by tercile of θ(q,c), beside the paper's."""
+    """Compute effect and AUROC by tercile of θ(q,c), with the paper's numbers."""
     study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     model = study.reported_model
     rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
@@ -97,7 +97,7 @@ def figure3(bench: Workbench) -> Finding:
 
 
 def figure4(bench: Workbench) -> Finding:
-    """AUROC of SGI by tercile of each length, beside the paper's and length alone."""
+    """Compute AUROC of SGI by tercile of each length, with the paper's numbers and length alone."""
     title = "Figure 4: SGI and the lengths of question, context and response"
     return _by_length(bench, "figure4", title, [bench.halueval.reported_model])
 
@@ -135,7 +135,7 @@ def _by_length(bench: Workbench, name: str, title: str, models: Sequence[str]) -
 
 
 def tercile_of(values: Floats) -> NDArray[np.int64]:
-    """Tercile of each value, 0, 1 or 2; a value on an edge belongs to the lower one.
+    """Return the tercile of each value, 0, 1 or 2; a value on an edge belongs to the lower one.
 
     >>> tercile_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).tolist()
     [0, 0, 1, 1, 2, 2]
@@ -147,7 +147,7 @@ def tercile_of(values: Floats) -> NDArray[np.int64]:
 def _rows(
     study: Study, model: str, values: Floats, rows: NDArray[np.int64], paper: Mapping[str, Stratum]
 ) -> list[Row]:
-    """One row per tercile of ``values``, with the paper's numbers."""
+    """Return one row per tercile of ``values``, with the paper's numbers."""
     thirds, scores = tercile_of(values[rows]), study.of(model).sgi
     comparable = paper_model(model) == REPORTED_MODEL and np.array_equal(rows, study.rows("paper").rows)
     made = []
@@ -162,7 +162,7 @@ def _rows(
 
 
 def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
-    """The paper's numbers; the difference only for the same model and sample."""
+    """Return the paper's numbers, with the difference if model and sample are the same."""
     return {
         "paper_effect": paper.effect,
         "paper_auroc": paper.auroc,
@@ -175,7 +175,7 @@ def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
 
 
 def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) -> str:
-    """Whether d and AUROC rise over the terciles of θ(q,c), and in how many draws."""
+    """Describe whether d and AUROC rise over the terciles of θ(q,c), and in how many draws."""
     rising = {key: _rises([row[key] for row in rows]) for key in ("effect", "auroc")}
     shown = " and ".join(
         f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items()
@@ -193,7 +193,7 @@ def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) ->
 
 
 def _is_rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
-    """Whether d, and whether AUROC, rises over the terciles of θ(q,c)."""
+    """Return whether d, and whether AUROC, rises over the terciles of θ(q,c)."""
     measured = study.of(model)
     thirds, scores, labels = (
         tercile_of(measured.theta_qc[rows]),
@@ -211,7 +211,7 @@ def _rises(values: Sequence[float | None]) -> bool:
 
 
 def _bounds(model: str, measured: AnswerVectors) -> str:
-    """Share of answers that violate the bounds of the triangle inequality."""
+    """Describe the share of answers that violate the bounds of the triangle inequality."""
     known = (measured.theta_rc > 0.0) & (
         measured.theta_qc > 0.0
     )  # otherwise the ratio, or its range, is a single value

@@ -31,7 +31,7 @@ HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"
 class Study:
     """Answers of one benchmark, with embeddings by each model.
 
-    ``embedders`` have the names that were given; ``measured`` caches embeddings by model.
+    ``embedders`` are models by the names that the user gave; ``measured`` caches embeddings by model.
     """
 
     answers: Answers
@@ -53,32 +53,32 @@ class Study:
         return next((name for name in self.models if paper_model(name) == REPORTED_MODEL), self.models[0])
 
     def of(self, model: str) -> AnswerVectors:
-        """Embeddings of all answers by the model."""
+        """Return the embeddings of all answers by the model."""
         if model not in self.measured:
             self.measured[model] = AnswerVectors.of(model, self.embedders[model], self.answers, self.listener)
         return self.measured[model]
 
     def embed_answers(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows of further texts, in their order."""
+        """Return vectors of length 1 of further texts, in their order."""
         return embed_answers(model, self.embedders[model], texts, self.listener).rows
 
     def rows(self, name: SampleName) -> Selection:
-        """The rows of a sample."""
+        """Return the rows of a sample."""
         if name not in self._selections:
             self._selections[name] = select(self.answers, name, seed=self.seed)
         return self._selections[name]
 
     def draws(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
-        """The rows of many random draws of a sample; none if the sample is not random."""
+        """Return the rows of many random draws of a sample; empty if the sample is not random."""
         if name not in self._draws:
             self._draws[name] = sample_draws(self.answers, name, seed=self.seed)
         return self._draws[name]
 
     def sample(self, name: SampleName) -> Selection:
-        """The rows of the sample for an experiment.
+        """Return the rows of the sample for an experiment.
 
         Raises:
-            DataError: it lacks a class.
+            DataError: the sample does not have both classes.
         """
         selection = self.rows(name)
         labels = self.answers.labels[selection.rows]
@@ -105,7 +105,7 @@ class Study:
                 yield f"{model}: {same:,} answers have their question as context, and an SGI of 1."
 
     def settings(self, selection: Selection | None = None) -> dict[str, Any]:
-        """Settings that affect a number, apart from the model."""
+        """Return the settings that affect a number, apart from the model."""
         about: dict[str, Any] = {
             "data": f"{self.answers.name} ({len(self.answers.labels):,} answers, {self.answers.digest})"
         }
@@ -114,7 +114,7 @@ class Study:
         return about | {"seed": self.seed}
 
     def signatures(self, models: Sequence[str], n: int) -> tuple[str, ...]:
-        """One line per model."""
+        """Return one line of provenance per model."""
         return tuple(run_signature([self.of(model).fingerprint], n=n) for model in models)
 
 
@@ -122,7 +122,7 @@ class Study:
 class Workbench:
     """Data and models of the experiments.
 
-    ``read`` gives the name of the data and the samples of a benchmark. ``embedders`` have the given names.
+    ``read`` gives the name of the data and the samples of a benchmark. ``embedders`` are models by name.
     ``sample`` is for experiments on one sample.
     """
 

@@ -6,7 +6,7 @@ These arguments have the same meaning in all functions that do not document them
 * ``labels``: true or false (or 1 and 0), shape (n,).
 * ``clusters``: rows with the same value are dependent, shape (n,); None if all rows are independent.
 * ``level``: confidence level, in (0, 1).
-* ``draws``: number of resamples. ``seed``: random seed.
+* ``draws``: number of resamples; ``seed``: random seed.
 * ``first``, ``second``: finite values of the same rows, shape (n,).
 
 Functions raise ValueError if lengths differ, a value is NaN or infinite where it must not be, a label is not

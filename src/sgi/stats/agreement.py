@@ -69,7 +69,7 @@ def cohen_kappa(
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
-    r"""Cohen's κ: agreement of two raters, corrected for agreement by chance.
+    r"""Return Cohen's κ, the agreement of two raters corrected for agreement by chance.
 
     .. math:: \kappa = 1 - \frac{\frac1n \sum_i d(x_i, y_i)}{\frac1{n^2} \sum_{i,j} d(x_i, y_j)}
 
@@ -100,7 +100,7 @@ def krippendorff_alpha(
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
-    r"""Krippendorff's α of two raters who rated the same rows.
+    r"""Return Krippendorff's α of two raters who rated the same rows.
 
     .. math:: \alpha = 1 - \frac{\frac1n \sum_i d(x_i, y_i)}{\frac1{N(N-1)} \sum_{v \ne w} d(v, w)}
 
@@ -133,9 +133,9 @@ class _Pairs:
     def of(cls, first: ArrayLike, second: ArrayLike) -> _Pairs:
         one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
         if one.ndim != 1 or one.shape != other.shape:
-            raise ValueError(f"Ratings of shape {one.shape} and {other.shape} are not of the same rows.")
+            raise ValueError(f"Ratings must have the same shape (n,), not {one.shape} and {other.shape}.")
         if not (np.isfinite(one).all() and np.isfinite(other).all()):
-            raise ValueError("Ratings are finite numbers.")
+            raise ValueError("Ratings must be finite numbers.")
         values, codes = np.unique(np.concatenate([one, other]), return_inverse=True)
         if len(values) > 1:
             values = values / np.abs(values).max()  # so that no distance overflows
@@ -163,7 +163,7 @@ def _kappa_nominal(pairs: _Pairs, times: Floats) -> float:
 
 
 def _kappa_linear(pairs: _Pairs, times: Floats) -> float:
-    """E|X − Y| of independent values is ∫ F(1 − G) + G(1 − F), with their distribution functions F and G."""
+    """Compute E|X − Y| of independent values as ∫ F(1 − G) + G(1 − F), with F and G their distributions."""
     first, second = (np.cumsum(pairs.shares(codes, times))[:-1] for codes in (pairs.first, pairs.second))
     expected = np.diff(pairs.values) @ (first * (1.0 - second) + second * (1.0 - first))
     return _chance_corrected(_mean(pairs.distances(pairs.values), times), float(expected))
@@ -201,7 +201,7 @@ def _pool(pairs: _Pairs, times: Floats) -> Floats:
 
 
 def _pair_correction(times: Floats) -> float:
-    """N/(N − 1): excludes pairs of a value with itself."""
+    """Return N/(N − 1), which excludes pairs of a value with itself."""
     both = 2.0 * float(times.sum())
     return both / (both - 1.0)
 
@@ -240,7 +240,7 @@ def _agreement(
 
 
 def with_interval(value: float, interval: Interval | str) -> Agreement:
-    """Agreement with its interval, or with the reason why there is none."""
+    """Return the agreement with its interval, or with the reason why it has none."""
     return Agreement(value, interval) if isinstance(interval, Interval) else Agreement(value, reason=interval)
 
 
@@ -252,14 +252,14 @@ def _jackknife(
     level: float,
     seed: int,
 ) -> Interval | str:
-    """Jackknife interval over clusters, or the reason why there is none.
+    """Return the jackknife interval over clusters, or the reason why there is none.
 
     With up to 12 distinct ratings, pseudo-rows of total weight 4 are spread evenly over all combinations of
     two ratings. The interval is κ' ± t·SE, where κ' and SE include them, widened if needed to contain κ. Few
     rows with one frequent rating hide how raters disagree: with 20 rows of which 90 % have one rating, the
     bootstrap covers only 72 %.
 
-    With more, the interval is symmetric on Fisher's scale, atanh κ ± t·SE/(1 − κ²).
+    With more distinct ratings, the interval is symmetric on Fisher's scale, atanh κ ± t·SE/(1 − κ²).
     """
     joined = pairs.with_every_combination() if len(pairs.values) <= _MAX_CATEGORIES else pairs
     real, pseudo = len(codes), len(joined.first) - len(codes)
@@ -281,7 +281,7 @@ def _jackknife(
 
 
 def fisher_interval(value: float, half: float, level: float) -> Interval | str:
-    """Interval of a correlation on Fisher's z scale, or the reason why there is none.
+    """Return the interval of a correlation on Fisher's z scale, or the reason why there is none.
 
     ``half`` is the half-width on the original scale.
     """

@@ -41,22 +41,23 @@ def auroc_difference(
     *,
     level: float = 0.95,
 ) -> AurocDifference | None:
-    r"""The AUROC of one score minus that of another, over the rows that have both.
+    r"""Return the AUROC of one score minus that of another, over the rows that have both.
 
     The interval combines the score intervals [l₁, u₁] and [l₂, u₂] of the two areas (see `auroc_interval`):
 
     .. math:: L = D - \sqrt{(A_1 - l_1)^2 + (u_2 - A_2)^2 - 2\rho (A_1 - l_1)(u_2 - A_2)}
 
-    and U likewise with the other ends. ρ is the correlation of the two areas by their clustered DeLong
-    covariance, times f/(f + 1), where f is the number of clusters that contribute to the variances. Two
-    scores with a similar order of rows have a narrow interval around 0.
+    and, for the upper end U, the same with the other ends. ρ is the correlation of the two areas by their
+    clustered DeLong covariance, times f/(f + 1), where f is the number of clusters that contribute to the
+    variances. Two scores with a similar order of rows have a narrow interval around 0.
 
     Measured type I error: see ``docs/results/ranking-intervals.md``.
 
     Rows without one of the scores (NaN) are omitted.
 
     Returns:
-        None if a class is absent. There is no interval if the rarer class occurs in fewer than five clusters.
+        The difference; None if a class is absent. There is no interval if the rarer class occurs in fewer
+        than five clusters.
 
     Source: Zou and Donner (2008), Statistics in Medicine 27 (combining the ends); DeLong, DeLong and
     Clarke-Pearson (1988), Biometrics 44 (covariance); Obuchowski (1997), Biometrics 53 (clusters).
@@ -102,7 +103,7 @@ def _combine(one: float, other: float, correlation: float) -> float:
 
 
 def _correlation(first: Influence, second: Influence) -> float:
-    """Correlation of the two areas; 0 if one of them has no estimated variance."""
+    """Return the correlation of the two areas; 0 if one of them has no estimated variance."""
     product = first.covariance(first) * second.covariance(second)
     if product <= 0:
         return 0.0

@@ -40,7 +40,7 @@ METHOD = "score, clustered DeLong"
 def auroc_interval(
     scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None, *, level: float = 0.95
 ) -> Interval | NoInterval:
-    r"""A score interval of AUROC that treats whole clusters as the independent units.
+    r"""Return a score interval of AUROC that treats whole clusters as the independent units.
 
     The interval holds every θ with
 
@@ -77,7 +77,7 @@ def auroc_interval(
 def area_interval(
     scores: Floats, truth: NDArray[np.bool_], codes: Codes, strata: Codes, level: float
 ) -> Interval | NoInterval:
-    """The interval of `auroc_interval` for pairs of rows of the same stratum; see `row_influence`."""
+    """Return the interval of `auroc_interval` for pairs of rows of the same stratum; see `row_influence`."""
     reason = too_few_groups(codes, truth)
     if reason:
         return NoInterval(reason)
@@ -85,7 +85,7 @@ def area_interval(
 
 
 def too_few_groups(codes: Codes, truth: NDArray[np.bool_]) -> str:
-    """Reason why an AUROC over these clusters has no interval; empty if it has one."""
+    """Return the reason why an AUROC over these clusters has no interval; empty if it has one."""
     count = rarer_class_clusters(codes, truth)
     if count >= MIN_CLUSTERS:
         return ""
@@ -94,7 +94,7 @@ def too_few_groups(codes: Codes, truth: NDArray[np.bool_]) -> str:
 
 
 def row_influence(scores: Floats, truth: NDArray[np.bool_], strata: Codes) -> tuple[float, Floats]:
-    """AUROC within strata, and the influence of each row.
+    """Return the AUROC within strata, and the influence of each row.
 
     The influence of a positive row in stratum s is (wins − A·n_s) / Σ_s m_s·n_s: its wins over the n_s
     negative rows of the stratum, ties counting half, minus those expected at A. Negative rows likewise.
@@ -155,7 +155,7 @@ class Influence:
         )
 
     def interval(self, level: float) -> Interval | NoInterval:
-        """The score interval of the area."""
+        """Return the score interval of the area."""
         influences = self.positive + self.negative
         if 0 < self.area < 1 and np.abs(influences).max() <= _ROUNDING / len(influences):
             if self.constant and self.area == _CHANCE:
@@ -166,12 +166,12 @@ class Influence:
         return Interval(low, _boundary(self.area, 1.0, variance), level, METHOD)
 
     def effective_clusters(self) -> float:
-        """Effective number of clusters in the estimated variance: (Σ x²)² / Σ x⁴; 0 if none contributes."""
+        """Return the effective number of clusters in the variance, (Σ x²)² / Σ x⁴; 0 if none contributes."""
         squares = np.square(self.positive + self.negative)
         return effective_clusters(squares) if squares.any() else 0.0
 
     def covariance(self, other: Influence) -> float:
-        """The clustered DeLong covariance with another score of the same rows; with itself, the variance."""
+        """Return the clustered DeLong covariance with another score of the same rows."""
         positive, negative, both = self.corrections
         crossed = _dot(self.positive, other.negative) + _dot(self.negative, other.positive)
         same = positive * _dot(self.positive, other.positive) + negative * _dot(self.negative, other.negative)
@@ -203,14 +203,14 @@ def _constant(scores: Floats, codes: Codes) -> bool:
 
 
 def _model(area: float, truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> tuple[float, float]:
-    """The coefficients of the model variance; clusters that span strata do not count once for each."""
+    """Return the coefficients of the model variance; a cluster in several strata counts once in total."""
     within = _coefficients(truth, codes, strata)
     whole = _coefficients(truth, codes, np.zeros_like(strata))
     return max(within, whole, key=lambda model: model[0] + model[1] * _shape(area))
 
 
 def _coefficients(truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> tuple[float, float]:
-    """Σ w²/(mn) and Σ w²((m + n)/2 − 1)/(mn), with w the share of a stratum in all pairs."""
+    """Return Σ w²/(mn) and Σ w²((m + n)/2 − 1)/(mn), with w the share of a stratum in all pairs."""
     sizes, effective = zip(*(_effective(codes[rows], strata[rows]) for rows in (truth, ~truth)), strict=True)
     pairs = sizes[0] * sizes[1]
     weights = np.square(pairs / pairs.sum()) / (effective[0] * effective[1])
@@ -229,7 +229,7 @@ def _totals(codes: Codes, values: Floats, count: int) -> Floats:
 
 
 def _dot(first: Floats, second: Floats) -> float:
-    """Dot product whose bits do not depend on the number of threads."""
+    """Return the dot product whose bits do not depend on the number of threads."""
     return float(np.einsum("i,i->", first, second))
 
 
@@ -238,7 +238,7 @@ def _shape(area: float) -> float:
 
 
 def _boundary(area: float, end: float, variance: Callable[[float], float]) -> float:
-    """The θ between the area and an end of [0, 1] at which (A − θ)² reaches the variance."""
+    """Return the θ between the area and an end of [0, 1] at which (A − θ)² reaches the variance."""
     inside, outside = area, end
     if area == end:
         return end

@@ -1,4 +1,4 @@
-"""Resampling of clusters: bootstrap, groups of a jackknife, and permutations of labels."""
+"""Resampling of clusters: bootstrap, jackknife groups, and permutations of labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def bootstrap_values(
     draws: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Values of a statistic over bootstrap resamples of clusters, shape (draws,); NaN if undefined.
+    """Compute a statistic over bootstrap resamples of clusters, shape (draws,); NaN if undefined.
 
     ``statistic`` is a function of the row weights, shape (n,), and returns None if undefined. ``codes`` are
     the cluster indices from 0. The same clusters and seed give the same resamples.
@@ -38,13 +38,13 @@ def bootstrap_values(
 
 
 def has_spread(values: NDArray[np.float64]) -> bool:
-    """Whether the values other than NaN differ."""
+    """Return whether the values other than NaN differ."""
     known = values[~np.isnan(values)]
     return len(known) > 0 and bool(np.any(known != known[0]))
 
 
 def jackknife_groups(codes: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
-    """Jackknife group of each row: its cluster, or one of ``most`` random groups of clusters."""
+    """Return the jackknife group of each row: its cluster, or one of ``most`` random groups of clusters."""
     count = int(codes.max()) + 1
     return codes if count <= most else np.random.default_rng(seed).permutation(count)[codes] % most
 
@@ -70,5 +70,5 @@ def shuffled_labels(
 
 
 def rarer_class_clusters(codes: NDArray[np.int64], truth: NDArray[np.bool_]) -> int:
-    """Number of clusters that contain the rarer class."""
+    """Return the number of clusters that contain the rarer class."""
     return min(len(np.unique(codes[truth])), len(np.unique(codes[~truth])))

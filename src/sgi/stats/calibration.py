@@ -52,11 +52,11 @@ class Reliability:
 def reliability(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> Reliability:
-    """Reliability diagram: mean probability and share of true rows in each of ``bins`` bins.
+    """Compute the reliability diagram: mean probability and share of true rows in each of ``bins`` bins.
 
     ``width``: bin i of B contains i ≤ p·B < i + 1; the last bin includes 1. ``mass``: the bin of a row is
     ⌊B·(rows below + half of the tied rows)/n⌋. Ties are never split, so bins can differ in size.
-    Probabilities are those of true, in [0, 1], shape (n,), n ≥ 1.
+    ``probabilities`` are those that a row is true, in [0, 1], shape (n,), n ≥ 1.
 
     Source: DeGroot and Fienberg (1983), The Statistician 32; the treatment of ties is new.
 
@@ -65,9 +65,9 @@ def reliability(
     """
     column, truth = _probabilities(probabilities, labels)
     if bins < 1:
-        raise ValueError(f"bins must be at least 1, not {bins}.")
+        raise ValueError(f"`bins` must be at least 1, not {bins}.")
     if binning not in get_args(Binning):
-        raise ValueError(f"binning is one of {', '.join(get_args(Binning))}, not {binning!r}.")
+        raise ValueError(f"`binning` must be {' or '.join(get_args(Binning))}, not {binning!r}.")
     numbers = _by_width(column, bins) if binning == "width" else _by_mass(column, bins)
     rows = np.bincount(numbers, minlength=bins)
     occupied = rows > 0
@@ -81,7 +81,7 @@ def reliability(
 def expected_calibration_error(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> float:
-    """Expected calibration error, in [0, 1]; 0 is best. Arguments are those of `reliability`.
+    """Return the expected calibration error, in [0, 1]; 0 is best. Arguments are those of `reliability`.
 
     ECE = Σ_b (n_b/n)·|share true in b − mean probability in b|. It depends on the bins. A constant forecast
     of the base rate has an ECE of 0, so report a Brier score beside it.
@@ -112,7 +112,7 @@ class Brier:
 
 
 def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
-    """Brier score and its decomposition over the distinct probabilities (no binning), each in [0, 1].
+    """Compute the Brier score and its decomposition over the distinct probabilities, each in [0, 1].
 
     If every row has a distinct probability, ``reliability`` equals the score. The decomposition is
     informative only for few distinct probabilities, such as those of an isotonic map.
@@ -142,7 +142,7 @@ def out_of_fold_probabilities(
     folds: int | Sequence[NDArray[np.int64]] = 5,
     seed: int = 0,
 ) -> Floats:
-    """Cross-validated probability of each row, from a map fitted without its cluster, shape (n,).
+    """Return the cross-validated probability of each row, from a map fitted without its cluster, shape (n,).
 
     Clusters are assigned to folds with similar base rates. There are at most as many folds as clusters that
     contain the rarer class. ``method`` is ``platt``, ``isotonic``, or ``base rate`` (share of true rows in
@@ -159,7 +159,7 @@ def out_of_fold_probabilities(
     """
     column, truth = labelled_scores(scores, labels)
     if method not in _FITS:
-        raise ValueError(f"method is one of {', '.join(_FITS)}, not {method!r}.")
+        raise ValueError(f"`method` must be one of {', '.join(_FITS)}, not {method!r}.")
     fit = _FITS[method]
     result = np.full(len(column), np.nan)
     if isinstance(folds, int):
@@ -198,7 +198,7 @@ def grouped_folds(
 
 
 def _assign_folds(rows: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Fold of each cluster, given its rows per class, shape (clusters, 2).
+    """Return the fold of each cluster, given its rows per class, shape (clusters, 2).
 
     Clusters with the rarer class are assigned first, the others from the other end, so no fold contains all
     clusters of a class.
@@ -229,7 +229,7 @@ def _by_width(column: Floats, bins: int) -> NDArray[np.int64]:
 
 
 def _by_mass(column: Floats, bins: int) -> NDArray[np.int64]:
-    """Bins of mid-ranks, in integer arithmetic so that rounding cannot move a row."""
+    """Return the bins of mid-ranks, in integer arithmetic so that rounding cannot move a row."""
     ordered = np.sort(column)
     twice = np.searchsorted(ordered, column, "left") + np.searchsorted(ordered, column, "right")
     return (twice * bins) // (2 * len(column))

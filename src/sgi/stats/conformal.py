@@ -20,7 +20,7 @@ FLAGS_NOTHING = -math.inf
 
 
 def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
-    """Threshold τ such that flagging scores below τ gives P(flagged | grounded) ≤ rate.
+    """Return the threshold τ below which at most the share ``rate`` of grounded rows scores (is flagged).
 
     τ is the ⌊(n + 1)·rate⌋-th smallest of the n grounded scores, or −∞ if rate < 1/(n + 1). Scores
     equal to τ are not flagged, so ties can only lower the rate.
@@ -42,11 +42,11 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
 
 
 def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
-    """Threshold such that clearing scores above it gives P(cleared | ungrounded) ≤ rate.
+    """Return the threshold such that at most the share ``rate`` of ungrounded rows scores above it.
 
-    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores (one per question), or ∞ if
-    rate < 1/(n + 1): the mirror image of `conformal_threshold`, with the same guarantee. A score equal to it
-    is not cleared.
+    Rows above it are cleared (accepted as grounded). It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded
+    scores (one per question), or ∞ if rate < 1/(n + 1): the mirror image of `conformal_threshold`, with the
+    same guarantee. A score equal to it is not cleared.
 
     Source: Angelopoulos et al. (2024), ICLR (conformal risk control, of which this is the case of a miss).
 
@@ -85,14 +85,14 @@ class LengthThresholds:
     rows: tuple[int, ...]
 
     def of(self, lengths: ArrayLike, /) -> NDArray[np.float64]:
-        """Threshold for each length."""
+        """Return the threshold for each length."""
         return np.asarray(self.thresholds, dtype=np.float64)[stratum_of(lengths, self.edges)]
 
 
 def length_thresholds(
     grounded: ArrayLike, lengths: ArrayLike, rate: float, *, bins: int = 4, min_rows: int = MIN_STRATUM_ROWS
 ) -> LengthThresholds:
-    """Conformal threshold per length stratum, so that the rate holds within each stratum (Mondrian).
+    """Return a conformal threshold per length stratum, so that the rate holds in each stratum (Mondrian).
 
     The edges are quantiles of the lengths. There are at most ``bins`` strata, each with at least ``min_rows``
     and 1/rate − 1 rows. Edges from the calibration rows change the guarantee by about 1/n. ``grounded`` and
@@ -106,9 +106,9 @@ def length_thresholds(
     """
     column, measured = _scores(grounded), np.asarray(lengths, dtype=np.float64)
     if measured.shape != column.shape or not np.isfinite(measured).all():
-        raise ValueError("lengths must be finite, one per score.")
+        raise ValueError("`lengths` must be finite, one per score.")
     if bins < 1:
-        raise ValueError(f"bins must be at least 1, not {bins}.")
+        raise ValueError(f"`bins` must be at least 1, not {bins}.")
     required = max(min_rows, math.ceil(1 / _exact_rate(rate)) - 1)
     edges = _edges(measured, bins, required)
     strata = stratum_of(measured, edges)
@@ -118,12 +118,12 @@ def length_thresholds(
 
 
 def stratum_of(lengths: ArrayLike, edges: tuple[float, ...]) -> NDArray[np.int64]:
-    """Stratum index of each length, from 0."""
+    """Return the stratum index of each length, from 0."""
     return np.searchsorted(np.asarray(edges, dtype=np.float64), lengths, side="right")
 
 
 def _edges(lengths: NDArray[np.float64], bins: int, min_rows: int) -> tuple[float, ...]:
-    """As many inner quantiles as leave enough rows between them, possibly none."""
+    """Return as many inner quantiles as leave enough rows between them, possibly none."""
     for count in range(min(bins, len(lengths) // max(min_rows, 1)), 1, -1):
         shares = np.arange(1, count) / count
         result = np.unique(np.quantile(lengths, shares, method="higher"))
@@ -136,12 +136,12 @@ def _edges(lengths: NDArray[np.float64], bins: int, min_rows: int) -> tuple[floa
 def _scores(grounded: ArrayLike) -> NDArray[np.float64]:
     column = np.asarray(grounded, dtype=np.float64)
     if column.ndim != 1 or not np.isfinite(column).all():
-        raise ValueError("A threshold needs one column of finite scores.")
+        raise ValueError("A threshold needs finite scores of shape (n,).")
     return column
 
 
 def _exact_rate(rate: float) -> Fraction:
-    """The rate as an exact decimal: 29 % of 100 is 29, not 28.999…."""
+    """Return the rate as an exact decimal: 29 % of 100 is 29, not 28.999…."""
     if not 0 < rate < 1:
-        raise ValueError(f"rate must be in (0, 1), not {rate!r}.")
+        raise ValueError(f"`rate` must be in (0, 1), not {rate!r}.")
     return Fraction(repr(float(rate)))

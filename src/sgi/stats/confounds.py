@@ -67,7 +67,7 @@ def baseline(
     *,
     direction: Literal["higher", "lower", "either"] = "higher",
 ) -> Baseline | None:
-    """AUROC of one column alone; None if a class is absent.
+    """Return the AUROC of one column alone; None if a class is absent.
 
     Rows with NaN are omitted. The direction ``either`` takes the better direction on these rows, so its AUROC
     is at least 0.5 and optimistic for few rows.
@@ -77,7 +77,7 @@ def baseline(
     ('lower', 1.0)
     """
     if direction not in {"higher", "lower", "either"}:
-        raise ValueError(f"direction must be higher, lower or either, not {direction!r}.")
+        raise ValueError(f"`direction` must be higher, lower or either, not {direction!r}.")
     column, truth = values_and_labels(values, labels)
     known = ~np.isnan(column)
     column, truth = column[known], truth[known]
@@ -96,7 +96,7 @@ def trivial_baselines(
     overlaps: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """AUROC of length and of overlap alone, as far as given; a detector should exceed both.
+    """Return the AUROC of length and of overlap, if given; a detector should exceed both.
 
     Length takes the better direction on these rows; ``overlaps`` are the share of the response found in its
     contexts, higher = true. Rows with NaN are omitted.
@@ -123,7 +123,7 @@ def stratified_auroc(
     *,
     level: float = 0.95,
 ) -> StratifiedAuroc | None:
-    r"""AUROC over the pairs of a positive and a negative row **of the same stratum**, ties counting half.
+    r"""Return the AUROC over pairs of a positive and a negative row **of the same stratum**; ties count half.
 
     .. math:: \frac{\sum_s m_s n_s\,\mathrm{AUROC}_s}{\sum_s m_s n_s}
 
@@ -162,7 +162,7 @@ def stratified_auroc(
 def matched_rows(
     values: ArrayLike, labels: ArrayLike, *, width: float = 0.0, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Rows in which each value occurs equally often with either label (exact or coarsened matching).
+    """Select rows in which each value occurs equally often with both labels (exact or coarsened matching).
 
     For each distinct value, or bin [k·width, (k + 1)·width) if ``width`` is not 0, keeps all rows of the
     rarer class and as many random rows of the other. An exactly matched value then has AUROC 0.5. Rows with
@@ -198,7 +198,7 @@ def permutation_control(
     draws: int = 200,
     seed: int = 0,
 ) -> PermutationControl | None:
-    r"""Permutation test of AUROC; None if a class is absent.
+    r"""Compute the permutation test of AUROC; None if a class is absent.
 
     .. math:: p = \frac{1 + \#\{|A^* - ½| \ge |A - ½|\}}{1 + B}
 
@@ -232,11 +232,11 @@ def _bin(column: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     if width == 0.0:
         return column
     if not 0.0 < width < np.inf:
-        raise ValueError(f"width must be finite and 0 or more, not {width}.")
+        raise ValueError(f"`width` must be finite and 0 or more, not {width}.")
     with np.errstate(over="ignore"):
         bins: NDArray[np.float64] = np.floor(column / width)
     if np.isinf(bins[np.isfinite(column)]).any():
-        raise ValueError(f"width {width} is too narrow for these values; use 0 to match equal values.")
+        raise ValueError(f"`width` {width} is too narrow for these values; use 0 to match equal values.")
     return bins
 
 

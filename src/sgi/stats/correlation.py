@@ -32,7 +32,7 @@ def correlation(
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
-    r"""A correlation coefficient with a jackknife interval on Fisher's scale, over whole clusters.
+    r"""Return a correlation coefficient with a jackknife interval on Fisher's scale, over whole clusters.
 
     .. math:: \tanh\left(\mathrm{atanh}\, r ± t\,\frac{SE}{1 - r^2}\right), \qquad
               SE^2 = \frac{G - 1}{G} \sum_g (r_{(g)} - \bar r)^2

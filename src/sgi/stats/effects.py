@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""Cohen's d: the difference of two means in pooled standard deviations.
+    r"""Return Cohen's d, the difference of two means in pooled standard deviations.
 
     .. math:: d = (\bar x_1 - \bar x_2) / s, \qquad
               s^2 = \frac{(n_1 - 1)\,s_1^2 + (n_2 - 1)\,s_2^2}{n_1 + n_2 - 2}
@@ -39,7 +39,7 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""Two-sided p-value of Welch's test that two groups have the same mean, with unequal variances.
+    r"""Return the two-sided p-value of Welch's test for equal means of two groups with unequal variances.
 
     .. math:: t = \frac{\bar x_1 - \bar x_2}{\sqrt{e_1 + e_2}}, \qquad
               \nu = \frac{(e_1 + e_2)^2}{e_1^2 / (n_1 - 1) + e_2^2 / (n_2 - 1)}, \qquad e_k = s_k^2 / n_k
@@ -71,7 +71,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""Pearson's correlation: how close two columns are to a linear relation.
+    r"""Return Pearson's correlation, which measures how close two columns are to a linear relation.
 
     .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}
               {\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
@@ -86,7 +86,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
     """
     one, other = _column(first), _column(second)
     if one.shape != other.shape:
-        raise ValueError(f"Columns of {len(one)} and {len(other)} rows cannot be paired.")
+        raise ValueError(f"Both columns must have the same length, not {len(one)} and {len(other)} rows.")
     if not (_varies(one) and _varies(other)):
         return None
     x, y = _center(_scale(one, one)[0]), _center(_scale(other, other)[0])
@@ -95,7 +95,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
-    """Spearman's correlation: `pearson` of the ranks, with the mean rank for tied values.
+    """Return Spearman's correlation: `pearson` of the ranks, with the mean rank for tied values.
 
     Infinities have a rank.
 
@@ -118,7 +118,7 @@ def ranks(values: ArrayLike) -> NDArray[np.float64]:
     """
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or np.isnan(column).any():
-        raise ValueError("Ranks are of one column without NaN.")
+        raise ValueError("Ranks need one column without NaN.")
     _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     places: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
     return places
@@ -132,7 +132,7 @@ def _column(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _scale(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both columns divided by the same power of two, so that no square overflows."""
+    """Divide both columns by the same power of two, so that no square overflows."""
     one, other = _column(first), _column(second)
     largest = max((float(np.abs(column).max()) for column in (one, other) if len(column)), default=0.0)
     exponent = int(np.frexp(largest)[1])
@@ -140,7 +140,7 @@ def _scale(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], ND
 
 
 def _mean_difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Difference of the means, relative to the first values to avoid cancellation."""
+    """Return the difference of the means, relative to the first values to avoid cancellation."""
     return float(one[0] - other[0] + ((one - one[0]).mean() - (other - other[0]).mean()))
 
 
@@ -149,7 +149,7 @@ def _varies(column: NDArray[np.float64]) -> bool:
 
 
 def _center(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Column minus its mean, relative to the first value to avoid cancellation."""
+    """Return the column minus its mean, relative to the first value to avoid cancellation."""
     offsets = column - column[0]
     centred: NDArray[np.float64] = offsets - offsets.mean()
     return centred

@@ -46,14 +46,14 @@ class ValueRange:
 
     @classmethod
     def of(cls, low: float | None, high: float | None) -> ValueRange:
-        """Range from two ends; None means unbounded.
+        """Return the range from two ends; None means unbounded.
 
         Raises:
             ValueError: ``low`` is not below ``high``.
         """
         result = cls(-np.inf if low is None else float(low), np.inf if high is None else float(high))
         if not result.low < result.high:
-            raise ValueError(f"{low} to {high} is not a range of values.")
+            raise ValueError(f"The low end of a range must be below the high end, not {low} to {high}.")
         return result
 
     @property
@@ -62,7 +62,7 @@ class ValueRange:
         return bool(np.isfinite([self.low, self.high]).all())
 
     def contains(self, values: NDArray[np.float64]) -> bool:
-        """Whether all values are in the range, up to rounding."""
+        """Return whether all values are in the range, up to rounding."""
         slack = _ROUNDING * (self.high - self.low) if self.is_bounded else 0.0
         return bool(((values >= self.low - slack) & (values <= self.high + slack)).all())
 
@@ -77,13 +77,13 @@ class ValueRange:
 
 
 def too_few_clusters(count: int, needed: int = MIN_CLUSTERS) -> NoInterval:
-    """Reason for too few clusters."""
+    """Return the reason why there is no interval if there are too few clusters."""
     some = "1 cluster is" if count == 1 else f"{count} clusters are"
     return NoInterval(f"{some} too few for an interval; {needed} are needed")
 
 
 def unseen_share(count: int, level: float = 0.95) -> float:
-    """Upper bound of the share of clusters absent from a sample of ``count``: 1 − ((1 − level)/2)^(1/count).
+    """Bound the share of clusters that a sample of ``count`` can miss: 1 − ((1 − level)/2)^(1/count).
 
     >>> round(unseen_share(30), 4)
     0.1157
@@ -92,7 +92,7 @@ def unseen_share(count: int, level: float = 0.95) -> float:
 
 
 def unseen_values_interval(value: float, count: int, scale: ValueRange, level: float) -> Interval:
-    """Interval of a mean of ``count`` clusters with the same value.
+    """Return the interval of a mean of ``count`` clusters with the same value.
 
     A share of up to `unseen_share` of the population can be absent from the sample, at either end of the
     finite range ``scale``. The interval therefore extends by that share towards each end.
@@ -106,7 +106,7 @@ def unseen_values_interval(value: float, count: int, scale: ValueRange, level: f
 
 
 def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """Ends of Wilson's score interval of a share: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+    """Return the ends of Wilson's interval of a share: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
 
     n need not be whole; the quantile is z or t.
 
@@ -125,7 +125,7 @@ def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
 
 
 def normal_quantile(level: float) -> float:
-    """Two-sided quantile z of the normal distribution: P(|Z| ≤ z) = level.
+    """Return the two-sided quantile z of the normal distribution: P(|Z| ≤ z) = level.
 
     >>> round(normal_quantile(0.95), 4)
     1.96
@@ -136,7 +136,7 @@ def normal_quantile(level: float) -> float:
 
 
 def student_quantile(level: float, freedom: float) -> float:
-    """Two-sided quantile t of Student's distribution with ν degrees of freedom: P(|T| ≤ t) = level.
+    """Return the two-sided quantile t of Student's distribution: P(|T| ≤ t) = level, ν = ``freedom``.
 
     z + Σ_k g_k(z)/ν^k over the first four terms of the Cornish–Fisher series. At a level of 95 % it is 0.12 %
     too low for ν = 3, 0.01 % for ν = 5 and less beyond; below 3 it is rough, and ν below 1 counts as 1.
@@ -157,7 +157,7 @@ def student_quantile(level: float, freedom: float) -> float:
 
 
 def effective_clusters(sizes: NDArray[np.number]) -> float:
-    """Effective number of clusters: n² / Σ_c n_c².
+    """Return the effective number of clusters: n² / Σ_c n_c².
 
     Source: Kish (1965), Survey Sampling.
 
@@ -168,7 +168,7 @@ def effective_clusters(sizes: NDArray[np.number]) -> float:
 
 
 def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
-    """Clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
+    """Return the clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
 
     S_c is the sum and n_c the size of each cluster, shape (G,), G ≥ 2.
 
@@ -183,12 +183,12 @@ def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]
 
 
 def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], int]:
-    """Cluster index of each row, from 0, and the number of clusters."""
+    """Return the cluster index of each row, from 0, and the number of clusters."""
     if clusters is None:
         return np.arange(n, dtype=np.int64), n
     labels = np.asarray(clusters)
     if labels.shape != (n,):
-        raise ValueError(f"{n} rows have clusters of shape {labels.shape}.")
+        raise ValueError(f"`clusters` must have the shape ({n},), not {labels.shape}.")
     names, codes = np.unique(labels, return_inverse=True)
     return codes.astype(np.int64), len(names)
 
@@ -196,17 +196,17 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64]
 def check_level(level: float) -> None:
     """Raise ValueError for a level outside (0, 1)."""
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be in (0, 1), not {level}.")
+        raise ValueError(f"`level` must be in (0, 1), not {level}.")
 
 
 def check_draws(level: float, draws: int) -> None:
     """Raise ValueError for a level outside (0, 1) or fewer than one draw."""
     check_level(level)
     if draws < 1:
-        raise ValueError(f"draws must be at least 1, not {draws}.")
+        raise ValueError(f"`draws` must be at least 1, not {draws}.")
 
 
 def percentile_interval(means: NDArray[np.float64], level: float, method: str) -> Interval:
-    """Percentile interval of resampled values."""
+    """Return the percentile interval of resampled values."""
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, method)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MIN_CLUSTERS_UNBOUNDED = 25
-"""Clusters needed for an interval of an unbounded metric: fewer do not show the skewness."""
+"""Least number of clusters for an interval of an unbounded metric: fewer do not show the skewness."""
 
 MIN_DIFFERENT_CLUSTERS = 8
 """If fewer clusters differ from the most frequent value, their spread is too uncertain."""
@@ -47,7 +47,7 @@ def mean_interval(
     high: float | None = None,
     level: float = 0.95,
 ) -> Interval | NoInterval:
-    r"""Confidence interval of a mean, with whole clusters as the sampling units.
+    r"""Return the confidence interval of a mean, with whole clusters as the sampling units.
 
     The data determine the method; the result names it. SE is the clustered standard error; t has ν degrees
     of freedom (see `degrees_of_freedom`).
@@ -99,7 +99,7 @@ def mean_interval(
 
 
 def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | NoInterval:
-    """Interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`."""
+    """Return the interval of a mean from the sums and sizes of clusters, shape (G,); see `mean_interval`."""
     count = len(sums)
     if count < MIN_CLUSTERS:
         return too_few_clusters(count)
@@ -111,7 +111,7 @@ def clustered_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: fl
 
 
 def _unknown_spread(count: int, different: int) -> str:
-    """Reason why the mean of an unbounded metric has no interval; empty if it has one."""
+    """Return the reason why the mean of an unbounded metric has no interval; empty if it has one."""
     if not different:
         return "all values are equal, and the metric's scale has no known ends"
     if different < min(MIN_DIFFERENT_CLUSTERS, count / 2):
@@ -124,7 +124,7 @@ def _unknown_spread(count: int, different: int) -> str:
 
 
 def _rare_or_unseen_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval | None:
-    """Interval that allows for unseen clusters; None if enough clusters differ.
+    """Return the interval that allows for unseen clusters; None if enough clusters differ.
 
     With few different clusters, Student's interval undercovers or, corrected, is twice as wide as this one.
     """
@@ -137,14 +137,14 @@ def _rare_or_unseen_interval(sums: Floats, sizes: Floats, scale: ValueRange, lev
 
 
 def clusters_that_differ(means: Floats, scale: ValueRange) -> int:
-    """Number of clusters whose mean differs from the most frequent one, by more than 1e-6 of the scale."""
+    """Count the clusters whose mean differs from the most frequent one, by more than 1e-6 of the scale."""
     width = scale.high - scale.low if scale.is_bounded else float(np.abs(means).max()) or 1.0
     _, counts = np.unique(np.round(means / (_EQUAL * width)), return_counts=True)
     return len(means) - int(counts.max())
 
 
 def degrees_of_freedom(sums: Floats, sizes: Floats) -> float:
-    r"""The degrees of freedom of the clustered variance of a mean.
+    r"""Return the degrees of freedom of the clustered variance of a mean.
 
     .. math:: \nu = \min\left(\frac{n^2}{\sum_c n_c^2} - 1, \frac{2G}{\hat\kappa - 1}\right)
 
@@ -161,14 +161,14 @@ def degrees_of_freedom(sums: Floats, sizes: Floats) -> float:
 
 
 def _deviations(sums: Floats, sizes: Floats) -> Floats:
-    """S_c − n_c·s̄, divided by the largest, so that powers cannot overflow or vanish."""
+    """Return S_c − n_c·s̄, divided by the largest one, so that powers cannot overflow or vanish."""
     deviations: Floats = sums - sizes * (sums.sum() / sizes.sum())
     largest = float(np.abs(deviations).max())
     return deviations / largest if largest > 0 else deviations
 
 
 def skew_corrected_interval(sums: Floats, sizes: Floats, level: float) -> Interval:
-    r"""Student's interval with Hall's correction for skewness; not clipped to the scale.
+    r"""Return Student's interval with Hall's correction for skewness; not clipped to the scale.
 
     With :math:`a = \sum_c e_c^3 / (\sum_c e_c^2)^{3/2}`, the skewness over :math:`\sqrt{G}`, Hall's
     transformation makes the studentised mean nearly normal. Its inverse
@@ -200,7 +200,7 @@ def _hall(x: float, a: float) -> float:
 
 
 def rare_values_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: float) -> Interval:
-    r"""Interval that allows for unseen clusters anywhere on the scale (Gaffke).
+    r"""Return the interval that allows for unseen clusters anywhere on the scale (Gaffke).
 
     For each end one pseudo-cluster of average size is added at that end of the scale. Clusters get
     uniform Dirichlet weights, and the end is a quantile of the weighted mean. The quantile is approximated
@@ -225,7 +225,7 @@ def rare_values_interval(sums: Floats, sizes: Floats, scale: ValueRange, level: 
 
 
 def _dirichlet_quantile(sums: Floats, sizes: Floats, z: float) -> float:
-    """Quantile, at the normal quantile z, of a mean of clusters with Dirichlet weights."""
+    """Return the quantile, at the normal quantile z, of a mean of clusters with Dirichlet weights."""
     count, mean = len(sums), float(sums.sum() / sizes.sum())
     deviations = (sums - sizes * mean) / sizes.mean()
     variance = float(np.square(deviations).mean()) / (count + 1)

@@ -1,4 +1,4 @@
-"""A logistic combination of signals in which every weight is at least 0."""
+"""A logistic regression on columns of evidence ("signals") in which every weight is at least 0."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MonotoneLogistic:
-    r"""Log odds of being true as a weighted sum of standardised signals.
+    r"""Log odds that a row is true, as a weighted sum of standardised signals (columns of evidence).
 
     .. math:: \mathrm{logit}\, P = b + \sum_k w_k (x_k - m_k) / s_k, \quad w_k \ge 0
 
     Attributes:
         weights: w, shape (k,), at least 0.
         centres: m, the signals' medians, shape (k,).
-        spreads: s, their standard deviations within a set, shape (k,).
-        intercept: b, for sets with as many true rows as false ones.
+        spreads: s, the signals' standard deviations within a data set, shape (k,).
+        intercept: b, for data with as many true rows as false ones.
 
     >>> model = MonotoneLogistic(np.array([2.0, 1.0]), np.zeros(2), np.ones(2), intercept=-1.0)
     >>> model.log_odds(np.array([[0.5, 3.0], [1.0, np.nan]])).tolist()
@@ -34,7 +34,7 @@ class MonotoneLogistic:
     intercept: float
 
     def contributions(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what each signal adds to the log odds, shape (n, k); 0 where a row has none."""
+        """Return what each signal adds to the log odds, shape (n, k); 0 where a row has no value of it."""
         return self.weights * standardise(signals, self.centres, self.spreads)
 
     def log_odds(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:

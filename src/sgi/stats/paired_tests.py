@@ -42,7 +42,7 @@ class PairedDifference:
         pairs: number of rows with a value on both sides.
         clusters: number of clusters of these rows.
         first: mean of the first side over the pairs; None without pairs.
-        second: mean of the second side, likewise.
+        second: mean of the second side over the pairs; None without pairs.
         difference: mean of second − first; None without pairs.
         interval: confidence interval of the difference; None if it cannot be computed.
         p: two-sided p-value of no difference; None with fewer than five clusters.
@@ -74,7 +74,7 @@ def paired_differences(
     draws: int = 2000,
     seed: int = 0,
 ) -> tuple[PairedDifference, ...]:
-    r"""Differences between two systems, one per metric, with whole clusters as sampling units.
+    r"""Return the differences between two systems, one per metric, with whole clusters as sampling units.
 
     With :math:`S_c` the sum of second − first over a cluster's pairs and n the number of pairs:
 
@@ -103,7 +103,7 @@ def paired_differences(
     """
     before, after = _columns(first), _columns(second)
     if before.shape != after.shape:
-        raise ValueError(f"first and second must have the same shape, not {before.shape} and {after.shape}.")
+        raise ValueError(f"`first` and `second` need one shape, not {before.shape} and {after.shape}.")
     check_draws(level, draws)
     scales = [_scale(width) for width in ranges or (None,) * before.shape[1]]
     codes, _ = cluster_codes(clusters, len(before))
@@ -140,7 +140,7 @@ def _columns(values: ArrayLike) -> NDArray[np.float64]:
 def _by_cluster(
     gaps: NDArray[np.float64], present: NDArray[np.bool_], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum and number of pairs in each non-empty cluster, two arrays of shape (G, m)."""
+    """Return the sum and number of pairs in each non-empty cluster, two arrays of shape (G, m)."""
     rows = present.any(axis=1)
     _, selected = np.unique(codes[rows], return_inverse=True)
     shape = (int(selected.max(initial=-1)) + 1, gaps.shape[1])
@@ -152,7 +152,7 @@ def _by_cluster(
 
 
 def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
-    """p-value of each column: share of random sign flips with a sum as far from 0 as the observed one."""
+    """Return the p-value of each column: share of sign flips with a sum as far from 0 as the observed one."""
     count = len(sums)
     generator = np.random.default_rng(seed)
     total = sums.sum(axis=0)
@@ -168,7 +168,7 @@ def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.
 
 
 def _products(weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Matrix product, column by column, so that bits do not depend on other columns or threads."""
+    """Return the matrix product, column by column, so that bits do not depend on other columns or threads."""
     result = np.empty((len(weights), columns.shape[1]))
     for place, column in enumerate(np.ascontiguousarray(columns.T)):
         np.einsum("ij,j->i", weights, column, out=result[:, place])
@@ -176,13 +176,13 @@ def _products(weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDA
 
 
 def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal limit of `_sign_flips`: under random signs the sum has variance Σ S_c²."""
+    """Return the normal approximation of `_sign_flips`: under random signs the sum has variance Σ S_c²."""
     total, error = np.abs(sums.sum(axis=0)), np.sqrt(np.square(sums).sum(axis=0))
     return np.array([_two_sided(t / e) if e > 0 else 1.0 for t, e in zip(total, error, strict=True)])
 
 
 def _two_sided(z: float) -> float:
-    """P(|Z| ≥ z) of a standard normal variable."""
+    """Return P(|Z| ≥ z) of a standard normal variable."""
     return math.erfc(z / math.sqrt(2))
 
 
@@ -193,7 +193,7 @@ def _difference(
     scale: ValueRange,
     level: float,
 ) -> PairedDifference:
-    """Means and interval, from the values of each side and the differences of each cluster."""
+    """Return the means and interval, from the values of each side and the differences of each cluster."""
     (before, after), pairs = values, len(values[0])
     if scale.contains(after - before):
         interval = clustered_interval(sums, sizes.astype(np.float64), scale, level)
@@ -229,7 +229,7 @@ class McNemar:
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """McNemar's test of two columns of 0 and 1 over the same rows.
+    """Compute McNemar's test of two columns of 0 and 1 over the same rows.
 
     Of b + c changed pairs, b went from 1 to 0. With fewer than 25, p = min(1, 2·P(X ≤ min(b, c))) with X
     binomial(b + c, ½); otherwise χ² = (b − c)²/(b + c) with one degree of freedom. Without changes p is 1.
@@ -255,10 +255,10 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 
 
 def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's step-down correction of p-values; controls the family-wise error rate.
+    """Correct p-values by Holm's step-down method, which controls the family-wise error rate.
 
-    The k-th smallest of m becomes max over j ≤ k of min(1, (m − j + 1)·p_(j)). None stays None and is not
-    counted.
+    The k-th smallest of m values becomes the maximum over j ≤ k of min(1, (m − j + 1)·p_(j)). None stays
+    None and is not counted.
 
     Source: Holm (1979), Scand. J. Stat. 6.
 

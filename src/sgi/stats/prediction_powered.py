@@ -54,7 +54,7 @@ def prediction_powered_mean(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> PredictionPoweredMean | None:
-    r"""The mean label of all rows, from scores of all rows and labels of a random sample.
+    r"""Return the mean label of all rows, from scores of all rows and labels of a random sample.
 
     .. math:: \hat\theta = \lambda \bar f_U + \overline{(y - \lambda f)}_L, \qquad
               \lambda = \frac{\mathrm{Cov}_L(y, f)}{(1 + n/N)\,\mathrm{Var}(f)} \text{ within } [0, 1]
@@ -71,7 +71,8 @@ def prediction_powered_mean(
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
-    ``labels`` are NaN without a label; ``bounds`` their range. None with fewer than two labelled rows.
+    ``labels`` are NaN for rows without a label; ``bounds`` is the range of labels. The result is None with
+    fewer than two labelled rows.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
@@ -111,11 +112,11 @@ def prediction_powered_mean(
 def slice_difference(
     scores: ArrayLike, labelled: ArrayLike, clusters: ArrayLike | None = None
 ) -> float | None:
-    """Z statistic of the difference between the mean scores of labelled and other rows.
+    """Return the Z statistic of the difference between the mean scores of labelled and other rows.
 
     z = (f̄_L − f̄_U)/SE with clustered SE. A random sample exceeds ±2.58 in 1 % of cases; beyond that, the
-    labelled rows are probably not a random sample. None if either side has fewer than five clusters, or the
-    scores have no spread.
+    labelled rows are probably not a random sample. The result is None if either side has fewer than five
+    clusters, or if the scores have no spread.
 
     Source: Welch (1947), Biometrika 34, with the clustered errors of Miller (2024), arXiv:2411.00640.
 
@@ -137,16 +138,16 @@ def _columns(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     truth, score = np.asarray(labels, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if truth.ndim != 1 or truth.shape != score.shape:
-        raise ValueError(f"Labels of shape {truth.shape} and scores of shape {score.shape} do not match.")
+        raise ValueError(f"Labels and scores must have one shape (n,), not {truth.shape} and {score.shape}.")
     if not np.isfinite(score).all() or np.isinf(truth).any():
-        raise ValueError("Scores are finite, and labels finite or NaN.")
+        raise ValueError("Scores must be finite, and labels finite or NaN.")
     if bounds is not None and ((truth < bounds[0]) | (truth > bounds[1])).any():
-        raise ValueError(f"A label lies outside {bounds[0]:g} to {bounds[1]:g}.")
+        raise ValueError(f"A label is outside the range {bounds[0]:g} to {bounds[1]:g}.")
     return truth, score
 
 
 def _power(truth: NDArray[np.float64], score: NDArray[np.float64], known: NDArray[np.bool_]) -> float:
-    """λ that minimises the variance of the estimate for independent rows."""
+    """Return λ, the weight that minimises the variance of the estimate for independent rows."""
     n, others = len(truth), len(score) - len(truth)
     spread = (1 + n / others) * float(score.var(ddof=1))
     if spread == 0:
@@ -161,7 +162,7 @@ def _influences(
     known: NDArray[np.bool_],
     codes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    r"""The influence of each row on the sum of two means, with the small-sample correction of each.
+    r"""Return the influence of each row on the sum of two means, with the small-sample correction of each.
 
     The standard error is :math:`SE^2 = \frac{G_L}{G_L - 1} \sum_c p_c^2`, where p_c is the sum of (e − ē)/n
     over a cluster's labelled rows (e = y − λf) and of λ(f − f̄)/N over its others.
@@ -186,7 +187,7 @@ def _interval(
     level: float,
     effective_rows: float | None,
 ) -> Interval | None:
-    """Wilson's interval for binary labels, else Student's; ``effective_rows`` is None if not binary."""
+    """Return Wilson's interval for binary labels, Student's for others (``effective_rows`` is None)."""
     low, high = bounds or (-math.inf, math.inf)
     if effective_rows is None:
         half = quantile * error
@@ -202,6 +203,6 @@ def _interval(
 def _effective_rows(
     residuals: NDArray[np.float64], influences: NDArray[np.float64], codes: NDArray[np.int64], few: float
 ) -> float:
-    """Number of independent rows with the same standard error of the mean error."""
+    """Return the number of independent rows with the same standard error of the mean error."""
     error = _error(influences, codes) ** 2
     return max(float(residuals.var(ddof=1)) / error, few) if error > 0 else few

@@ -39,13 +39,13 @@ class PlattMap:
     intercept: float
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Return the probability of true for each score, in [0, 1]; NaN for NaN."""
         with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
 
     def to_dict(self) -> dict[str, Any]:
-        """The map as JSON values."""
+        """Return the map as JSON values."""
         return {"map": "platt"} | asdict(self)
 
 
@@ -72,13 +72,13 @@ class IsotonicMap:
             raise ValueError("A probability is outside [0, 1].")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """Probability of true for each score, in [0, 1]; NaN for NaN."""
+        """Return the probability of true for each score, in [0, 1]; NaN for NaN."""
         column = np.asarray(scores, dtype=np.float64)
         result = np.interp(column, self.scores, self.probabilities)
         return np.where(np.isnan(column), np.nan, result)  # np.interp maps NaN to the value of a single point
 
     def to_dict(self) -> dict[str, Any]:
-        """The map as JSON values."""
+        """Return the map as JSON values."""
         return {"map": "isotonic"} | asdict(self)
 
 
@@ -100,11 +100,11 @@ def read_map(values: Mapping[str, Any]) -> ProbabilityMap:
             return PlattMap(*_finite([values.get("slope"), values.get("intercept")]))
         case "isotonic":
             return IsotonicMap(_finite(values.get("scores")), _finite(values.get("probabilities")))
-    raise ValueError("The kind of a map is platt or isotonic.")
+    raise ValueError("The kind of a map must be platt or isotonic.")
 
 
 def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
-    """Platt scaling: fit a logistic curve to the labels; the slope may be negative.
+    """Fit a logistic curve to the labels (Platt scaling); the slope may be negative.
 
     Targets are smoothed: (n⁺ + 1)/(n⁺ + 2) for true, 1/(n⁻ + 2) for false. This keeps the slope finite for
     separable classes without a penalty. The fit uses standardised scores and Newton's method with
@@ -135,7 +135,7 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
 
 
 def _logistic_line(column: Floats, targets: Floats) -> tuple[float, float]:
-    """Slope and intercept that minimise the mean log loss.
+    """Return the slope and intercept that minimise the mean log loss.
 
     Uses sums, not BLAS products, whose last bits depend on the number of threads.
     """
@@ -232,7 +232,7 @@ def _pool_adjacent_violators(means: list[float], weights: list[float]) -> tuple[
 
 
 def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
-    """Constant map: the share of true rows, the baseline for other maps.
+    """Fit the constant map, the share of true rows, as a baseline for other maps.
 
     >>> fit_base_rate([1, 2, 3, 4], [0, 0, 0, 1]).probability([-9, 9]).tolist()
     [0.25, 0.25]

@@ -32,13 +32,13 @@ class TieGroups:
         return cls(order, np.flatnonzero(begins))
 
     def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the weights of each group, shape (k,)."""
+        """Return the sum of the weights of each group, shape (k,)."""
         ordered = weights[self.order]
         # Without ties, skip the slow reduction.
         return ordered if len(self.starts) == len(ordered) else np.add.reduceat(ordered, self.starts)
 
     def of_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Value of each row's group: shape (k,) to shape (n,)."""
+        """Return the value of each row's group: shape (k,) to shape (n,)."""
         spread = np.empty(len(self.order))
         spread[self.order] = np.repeat(values, np.diff(self.starts, append=len(self.order)))
         return spread
@@ -53,22 +53,22 @@ def scores_and_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
 
 
 def values_and_labels(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """As `scores_and_labels`, but values may be NaN."""
+    """Check values and labels as `scores_and_labels` does, but allow NaN values."""
     column, truth = np.asarray(values, dtype=np.float64), np.asarray(labels)
     if column.ndim != 1 or column.shape != truth.shape:
-        raise ValueError(f"Scores of shape {column.shape} and labels of shape {truth.shape} do not match.")
+        raise ValueError(f"Scores and labels must have one shape (n,), not {column.shape} and {truth.shape}.")
     if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
         raise ValueError("Labels must be true or false, or 1 or 0.")
     return column, truth.astype(np.bool_)
 
 
 def row_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """Check row weights, finite and not negative; 1 by default, 0 omits a row."""
+    """Check row weights, which must be finite and not negative; None gives 1 each, and 0 omits a row."""
     if weights is None:
         return np.ones(n)
     column = np.asarray(weights, dtype=np.float64)
     if column.shape != (n,):
-        raise ValueError(f"weights must have shape ({n},), not {column.shape}.")
+        raise ValueError(f"`weights` must have shape ({n},), not {column.shape}.")
     if not (np.isfinite(column) & (column >= 0)).all():
         raise ValueError("Weights must be finite and 0 or more.")
     return column

@@ -41,7 +41,7 @@ def average_precision_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval | None:
-    r"""A jackknife interval of average precision on the logit scale.
+    r"""Return a jackknife interval of average precision on the logit scale.
 
     .. math::
         \mathrm{logit}\,\mathrm{AP} ± t\,\frac{SE}{\mathrm{AP}(1 - \mathrm{AP})}, \qquad
@@ -94,7 +94,7 @@ def bootstrap_interval(
     draws: int = 1000,
     seed: int = 0,
 ) -> Interval | None:
-    """A percentile bootstrap interval of any statistic of scores and labels, resampling whole clusters.
+    """Return a percentile bootstrap interval of any statistic of scores and labels, over whole clusters.
 
     ``statistic`` is called with scores, labels and weights, **sorted by score**, such as
     ``lambda s, labels, weights: fpr_at_recall(s, labels, 0.95, weights)``. It returns None if a class has no

@@ -35,7 +35,7 @@ class Ranking:
 
     @classmethod
     def of(cls, auroc: float, interval: Interval | NoInterval, positives: int, negatives: int) -> Ranking:
-        """A ranking with its interval, or the reason why there is none."""
+        """Return a ranking with its interval, or the reason why there is none."""
         reason = interval.reason if isinstance(interval, NoInterval) else ""
         return cls(auroc, interval_or_none(interval), positives, negatives, reason)
 
@@ -43,7 +43,7 @@ class Ranking:
 def ranking(
     scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike | None = None, *, level: float = 0.95
 ) -> Ranking | None:
-    """AUROC, its interval and the row counts; None if a class is absent. See `auroc` and `auroc_interval`.
+    """Compute AUROC, its interval and the row counts; None if a class is absent. See `auroc_interval`.
 
     >>> ranking([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]).auroc
     0.75
@@ -57,7 +57,7 @@ def ranking(
 
 
 def auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
-    """Probability that a true row scores above a false one, in [0, 1]; ties count half.
+    """Return the probability that a true row scores above a false one, in [0, 1]; ties count half.
 
     AUROC = (#{s⁺ > s⁻} + ½·#{s⁺ = s⁻}) / (n⁺·n⁻), the area under the ROC curve. ``weights`` are finite and
     not negative, shape (n,); integer weights give the same bits as repeated rows. None if a class is absent
@@ -77,7 +77,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None
 
 
 def average_precision(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
-    """Average precision, without interpolation, in (0, 1].
+    """Return the average precision, without interpolation, in (0, 1].
 
     AP = Σ_k (R_k − R_{k−1})·P_k over all thresholds from the highest score down, with precision P_k and
     recall R_k. Uninformative scores reach about the share of true rows, so report that share beside it.
@@ -101,7 +101,7 @@ def average_precision(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike |
 def fpr_at_recall(
     scores: ArrayLike, labels: ArrayLike, recall: float = 0.95, weights: ArrayLike | None = None
 ) -> float | None:
-    """False positive rate at a given recall, in [0, 1]; 0 is best.
+    """Return the false positive rate at a given recall, in [0, 1]; 0 is best.
 
     The smallest false positive rate of all thresholds whose recall is at least ``recall``, without
     interpolation of the ROC curve. Weights and None are as for `auroc`.
@@ -112,7 +112,7 @@ def fpr_at_recall(
     0.3333333333333333
     """
     if not 0.0 < recall <= 1.0:
-        raise ValueError(f"recall must be in (0, 1], not {recall}.")
+        raise ValueError(f"`recall` must be in (0, 1], not {recall}.")
     true, false = _sums(scores, labels, weights)
     if not (true.any() and false.any()):
         return None
@@ -125,7 +125,7 @@ def fpr_at_recall(
 def _sums(
     scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of true and of false rows in each tie group, lowest score first."""
+    """Return the weight of true and of false rows in each tie group, lowest score first."""
     column, truth = scores_and_labels(scores, labels)
     weight = row_weights(weights, len(column))
     groups = TieGroups.of(column)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
-    r"""Ratios v = a/b in [0, ∞) as shares a/(a + b) = v / (1 + v), in [0, 1); NaN stays NaN.
+    r"""Convert ratios v = a/b in [0, ∞) to shares a/(a + b) = v / (1 + v), in [0, 1); NaN stays NaN.
 
     The scale is monotone and symmetric: v and 1/v have shares that add up to 1.
 
@@ -24,7 +24,7 @@ def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
 
 
 def ratio_of(share: float) -> float:
-    """The ratio v = s/(1 − s) of a share s in [0, 1); infinite for s = 1.
+    """Return the ratio v = s/(1 − s) of a share s in [0, 1); infinite for s = 1.
 
     >>> ratio_of(0.75), ratio_of(1.0)
     (3.0, inf)
@@ -33,7 +33,7 @@ def ratio_of(share: float) -> float:
 
 
 def ratio_slope(first: float, second: float) -> float:
-    r"""Slope of the ratio over the share, between two shares in [0, 1).
+    r"""Return the slope of the ratio over the share, between two shares in [0, 1).
 
     .. math:: k = \frac{v_2 - v_1}{s_2 - s_1} = \frac{1}{(1 - s_1)(1 - s_2)}
 

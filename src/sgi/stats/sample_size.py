@@ -30,7 +30,7 @@ _SIGNIFICANT = 0.05
 def detectable_difference(
     sums: NDArray[np.number], sizes: NDArray[np.number], *, tests: int = 1, draws: int | None = None
 ) -> float | None:
-    r"""Minimum detectable difference with a power of 80 %.
+    r"""Return the minimum detectable difference with a power of 80 %.
 
     .. math:: \left(t \left(1 - \frac{1}{4\nu}\right) + z_{0.8} \sqrt{1 + \frac{t^2}{2\nu}}\right) SE,
         \qquad t = t_{1 - 0.025/m,\,\nu}
@@ -76,7 +76,7 @@ def clusters_needed(
     edge: float | None = None,
     level: float = 0.95,
 ) -> int | None:
-    r"""Number of clusters (questions) needed for an interval to exclude a limit.
+    r"""Return the number of clusters (questions) needed for an interval to exclude a limit.
 
     Assumes that the value does not change. With :math:`u(G) = |value - edge| (1 - \alpha^{1/G})`,
     :math:`\alpha = (1 - level)/2`, the allowance for unseen values, and

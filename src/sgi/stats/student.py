@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 _LARGE = 20.0
-"""From here on a series gives the ratio of gamma functions, because log-gamma loses digits."""
+"""From this value on, a series gives the ratio of gamma functions, because log-gamma loses digits."""
 _EPSILON = 1e-16
 _MAX_TERMS = 10_000
 

@@ -82,7 +82,7 @@ SAMPLES = (
 
 
 def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
-    """Check that a metric keeps the promises of `sgi.kernel.metric.Metric`; raises AssertionError.
+    """Raise an AssertionError if a metric breaks the contract of `sgi.kernel.metric.Metric`.
 
     The metric must be a frozen, hashable dataclass with a valid spec, and its canonical string must give the
     same metric. It may ask only for vectors and entailment pairs that it looks up. It must not change its
@@ -94,7 +94,7 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     through JSON.
 
     Args:
-        metric: built-in, from a plugin, or your own.
+        metric: a built-in metric, one from a plugin, or your own.
         samples: rows to score. Rows without a required field are left out. At least one row must get a value,
             so give your own rows if the metric reads metadata.
 
@@ -127,7 +127,7 @@ def _check_scores(metric: AnyMetric, batch: Batch, judgements: Judgements | None
 
 
 def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool = True) -> None:
-    """Check that an embedder keeps the promises of `sgi.kernel.protocols.Embedder`; raises AssertionError.
+    """Raise an AssertionError if an embedder breaks the contract of `sgi.kernel.protocols.Embedder`.
 
     Rows must be float32 and of unit length, one per text, in order. A text must have the same row in any
     batch. No texts must give no rows.
@@ -191,7 +191,7 @@ def _check_spec(spec: Any) -> None:
 
 
 def _check_registry(metric: AnyMetric) -> None:
-    """Check that the canonical string of a registered metric gives the metric; others need other names."""
+    """Check that a registered metric's canonical string gives it, and that other metrics have other names."""
     if metric.spec.name not in metric_names():
         return
     kind = metric_class(metric.spec.name)
@@ -200,7 +200,7 @@ def _check_registry(metric: AnyMetric) -> None:
 
 
 class _Lookups(dict[_Key, int]):
-    """An index of texts or pairs that records lookups."""
+    """An index of texts or pairs that records which of them are looked up."""
 
     def __init__(self, keys: Iterable[_Key]) -> None:
         super().__init__((key, row) for row, key in enumerate(keys))
@@ -240,7 +240,7 @@ class _Tables:
         return cls(features, (*lookups, *token_lookups, *pair_lookups))
 
     def unused(self) -> list[str]:
-        """Texts and pairs that the metric requested but did not look up."""
+        """Return the texts and pairs that the metric requested but did not look up."""
         return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 

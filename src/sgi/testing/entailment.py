@@ -22,7 +22,7 @@ _SHORT = 40
 
 
 def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) -> None:
-    """Check the contract of `sgi.kernel.protocols.EntailmentModel`; raises AssertionError.
+    """Raise an AssertionError if a model breaks the contract of `sgi.kernel.protocols.EntailmentModel`.
 
     Probabilities must be in [0, 1], one per pair, in order, and the same for a pair in any batch, within
     ``tolerance``, which allows for padding.

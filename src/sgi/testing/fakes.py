@@ -37,7 +37,7 @@ class HashEmbedder:
     """Embedder with vectors from a hash (BLAKE2b) of the text: equal texts have equal vectors.
 
     Attributes:
-        dimension: of the vectors, at least 1.
+        dimension: dimension of the vectors, at least 1.
         name: name in tables and signatures.
         calls: number of calls.
         texts_seen: all texts in order, with repeats, so a test can assert that none is embedded twice.
@@ -55,7 +55,7 @@ class HashEmbedder:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise ValueError(f"dimension must be at least 1, not {self.dimension}")
+            raise ValueError(f"`dimension` must be at least 1, not {self.dimension}")
 
     @property
     def fingerprint(self) -> str:
@@ -63,7 +63,7 @@ class HashEmbedder:
         return f"{self.name}@1,{self.dimension}d,unlimited,fp32"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order of the texts, float32, shape (n, dimension)."""
+        """Return vectors of length 1 in the order of the texts, float32, shape (n, dimension)."""
         self.calls += 1
         self.texts_seen += texts
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -72,7 +72,7 @@ class HashEmbedder:
         return rows
 
     def _entries(self, text: str) -> NDArray[np.float64]:
-        """Entries in (−1, 1), evenly spread and never 0."""
+        """Return the entries of a vector in (−1, 1), evenly spread and never 0."""
         data = text.encode("utf-8", "surrogatepass")
         blocks = range(-(-4 * self.dimension // _DIGEST_BYTES))
         stream = b"".join(blake2b(data, salt=block.to_bytes(16, "little")).digest() for block in blocks)
@@ -88,7 +88,7 @@ class HashTokenEncoder:
     special tokens, with the ids 0 and 1.
 
     Attributes:
-        dimension: of the vectors, at least 2.
+        dimension: dimension of the vectors, at least 2.
         name: name in tables and signatures.
         texts_seen: all encoded texts in order, with repeats.
 
@@ -107,11 +107,11 @@ class HashTokenEncoder:
         return f"{TokenModel(self.name).label}@1,{self.dimension}d,unlimited,fp32"
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """A number for each word, between the special tokens."""
+        """Return a number for each word, between the special tokens."""
         return [np.array([0, *map(_word_number, text.split()), 1], dtype=np.int64) for text in texts]
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
-        """Unit rows for every word and special token."""
+        """Return a vector of length 1 for every word and special token."""
         self.texts_seen += texts
         unique = list(dict.fromkeys(texts))
         words = [word for text in unique for word in ("<", *text.split(), ">")]
@@ -152,11 +152,11 @@ class HashEntailment:
         return f"{ENTAILMENT}{self.name}@1,unlimited,fp64"
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """All hypotheses are readable."""
+        """Return True for every hypothesis, shape (n,)."""
         return np.ones(len(hypotheses), dtype=np.bool_)
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
-        """Entailment in (0, 1), and contradiction in (0, 1 − entailment)."""
+        """Return probabilities of entailment, in (0, 1), and of contradiction, in (0, 1 − entailment)."""
         self.pairs_seen += pairs
         parts = np.array([_pair_shares(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2)
         entailment = parts[:, 0]
@@ -173,11 +173,11 @@ def _pair_shares(premise: str, hypothesis: str) -> list[float]:
 class ScriptedJudge:
     """Judge with scripted replies, which are validated like those of a real judge.
 
-    A reply is a model or a JSON value; a text is the raw reply. An invalid reply raises JudgeMalformedError
-    at once, without a repair request. Errors of the script are raised. Nothing is cached.
+    A reply is a pydantic model or a JSON value; a text is the raw reply. An invalid reply raises
+    JudgeMalformedError at once, without a repair request. Errors of the script are raised. Nothing is cached.
 
     Attributes:
-        reply: a function of inquiry and schema, or a mapping from the prompt's name.
+        reply: a function of inquiry and schema, or a mapping from the prompt's name to its reply.
         budget: maximum tokens of passages in one inquiry.
         fingerprint: name in signatures.
         inquiries: all inquiries in order, with repeats.
@@ -196,7 +196,7 @@ class ScriptedJudge:
     inquiries: list[Inquiry] = field(default_factory=list)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The scripted reply, validated against the schema."""
+        """Return the scripted reply, validated against the schema."""
         self.inquiries.append(inquiry)
         text = _as_text(self._find_reply(inquiry, schema))
         try:

@@ -29,7 +29,7 @@ def require(condition: bool, promise: str) -> None:
 
 
 def typical_judge() -> ScriptedJudge:
-    """A judge that always gives the reply of the prompt's first example, with one verdict per item."""
+    """Return a judge that always gives the reply of the prompt's first example, with one verdict per item."""
     return ScriptedJudge(_typical)
 
 
@@ -45,7 +45,7 @@ def _typical(inquiry: Inquiry, schema: type[Any]) -> ReplyModel:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Judgements by the identity of the sample."""
+    """The judgements of samples, stored by the identity (``id``) of the Sample object."""
 
     by_sample: dict[int, BaseModel]
 
@@ -108,7 +108,7 @@ _STATEMENTS = ("The sky is blue.", "The sky is near.", "The sky is old.")
 
 
 def check_judge(judge: Judge) -> None:
-    """Check the contract of `sgi.kernel.protocols.Judge`; raises AssertionError.
+    """Raise an AssertionError if a judge breaks the contract of `sgi.kernel.protocols.Judge`.
 
     It sends three short concurrent requests, for which a real service may charge.
 
@@ -132,7 +132,7 @@ def check_judge(judge: Judge) -> None:
 
 
 async def _probe_replies(judge: Judge) -> list[Any]:
-    """Replies to concurrent inquiries with one, two and three items."""
+    """Return the replies to concurrent inquiries with one, two and three items."""
     replies: list[Any] = [None] * len(_STATEMENTS)
 
     async def probe(place: int) -> None:

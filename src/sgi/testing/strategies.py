@@ -36,7 +36,7 @@ _ODD = (
 
 
 def texts(max_size: int = 60) -> SearchStrategy[str]:
-    """Texts in any script, also blank and hostile ones; no lone surrogates.
+    """Return a strategy for texts in any script, also blank and hostile ones, without lone surrogates.
 
     ``max_size`` is the maximum length of random texts, in characters.
 
@@ -50,7 +50,7 @@ def texts(max_size: int = 60) -> SearchStrategy[str]:
 
 
 def samples(*, complete: bool = False) -> SearchStrategy[Sample]:
-    """Samples with some of the fields, or with all if ``complete``; fields may be blank.
+    """Return a strategy for samples with some of the fields, or all if ``complete``; fields may be blank.
 
     >>> from hypothesis import given
     >>> @given(samples(complete=True))

@@ -267,7 +267,7 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ({"metrics": ["rouge_l"]}, UsageError, "needs reference"),
         ({"metrics": ["sgii"]}, UnknownNameError, "sgi"),
         ({"changes": ["swap"]}, UnknownNameError, "perturbation"),
-        ({"changes": ["reply_cut"]}, UsageError, "need a judge"),
+        ({"changes": ["reply_cut"]}, UsageError, "needs a judge"),
         ({"changes": [PERTURBATIONS["refusal"], "refusal"]}, UsageError, "refusal is given twice"),
         ({"changes": [FAULTS["reply_cut"], FAULTS["reply_cut"]]}, UsageError, "reply_cut is given twice"),
         ({"metrics": ["faithfulness"]}, UsageError, "judge is needed"),

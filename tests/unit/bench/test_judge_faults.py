@@ -123,4 +123,4 @@ def test_a_judge_object_has_no_faulty_replies():
     )
     result = bench(ROWS, ["groundedness"], ["refusal", "reply_cut"], judge=judge, cache=False)
     assert [cell.perturbation for cell in result.cells] == ["refusal"]
-    assert "cannot be made faulty" in result.notes[-1]
+    assert "cannot be simulated" in result.notes[-1]

@@ -119,7 +119,7 @@ def test_no_calibration_scores_nothing_beside():
             file_content(bins=file_content()["bins"][:1] + file_content()["bins"][2:]),
             "the bins leave out lengths",
         ),
-        (file_content(map={"map": "spline"}), "map: The kind of a map is platt or isotonic"),
+        (file_content(map={"map": "spline"}), "map: The kind of a map must be platt or isotonic"),
         (file_content(map={"map": ["platt"]}), "The kind of a map"),
         (file_content(map="platt"), "map: a map is an object"),
         (

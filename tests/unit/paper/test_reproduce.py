@@ -109,7 +109,10 @@ def test_truthfulqa_is_found_beside_the_file_of_halueval(data_folder):
 
 @pytest.mark.parametrize("models", [[], [""], ["minilm", "minilm"]])
 def test_models_are_wanted_each_once(models):
-    with pytest.raises(UsageError, match="Give one or more models, each once"), open_workbench(models):
+    with (
+        pytest.raises(UsageError, match="Give one or more models, each of them once"),
+        open_workbench(models),
+    ):
         pass
 
 

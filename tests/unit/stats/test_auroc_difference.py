@@ -90,7 +90,7 @@ def test_without_clusters_every_row_stands_for_itself():
     [
         ({"labels": np.full(N, 2)}, "true or false"),
         ({"second": WORSE[1:]}, "shape"),
-        ({"clusters": [1]}, "clusters of shape"),
+        ({"clusters": [1]}, "`clusters` must have the shape"),
         ({"level": 1.0}, "level"),
     ],
 )

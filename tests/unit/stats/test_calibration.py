@@ -121,8 +121,8 @@ def test_a_sure_forecast_is_all_resolution():
         ([0.5], [np.nan], {}, "true or false"),
         ([0.5, 0.5], [1], {}, "shape"),
         ([[0.5]], [[1]], {}, "shape"),
-        ([0.5], [1], {"bins": 0}, "bins must be"),
-        ([0.5], [1], {"binning": "depth"}, "width, mass"),
+        ([0.5], [1], {"bins": 0}, "`bins` must be"),
+        ([0.5], [1], {"binning": "depth"}, "width or mass"),
     ],
 )
 def test_what_makes_no_sense_is_refused(probabilities, labels, options, words):
@@ -242,7 +242,7 @@ def test_fewer_clusters_than_folds_make_fewer_folds():
         ([1, 2, 3, 4], [1, 0, 1, 0], [7, 7, 7, 7], {}, "two clusters each"),
         ([1, 2, 3, 4], [1, 0, 1, 0], None, {"folds": 1}, "two folds"),
         ([1, 2, 3, 4], [1, 0, 1, 0], None, {"method": "spline"}, "platt, isotonic, base rate"),
-        ([1, 2, 3, 4], [1, 0, 1, 0], [1, 2], {}, "clusters of shape"),
+        ([1, 2, 3, 4], [1, 0, 1, 0], [1, 2], {}, "`clusters` must have the shape"),
     ],
 )
 def test_rows_that_teach_nothing_are_refused(scores, labels, clusters, options, words):

@@ -194,11 +194,11 @@ def test_to_clear_is_to_flag_with_the_kinds_and_the_directions_changed_over(scor
 
 @pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, math.nan, math.inf])
 def test_a_rate_lies_between_0_and_1(rate):
-    with pytest.raises(ValueError, match=r"rate must be in \(0, 1\)"):
+    with pytest.raises(ValueError, match=r"`rate` must be in \(0, 1\)"):
         conformal_threshold([1.0], rate)
-    with pytest.raises(ValueError, match="rate must be in"):
+    with pytest.raises(ValueError, match="`rate` must be in"):
         clearing_threshold([1.0], rate)
-    with pytest.raises(ValueError, match="rate must be in"):
+    with pytest.raises(ValueError, match="`rate` must be in"):
         length_thresholds([1.0], [1], rate)
 
 
@@ -206,10 +206,10 @@ def test_a_rate_lies_between_0_and_1(rate):
     ("scores", "lengths", "bins", "words"),
     [
         ([1.0, math.nan], [1, 2], 4, "finite scores"),
-        ([[1.0]], [[1]], 4, "one column"),
+        ([[1.0]], [[1]], 4, "finite scores"),
         ([1.0, 2.0], [1], 4, "must be finite"),
         ([1.0, 2.0], [1, math.nan], 4, "must be finite"),
-        ([1.0, 2.0], [1, 2], 0, "bins must be"),
+        ([1.0, 2.0], [1, 2], 0, "`bins` must be"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(scores, lengths, bins, words):

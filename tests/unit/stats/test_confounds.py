@@ -105,7 +105,7 @@ def test_a_baseline_refuses_what_makes_no_sense():
         baseline("overlap", OVERLAPS, LABELS, direction="best")
     with pytest.raises(ValueError, match="shape"):
         baseline("overlap", OVERLAPS, LABELS[:3])
-    with pytest.raises(ValueError, match="clusters of shape"):
+    with pytest.raises(ValueError, match="`clusters` must have the shape"):
         baseline("overlap", OVERLAPS, LABELS, [1, 2])
 
 

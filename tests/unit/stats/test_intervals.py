@@ -28,5 +28,5 @@ def test_wilson_by_its_formula():
 
 
 def test_clusters_of_another_length_are_refused():
-    with pytest.raises(ValueError, match=r"3 rows have clusters of shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"`clusters` must have the shape \(3,\), not \(2,\)"):
         cluster_codes([1, 2], 3)

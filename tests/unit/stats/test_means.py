@@ -70,7 +70,7 @@ def test_a_value_outside_the_scale_leaves_no_interval():
     assert mean_interval(values, low=0, high=1).reason == "a value lies outside the metric's scale, 0 to 1"
     values[-1] = 1 + 1e-12
     assert mean_interval(values, low=0, high=1).high <= 1
-    with pytest.raises(ValueError, match="not a range"):
+    with pytest.raises(ValueError, match="must be below the high end"):
         mean_interval(values, low=1, high=1)
 
 

@@ -169,8 +169,8 @@ def test_above_a_hundred_thousand_clusters_the_normal_distribution_takes_over(mo
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ([1.0], [1.0, 2.0], "same shape"),
-        ([[1.0, 2.0]], [[1.0]], "same shape"),
+        ([1.0], [1.0, 2.0], "one shape"),
+        ([[1.0, 2.0]], [[1.0]], "one shape"),
         ([np.inf], [1.0], "must be finite"),
         (1.0, 1.0, "must be finite"),
         (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "must be finite"),

@@ -54,7 +54,7 @@ def test_the_bootstrap_refuses_what_makes_no_sense():
         bootstrap_interval(auroc, [1, 2], [0, 1], draws=0)
     with pytest.raises(ValueError, match="level"):
         bootstrap_interval(auroc, [1, 2], [0, 1], level=1.0)
-    with pytest.raises(ValueError, match="clusters of shape"):
+    with pytest.raises(ValueError, match="`clusters` must have the shape"):
         bootstrap_interval(auroc, [1, 2], [0, 1], [1])
 
 

@@ -28,18 +28,18 @@ _LEAST_LENGTH = 1e-12
 
 
 def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) -> Floats:
-    """Angle between response and context: ‖Log_c r‖ = θ(r, c), in [0, π], shape (n,). Low means grounded.
+    """Return the angle between response and context, ‖Log_c r‖ = θ(r, c), in [0, π]. Low means grounded.
 
-    Source: `displacement_magnitude_ratio` with the context as base; without a reference there is no ratio.
+    Source: `displacement_magnitude_ratio` with the context as base, and without a ratio.
     """
     return angle(responses, contexts)
 
 
 def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike) -> Floats:
-    """Whether the sentences of a response leave its context in one direction.
+    """Measure whether the sentences of a response leave its context in one direction.
 
     It is the mean of cos(Log_c s_i, Log_c s_{i+1}) over consecutive sentences of the response. The published
-    notebook calls high values grounded. It scores 0 for fewer than two sentences; here there is no value.
+    notebook calls high values grounded. For fewer than two sentences it gives 0; this function gives NaN.
 
     Returns values in [−1, 1], shape (n,); NaN if no two consecutive sentences leave the context.
 
@@ -59,23 +59,23 @@ def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, 
 def context_tangent_residual(
     contexts: ArrayLike, responses: ArrayLike, sentences: ArrayLike, offsets: ArrayLike, *, axes: int = 3
 ) -> Floats:
-    """Share of the displacement from context to response outside the span of the context's sentences.
+    """Measure how much of the displacement from context to response is outside the context's sentences.
 
     It is the length of Log_c r outside the first m principal axes of Log_c s_j about c, divided by ‖Log_c r‖:
-    the sine of the angle between the two. Low means grounded. The centre c is new.
+    the sine of the angle between the two. Low means grounded. The source does not use c as centre.
 
     ``offsets`` delimits the sentences of each context; ``axes`` is m, at least 1. A context of fewer
     sentences has as many axes as sentences.
 
-    Returns values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if the
-    context has no sentence but itself.
+    Returns values in [0, 1], shape (n,); NaN if the response is the context or its antipode, or if every
+    sentence equals the context.
 
     Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
     reference responses.
     """
     bases, rows, ends = _sentences(contexts, sentences, offsets)
     if axes < 1:
-        raise ValueError(f"A span takes 1 axis or more, not {axes}.")
+        raise ValueError(f"`axes` must be at least 1, not {axes}.")
     way = log_map(bases, responses)
     squared = np.vecdot(way, way)
     share = np.full(len(bases), np.nan)
@@ -92,7 +92,7 @@ def context_tangent_residual(
 def context_local_grounding_index(
     questions: ArrayLike, contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
 ) -> Floats:
-    """SGI of a response's sentences as a ratio of means: Σ θ(s_i, q) / Σ θ(s_i, c). High means grounded.
+    """Compute SGI of a response's sentences as Σ θ(s_i, q) / Σ θ(s_i, c). High means grounded.
 
     Returns values in [0, ∞], shape (n,); ∞ if every sentence equals the context, NaN without a sentence.
 
@@ -101,7 +101,7 @@ def context_local_grounding_index(
     bases, rows, ends = _sentences(contexts, sentences, offsets)
     starts = np.asarray(questions)
     if starts.shape != bases.shape:
-        raise ValueError(f"Questions of shape {starts.shape} do not fit contexts of shape {bases.shape}.")
+        raise ValueError(f"Questions and contexts must have one shape, not {starts.shape} and {bases.shape}.")
     owners = np.repeat(np.arange(len(bases)), np.diff(ends))
     from_question = np.bincount(owners, angle(rows, starts[owners]), len(bases))
     from_context = np.bincount(owners, angle(rows, bases[owners]), len(bases))
@@ -110,7 +110,7 @@ def context_local_grounding_index(
 
 
 def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses: ArrayLike) -> Floats:
-    """Whether a response leaves its question toward the context: cos(Log_q r, Log_q c). High means grounded.
+    """Measure how far r leaves q in the direction of c: cos(Log_q r, Log_q c). High means grounded.
 
     Returns values in [−1, 1], shape (n,); NaN if context or response is the question or its antipode.
 
@@ -125,10 +125,10 @@ def _sentences(
     """Check contexts, sentences and offsets."""
     bases, rows, ends = np.asarray(contexts), np.asarray(sentences), np.asarray(offsets, dtype=np.int64)
     if bases.ndim != 2 or rows.ndim != 2 or bases.shape[1] != rows.shape[1]:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"Sentences of shape {rows.shape} do not fit contexts of shape {bases.shape}.")
+        raise ValueError(f"Sentences {rows.shape} must have the dimension of contexts {bases.shape}.")
     begins = ends.shape == (len(bases) + 1,) and ends[0] == 0
     if not begins or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
-        raise ValueError(f"Offsets need {len(bases) + 1} ascending values from 0 to {len(rows)}.")
+        raise ValueError(f"`offsets` must have {len(bases) + 1} ascending values from 0 to {len(rows)}.")
     return bases, rows, ends
 
 

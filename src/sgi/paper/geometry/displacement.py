@@ -76,9 +76,9 @@ class Neighbours:
         ([[0.0, 1.571]], [[0.828, 0.172]])
         """
         if not temperature > 0.0:
-            raise ValueError(f"A temperature is above 0, not {temperature}.")
+            raise ValueError(f"`temperature` must be above 0, not {temperature}.")
         if indices.ndim != 2 or not indices.shape[1] or len(indices) != len(rows):  # noqa: PLR2004 - rows, columns
-            raise ValueError(f"{len(rows)} rows have neighbours of shape (n, k), not {indices.shape}.")
+            raise ValueError(f"`indices` must have shape ({len(rows)}, k), k ≥ 1, not {indices.shape}.")
         count = indices.shape[1]
         angles = angle(np.repeat(rows, count, axis=0), questions[indices.ravel()]).reshape(-1, count)
         lead = np.exp((angles.min(axis=1, keepdims=True) - angles) / temperature)
@@ -93,7 +93,7 @@ class Neighbours:
         )
 
     def response_angles(self, responses: Rows) -> Floats:
-        """θ(r, r_i) between each response and those of its neighbours, in radians, shape (n, k)."""
+        """Return the angles θ(r, r_i) between each response and those of its neighbours, shape (n, k)."""
         count = self.indices.shape[1]
         theirs = self.responses[self.indices.ravel()]
         return angle(np.repeat(responses, count, axis=0), theirs).reshape(-1, count)
@@ -126,7 +126,7 @@ def in_blocks(
 
 
 def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
-    """Cosines of vectors of any length, shape (…, d); NaN for a zero vector."""
+    """Return the cosines of vectors of any length, shape (…, d); NaN for a zero vector."""
     one, two = (np.linalg.norm(vectors, axis=-1) for vectors in (first, second))
     known = (one > _LEAST_LENGTH) & (two > _LEAST_LENGTH)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -136,7 +136,7 @@ def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
 
 @in_blocks
 def displacement_consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """DC: cosine between the displacement of the response and that of the neighbours. High means grounded.
+    """Return DC, the cosine between the displacement of r and that of the neighbours. High means grounded.
 
     DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, transported to
     q.
@@ -154,7 +154,7 @@ def displacement_consistency(questions: Rows, responses: Rows, neighbours: Neigh
 
 
 def _expected_angle(questions: Rows, neighbours: Neighbours) -> Floats:
-    """v̄: weighted mean of the neighbours' displacements, transported to each question."""
+    """Return v̄, the weighted mean of the neighbours' displacements, transported to each question."""
     starts = neighbours.questions[neighbours.indices]
     ways = log_map(starts, neighbours.responses[neighbours.indices])
     carried = parallel_transport(starts, questions[:, None], ways)
@@ -163,7 +163,7 @@ def _expected_angle(questions: Rows, neighbours: Neighbours) -> Floats:
 
 @in_blocks
 def expected_response_deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """ERD: angle between the response and the response expected from the neighbours. Low means grounded.
+    """Return ERD, the angle between r and the response expected from the neighbours. Low means grounded.
 
     ERD = θ(r, Exp_q v̄), with v̄ as for `displacement_consistency`.
 
@@ -185,7 +185,7 @@ def expected_response_deviation(questions: Rows, responses: Rows, neighbours: Ne
 
 @in_blocks
 def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """DMR: length of the displacement relative to the neighbours'. Low means grounded.
+    """Return DMR, the length of the displacement relative to the neighbours'. Low means grounded.
 
     DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|.
 
@@ -207,7 +207,9 @@ def displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: N
 
 @in_blocks
 def local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """LSGI: distance from the neighbours' responses, relative to that of the questions. Low means grounded.
+    """Return LSGI, the distance from the neighbours' responses relative to that of their questions.
+
+    Low means grounded.
 
     LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). It is a ratio of means, because the nearest neighbour alone
     would dominate a mean of ratios.
@@ -230,7 +232,7 @@ def local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> F
 
 @in_blocks
 def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """TSR: distance of the response from the plane of the neighbours' responses. Low means grounded.
+    """Return TSR, the distance of r from the plane of the neighbours' responses. Low means grounded.
 
     With μ the Fréchet mean of the neighbours' r_i, TSR is the length of Log_μ r outside the first m principal
     axes of Log_μ r_i, divided by the median of the leave-one-out residuals of the r_i. A value of 1 means as
@@ -257,7 +259,7 @@ def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> 
     [0.51, 16.5]
     """
     if neighbours.indices.shape[1] < _FEWEST_NEIGHBOURS:
-        raise ValueError(f"A tangent space takes {_FEWEST_NEIGHBOURS} neighbours or more.")
+        raise ValueError(f"A tangent space needs at least {_FEWEST_NEIGHBOURS} neighbours.")
     theirs = neighbours.responses[neighbours.indices]
     count, dimension = theirs.shape[1:]
     centre = karcher_means(theirs, np.full(theirs.shape[:2], 1.0 / count))
@@ -276,7 +278,7 @@ def tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> 
 
 
 def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, directions: ArrayLike) -> Floats:
-    """DGI: cosine between the displacement and the mean reference direction. High means grounded.
+    """Return DGI, the cosine between displacement and mean reference direction. High means grounded.
 
     DGI = cos(r − q, μ̂), where μ̂ is the mean direction of the r_i − q_i at unit length. It uses chords,
     because tangent vectors at distant questions have no common direction. ``directions`` is μ̂ of
@@ -294,5 +296,5 @@ def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, dire
     start, end = np.asarray(questions, dtype=np.float64), np.asarray(responses, dtype=np.float64)
     way = np.asarray(directions, dtype=np.float64)
     if start.ndim != 2 or end.shape != start.shape or way.shape not in (start.shape, start.shape[1:]):  # noqa: PLR2004 - rows, columns
-        raise ValueError(f"Rows {start.shape} and {end.shape} do not fit directions {way.shape}.")
+        raise ValueError(f"Directions {way.shape} must fit rows {start.shape} and {end.shape}.")
     return cosine_of_tangents(end - start, np.broadcast_to(way, start.shape))

@@ -1,4 +1,4 @@
-"""Near-duplicate pairs of question and response ("kin"): neither may be a reference of the other."""
+"""Near-duplicate pairs of question and response ("kin"), which must not serve as references of each other."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Pairs:
         if not len(ids) == len(groups) == len(questions) == len(responses):
             raise ValueError(
                 f"{len(ids)} ids, {len(groups)} groups, {len(questions)} questions and {len(responses)} "
-                "responses are not of one length."
+                "responses must be equally many."
             )
         labels = tuple(map(str, ids))
         own = _names("id", ids, labels)
@@ -118,7 +118,7 @@ def unit_rows(values: ArrayLike, count: int) -> Rows:
     """
     rows = np.asarray(values)
     if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"{count} pairs have rows of shape (n, d), not {rows.shape}.")
+        raise ValueError(f"The vectors of {count} pairs must have shape ({count}, d), not {rows.shape}.")
     angle(rows, rows)  # raises if rows are not of unit length
     return rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
 
@@ -146,14 +146,14 @@ def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
     if len(rows) == len(sets):
         if len({part.shape[1] for part in rows}) > 1:
             raise ValueError(
-                f"Rows of dimensions {[part.shape[1] for part in rows]} lie on different spheres."
+                f"All vectors must have the same dimension, not {[part.shape[1] for part in rows]}."
             )
         found.append(("question vector", _coinciding_pairs(np.concatenate(rows))))
     return tuple(found)
 
 
 def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
-    """A code for each pair; pairs that share a key, directly or through others, have equal codes.
+    """Return a code for each pair; pairs that share a key, directly or through others, have equal codes.
 
     >>> kin_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
     [0, 0, 2, 0]
@@ -208,7 +208,7 @@ def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[s
     for sample_id, text in zip(ids, texts, strict=True):
         if not isinstance(text, str):
             raise DataError(
-                f"The {what} of a pair is text, not {type(text).__name__}",
+                f"The {what} of a pair must be text, not {type(text).__name__}",
                 sample_id=sample_id,
                 hint="Leave such pairs out.",
             )
@@ -216,7 +216,7 @@ def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[s
 
 
 def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Hashable, ...]:
-    """Normalised names; None if missing."""
+    """Return the normalised names; None if missing."""
     known = cache(_name)  # many pairs can have the same context as group
     names: list[Hashable] = []
     for sample_id, value in zip(ids, values, strict=True):
@@ -224,7 +224,7 @@ def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Has
             hash(value)
         except TypeError:
             raise DataError(
-                f"The {what} of a pair is a {type(value).__name__}, which is not a name",
+                f"The {what} of a pair must be a name, not a {type(value).__name__}",
                 sample_id=sample_id,
                 hint="Give text, a number or a tuple of them.",
             ) from None
@@ -249,7 +249,7 @@ def _name(value: Hashable) -> Hashable:
 
 
 def _is_missing(value: object) -> bool:
-    """Whether a value is None, NaN, or unequal to itself."""
+    """Return whether a value is None, NaN, or unequal to itself."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124 - detects NaN
     except TypeError:  # pandas' NA has no truth value
@@ -265,7 +265,7 @@ def _firsts(marks: Iterable[Hashable]) -> Codes:
 
 
 def _coinciding_pairs(rows: Rows) -> Codes:
-    """For each row, the first row with the same position on the sphere."""
+    """Return, for each row, the first row that is equal up to 0.001 radians."""
     codes = _firsts(row.tobytes() for row in rows)
     links = [(np.arange(len(rows)), codes)]
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
@@ -286,7 +286,7 @@ def _coinciding_pairs(rows: Rows) -> Codes:
 
 
 def _first_of_component(n: int, links: Sequence[tuple[Codes, Codes]]) -> Codes:
-    """For each of n pairs, the first pair that links lead to, directly or through others."""
+    """Return, for each of n pairs, the first pair that is linked to it, directly or through others."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

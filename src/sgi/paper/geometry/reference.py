@@ -38,16 +38,18 @@ class ReferenceSet:
     """Questions with correct responses; create one with `fit`.
 
     Two pairs are *kin* (duplicates of one question) if they share an id, a group, the text or the vector of
-    their question, or if both are kin to a third pair. `same_name` and `same_text` say which names and texts
-    are equal. Numbers equal their digits. Missing groups (None, NaN) match nothing. Vectors less than 0.001
-    radians apart count as equal (with MiniLM, the nearest two of 2,997 HaluEval questions are 0.14 apart).
+    their question, or if both are kin to a third pair. `same_name` and `same_text` define which names and
+    texts are equal. The number 5 and the text "5" are the same name. Missing groups (None, NaN) match
+    nothing. Vectors less than 0.001 radians apart count as equal (with MiniLM, the nearest two of 2,997
+    HaluEval questions are 0.14 apart).
 
     In `neighbours` and `directions`, kin of scored pairs in the reference set are
 
     * an error by default;
-    * skipped with ``exclude="group"``, so that one set can be scored and reference (leave-question-out);
-    * allowed with ``leaky=True``, which reproduces a published mistake: a correct response finds itself, so
-      an AUROC of 1 means nothing.
+    * skipped with ``exclude="group"``, so that a set can be both scored and used as its own reference
+      (leave-question-out);
+    * allowed with ``leaky=True``, which reproduces a published mistake: a correct response is then its own
+      nearest neighbour, so an AUROC of 1 means nothing.
     """
 
     question_rows: Rows
@@ -67,7 +69,7 @@ class ReferenceSet:
         2
         """
         if not len(pairs):
-            raise DataError("A reference set is empty", hint="Give it pairs that are known to be good.")
+            raise DataError("The reference set has no pair", hint="Give it pairs that are known to be good.")
         questions, responses = (_valid_rows(rows, len(pairs)) for rows in (_rows(pairs), response_rows))
         angle(questions, responses)  # raises if shapes differ
         return cls(questions, responses, replace(pairs, question_rows=questions))
@@ -90,8 +92,8 @@ class ReferenceSet:
             scored: pairs with question rows; their groups are named as in the reference set.
             k: neighbours per pair, at least 1.
             temperature: τ of the weights softmax(−θ(q, q_i) / τ), in radians; None takes `temperature` of k.
-            exclude: ``"group"`` skips kin.
-            leaky: allow kin.
+            exclude: ``"group"`` skips kin of the scored pair; None raises DataError if there are any.
+            leaky: use kin too.
 
         Raises:
             DataError: a scored pair has kin in the reference set; the message names both ids.
@@ -115,7 +117,7 @@ class ReferenceSet:
         return Neighbours.of(rows, chosen, scale, questions=self.question_rows, responses=self.response_rows)
 
     def temperature(self, k: int) -> float:
-        """τ in radians: the median angle between a reference question and its k-th neighbour that is not kin.
+        """Return τ, the median angle (radians) of a reference question and its k-th neighbour without kin.
 
         Raises:
             UsageError: a pair has fewer than k others that are not kin.
@@ -129,7 +131,7 @@ class ReferenceSet:
     def directions(
         self, scored: Pairs, *, exclude: Literal["group"] | None = None, leaky: bool = False
     ) -> Floats:
-        """Mean direction μ̂ of the reference displacements for each scored pair, for the DGI, shape (n, d).
+        """Return the mean direction μ̂ of the reference displacements for each scored pair, shape (n, d).
 
         μ̂ is the direction of Σ (r_i − q_i) / ‖r_i − q_i‖; a response equal to its question adds nothing.
         Arguments and errors are those of `neighbours`. Kin by vector are found only if ``scored`` has
@@ -153,13 +155,13 @@ class ReferenceSet:
         total = np.linalg.norm(left, axis=1, keepdims=True)
         bad = np.flatnonzero(total <= _LEAST_LENGTH * len(self))
         if bad.size:
-            raise DataError("No mean direction is left in the reference set", sample_id=scored.ids[bad[0]])
+            raise DataError("The reference set has no direction for this pair", sample_id=scored.ids[bad[0]])
         return np.asarray(left / total)
 
     def _shared_keys(self, scored: Pairs, exclude: Literal["group"] | None, *, leaky: bool) -> Ties:
-        """Keys that reference and scored pairs share, if kin are excluded or refused."""
+        """Return the keys that reference and scored pairs share, if kin are excluded or refused."""
         if exclude not in (None, "group"):
-            raise UsageError(f"exclude is 'group' or None, not {exclude!r}.")
+            raise UsageError(f"`exclude` must be 'group' or None, not {exclude!r}.")
         if leaky and exclude:
             raise UsageError("leaky=True and exclude='group' contradict each other", hint="Give one of them.")
         shared = () if leaky else ties(self._pairs, scored)
@@ -168,7 +170,7 @@ class ReferenceSet:
         return shared
 
     def _kin(self, shared: Ties) -> tuple[Codes, Codes] | None:
-        """Codes of scored and reference pairs; equal codes exclude each other. None if all are allowed."""
+        """Return codes of scored and reference pairs, of which equal ones exclude each other, or None."""
         if not shared:
             return None
         codes = kin_codes(shared)
@@ -195,16 +197,16 @@ def _rows(pairs: Pairs) -> Rows:
 
 
 def _valid_rows(values: ArrayLike, count: int) -> Rows:
-    """Read-only copy of unit rows."""
+    """Return a read-only copy of unit rows."""
     rows = np.array(unit_rows(values, count))
     rows.flags.writeable = False
     return rows
 
 
 def _nearest(rows: Rows, known: Rows, k: int, kin: tuple[Codes, Codes] | None, ids: Sequence[str]) -> Codes:
-    """The k nearest reference rows that are not kin, nearest first; ties keep the row order."""
+    """Return the k nearest reference rows that are not kin, nearest first; ties keep the row order."""
     if not 1 <= k <= len(known):
-        raise UsageError(f"{k} neighbours cannot be taken from {len(known)} reference pairs.")
+        raise UsageError(f"`k` must be from 1 to {len(known)}, the number of reference pairs, not {k}.")
     candidates = min(k + _MARGIN, len(known))
     step = max(1, _BLOCK_BYTES // (8 * len(known)))
     chosen = np.empty((len(rows), k), dtype=np.int64)

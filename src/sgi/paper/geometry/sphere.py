@@ -20,7 +20,7 @@ _LEAST_RESULTANT = 1e-12
 
 
 def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
-    """The tangent vector at each base that leads to its point: Log_b(p) = θ·(p − cos θ·b) / sin θ.
+    """Return the tangent vector at each base that leads to its point: Log_b(p) = θ·(p − cos θ·b) / sin θ.
 
     Its length is the angle θ; its direction is that of the great circle from b to p. It is computed from the
     shorter of p − b and p + b, which is precise near 0 and near π.
@@ -87,7 +87,7 @@ def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) ->
 def karcher_means(
     points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
 ) -> Floats:
-    """Fréchet means: the points with the smallest weighted sums of squared angles, argmin_μ Σ w_i θ(μ, p_i)².
+    """Compute Fréchet means, the points with the smallest sums of squared angles: argmin_μ Σ w_i θ(μ, p_i)².
 
     Karcher's iteration starts at the mean direction and moves μ by the mean of Log_μ(p_i). The minimum is
     unique if all points lie within π/2 of it.
@@ -166,7 +166,7 @@ def _directions(rows: ArrayLike) -> Floats:
     array = np.asarray(rows)
     if array.dtype.kind not in "fiu" or array.ndim < 2:  # noqa: PLR2004 - rows and columns
         raise ValueError(
-            f"Unit rows are real numbers of shape (n, d), not {array.dtype} of shape {array.shape}."
+            f"Unit rows must be real numbers of shape (n, d), not {array.dtype} of shape {array.shape}."
         )
     exact = array.astype(np.float64, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):  # reported below
@@ -184,7 +184,7 @@ def _fit_point(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     except ValueError:
         same = False
     if not same:
-        raise ValueError(f"Rows need one shape (n, d), not {first.shape} and {second.shape}.")
+        raise ValueError(f"Both arguments must have one shape (n, d), not {first.shape} and {second.shape}.")
     return first, second
 
 

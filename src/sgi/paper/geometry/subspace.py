@@ -16,7 +16,7 @@ _LEAST_SHARE = 1e-10
 
 
 def principal_axes(gram: Floats) -> tuple[Floats, Floats]:
-    """Principal axes of vectors x_1 … x_k, from their inner products, shape (…, k, k).
+    """Return the principal axes of vectors x_1 … x_k, from their inner products, shape (…, k, k).
 
     Axis j is Σ_i u_ij x_i / √λ_j for the eigenpairs (λ_j, u_j) of the matrix. The cost does not depend on the
     dimension of the vectors.
@@ -39,7 +39,7 @@ def principal_axes(gram: Floats) -> tuple[Floats, Floats]:
 
 
 def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> Floats:
-    """Squared distances of y to the span of the first m principal axes, for m from 0 to k, shape (…, k + 1).
+    """Return squared distances of y to the span of the first m axes, for m from 0 to k, shape (…, k + 1).
 
     ``coefficients`` are those of `principal_axes`, shape (…, k, k), ``cross`` the inner products ⟨x_i, y⟩,
     shape (…, k), and ``squared`` is ‖y‖². The error is about 1e-15·‖y‖².
@@ -54,7 +54,7 @@ def squared_residuals(coefficients: Floats, cross: Floats, squared: Floats) -> F
 
 
 def held_out_residuals(gram: Floats) -> Floats:
-    """Squared leave-one-out residuals: each vector outside the first m axes of the others, about their mean.
+    """Return squared residuals of each vector outside the first m axes of the others, about their mean.
 
     ``gram`` has shape (…, k, k), k ≥ 2; so has the result, for each vector left out and m from 0 to k − 1.
 
@@ -74,7 +74,7 @@ def held_out_residuals(gram: Floats) -> Floats:
 
 
 def fewest_axes(residuals: Floats, dimension: int) -> NDArray[np.int64]:
-    """The smallest number of axes whose mean squared residual is within one standard error of the best.
+    """Return the least number of axes with a mean squared residual within one standard error of the best.
 
     Residuals are compared per remaining dimension, r(m) / (D − m), because a random axis also reduces them.
 

@@ -107,7 +107,7 @@ def test_equal_counts_are_taken_a_few_at_a_time(parts, monkeypatch):
 @pytest.mark.parametrize("axes", [0, -1])
 def test_a_span_has_an_axis(parts, axes):
     _, contexts, responses, sentences = parts
-    with pytest.raises(ValueError, match="takes 1 axis or more"):
+    with pytest.raises(ValueError, match="`axes` must be at least 1"):
         context_tangent_residual(contexts, responses, sentences, OFFSETS, axes=axes)
 
 
@@ -154,17 +154,17 @@ def test_offsets_that_do_not_fit_are_refused(parts, offsets):
         lambda: context_local_grounding_index(questions, contexts, sentences, offsets),
     )
     for call in calls:
-        with pytest.raises(ValueError, match="Offsets need 7 ascending values from 0 to 17"):
+        with pytest.raises(ValueError, match="`offsets` must have 7 ascending values from 0 to 17"):
             call()
 
 
 def test_rows_that_do_not_fit_are_refused(parts):
     questions, contexts, responses, sentences = parts
-    with pytest.raises(ValueError, match="Sentences of shape"):
+    with pytest.raises(ValueError, match="must have the dimension of contexts"):
         context_displacement_consistency(contexts, sentences[:, :5], OFFSETS)
-    with pytest.raises(ValueError, match="Questions of shape"):
+    with pytest.raises(ValueError, match="Questions and contexts must have one shape"):
         context_local_grounding_index(questions[:2], contexts, sentences, OFFSETS)
-    with pytest.raises(ValueError, match="Rows need one shape"):
+    with pytest.raises(ValueError, match="Both arguments must have one shape"):
         context_tangent_residual(contexts, responses[:2], sentences, OFFSETS)
     with pytest.raises(ValueError, match="must have length 1"):
         context_displacement_consistency(contexts, 2 * sentences, OFFSETS)

@@ -186,7 +186,7 @@ def test_degenerate_rows_have_no_direction_or_an_infinite_ratio():
 def test_a_rank_takes_two_neighbours():
     eye = np.eye(3)
     near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye, responses=eye)
-    with pytest.raises(ValueError, match="takes 2 neighbours"):
+    with pytest.raises(ValueError, match="needs at least 2 neighbours"):
         flat_response_rank(eye[:1], eye[1:2], near)
 
 

@@ -321,7 +321,7 @@ def test_a_reference_whose_response_is_its_question_has_no_direction():
     known = ReferenceSet.fit(Pairs.of(["a", "b"], [1, 2], ["A?", "B?"], ["A?", "b"], eye[:2]), eye[[0, 2]])
     values = known.directions(Pairs.of(["x"], [0], ["X?"], ["x"]))
     assert values[0] == pytest.approx(unit(eye[2] - eye[1]))
-    with pytest.raises(DataError, match="id 'y': No mean direction is left"):
+    with pytest.raises(DataError, match="id 'y': The reference set has no direction"):
         known.directions(Pairs.of(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"]), exclude="group")
 
 
@@ -332,13 +332,13 @@ def test_contradictions_are_refused(pairs):
     known = pairs.reference()
     with pytest.raises(UsageError, match="leaky=True and exclude='group' contradict each other"):
         known.neighbours(Pairs.of(*pairs.columns()), exclude="group", leaky=True)
-    with pytest.raises(UsageError, match="exclude is 'group' or None, not 'id'"):
+    with pytest.raises(UsageError, match="`exclude` must be 'group' or None, not 'id'"):
         known.neighbours(Pairs.of(*pairs.columns()), exclude="id")
 
 
 @pytest.mark.parametrize("k", [0, -1, COUNT + 1])
 def test_a_number_of_neighbours_that_cannot_be_is_refused(pairs, k):
-    with pytest.raises(UsageError, match=f"{k} neighbours cannot be taken from {COUNT} reference pairs"):
+    with pytest.raises(UsageError, match=f"`k` must be from 1 to {COUNT}, .*, not {k}"):
         pairs.reference().neighbours(Pairs.of(*changed(pairs.columns(slice(1)), **FRESH)), k=k)
 
 
@@ -351,7 +351,7 @@ def test_too_few_neighbours_of_other_groups_name_the_pair(pairs):
 
 
 def test_an_empty_reference_is_refused(pairs):
-    with pytest.raises(DataError, match="A reference set is empty"):
+    with pytest.raises(DataError, match="The reference set has no pair"):
         pairs.reference(slice(0))
 
 
@@ -359,7 +359,7 @@ def test_an_empty_reference_is_refused(pairs):
 def test_columns_of_other_lengths_are_refused(pairs, place):
     columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
     columns[place] = columns[place][:3]
-    with pytest.raises(ValueError, match=r"not of one length|\d pairs have rows"):
+    with pytest.raises(ValueError, match=r"must be equally many|\d pairs must have shape"):
         ReferenceSet.fit(Pairs.of(*columns[:5]), columns[5])
 
 
@@ -372,9 +372,9 @@ def test_rows_that_are_no_directions_are_refused(pairs):
     columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
     with pytest.raises(ValueError, match="must have length 1"):
         pairs.reference().neighbours(Pairs.of(*columns))
-    with pytest.raises(ValueError, match=r"1 pairs have rows of shape \(n, d\), not \(16,\)"):
+    with pytest.raises(ValueError, match=r"The vectors of 1 pairs must have shape \(1, d\), not \(16,\)"):
         pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=pairs.question_rows[0])))
-    with pytest.raises(ValueError, match=r"Rows of dimensions \[16, 3\]"):
+    with pytest.raises(ValueError, match=r"must have the same dimension, not \[16, 3\]"):
         pairs.reference().neighbours(Pairs.of(*changed(columns, question_rows=np.eye(3)[:1])))
 
 
@@ -382,15 +382,15 @@ def test_rows_that_are_no_directions_are_refused(pairs):
     ("change", "told"),
     [
         ({"ids": [None]}, "row 1: A pair has no id"),
-        ({"ids": [["x"]]}, "The id of a pair is a list"),
+        ({"ids": [["x"]]}, "The id of a pair must be a name, not a list"),
         (
             {"groups": [["x"]]},
-            "id 'fresh': The group of a pair is a list, which is not a name. Give",
+            "id 'fresh': The group of a pair must be a name, not a list. Give",
         ),
-        ({"groups": [(1, {})]}, "id 'fresh': The group of a pair is a tuple"),
-        ({"questions": [None]}, "id 'fresh': The question of a pair is text, not NoneType. Leave such"),
-        ({"questions": [float("nan")]}, "id 'fresh': The question of a pair is text, not float"),
-        ({"responses": [3]}, "id 'fresh': The response of a pair is text, not int"),
+        ({"groups": [(1, {})]}, "id 'fresh': The group of a pair must be a name, not a tuple"),
+        ({"questions": [None]}, "id 'fresh': The question of a pair must be text, not NoneType. Leave such"),
+        ({"questions": [float("nan")]}, "id 'fresh': The question of a pair must be text, not float"),
+        ({"responses": [3]}, "id 'fresh': The response of a pair must be text, not int"),
     ],
 )
 def test_columns_of_other_things_are_refused(pairs, change, told):
