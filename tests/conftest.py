@@ -1,4 +1,4 @@
-"""What every test stands on: no network beyond this machine, a cache of its own, the labelled data."""
+"""Fixtures for all tests: no remote network, a separate cache, the labelled data, databases."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMI
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: many tests wait for a server, a disk or another process."""
+    """Use one worker more than cores, since many tests wait for a server, a disk or another process."""
     return usable_cores() + 1
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The tests share one vector cache and one folder of models, and never touch the user's.
+def _test_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Use a vector cache and a model folder for the tests only, never those of the user.
 
-    All processes of a run share them: a text of the labelled data is embedded once, whoever wants it first.
+    All processes of a test run share them, so each text of the labelled data is embedded once.
     """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -49,18 +49,18 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _parsers_are_made_once() -> Iterator[None]:
-    """Make the parsers of all verbs once, not for each command: they take longer than many commands do."""
-    once = functools.cache(typer.main.get_command)
+def _cached_parsers() -> Iterator[None]:
+    """Build the command-line parsers once, since building them takes longer than many commands."""
+    cached = functools.cache(typer.main.get_command)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typer.main, "get_command", once)
-        patch.setattr(typer.testing, "_get_command", once)
+        patch.setattr(typer.main, "get_command", cached)
+        patch.setattr(typer.testing, "_get_command", cached)
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_databases() -> Iterator[None]:
-    """Databases of this process are made quickly; processes that tests start have real ones."""
+    """Create databases quickly in this process; processes that tests start create them as for a user."""
     with pytest.MonkeyPatch.context() as patch:
         use_quick_databases(patch)
         yield
@@ -68,13 +68,13 @@ def _quick_databases() -> Iterator[None]:
 
 @pytest.fixture
 def real_databases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the real migrations, and wait for the disk."""
+    """Create databases as for a user: run the migrations, and wait for the disk."""
     use_real_databases(monkeypatch)
 
 
 @pytest.fixture
 def no_remote_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty working folder, and no variable of a remote service."""
+    """Use an empty working folder, and no environment variable of a remote service."""
     for name in [*os.environ]:
         if name.startswith(_REMOTE):
             monkeypatch.delenv(name)
@@ -84,7 +84,7 @@ def no_remote_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """The labelled data beside the checkout, or where SGI_DATA_DIR says."""
+    """The folder of labelled data: SGI_DATA_DIR, or shared/data beside the checkout."""
     folder = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[2] / "shared" / "data")
     if not folder.is_dir():
         pytest.skip(f"needs the labelled data, which is not at {folder}: set SGI_DATA_DIR")
@@ -93,7 +93,7 @@ def data_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """A PostgreSQL server; each process of the suite starts its own, when a test first wants it."""
+    """A PostgreSQL server. Each test process starts its own when a test first needs it."""
     from support.postgres import running_server
 
     with running_server() as server:
@@ -102,19 +102,19 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def postgres_url(postgres: Server) -> Iterator[str]:
-    """An empty PostgreSQL database of the test's own."""
+    """The URL of a new, empty PostgreSQL database."""
     with postgres.database() as url:
         yield url
 
 
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
-    """The place of a SQLite database that isn't there yet."""
+    """The URL of a SQLite database that does not exist yet."""
     return f"sqlite:///{tmp_path / 'sgi.db'}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str:
-    """An empty database of the test's own: every test that asks runs on both kinds."""
+    """The URL of an empty database; a test with this fixture runs on SQLite and on PostgreSQL."""
     url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
     return url

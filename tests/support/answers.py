@@ -1,4 +1,4 @@
-"""Files of answers to score: right ones, spoilt ones, and a target that fails half way."""
+"""Rows with correct and wrong responses, and a target that fails from row 256 on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TERMINAL_ATTACK = "\x1b[31mred\x9b0m \u202e[bold]x[/bold] [/nobody] :smile:\nforged"
-"""Steers a terminal, if it may: colours, direction, markup, a line of its own."""
+"""A text that changes a terminal if it is printed raw: colours, text direction, markup, a line feed."""
 
 FAILING_TARGET = """
 def answer(question):
@@ -24,7 +24,7 @@ def answer(question):
 
 
 def rows(n: int = 40, *, spoilt: int = 0) -> list[dict[str, Any]]:
-    """Rows whose response is the reference, but for the first ``spoilt`` ones."""
+    """Rows whose response equals the reference, except in the first ``spoilt`` rows."""
     return [
         {
             "id": f"q{k}",
@@ -39,13 +39,13 @@ def rows(n: int = 40, *, spoilt: int = 0) -> list[dict[str, Any]]:
 
 
 def write_jsonl(path: Path, data: Iterable[Mapping[str, Any]]) -> Path:
-    """The rows as a file of JSON lines."""
+    """Write the rows as JSON Lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in data))
     return path
 
 
 def run_with_closed_stdout(folder: Path, *words: str) -> tuple[int, bytes]:
-    """Exit code and stderr of a command whose stdout nobody reads any more."""
+    """Run a command whose stdout is a closed pipe; return its exit code and stderr."""
     reader, writer = os.pipe()
     os.close(reader)
     try:

@@ -1,4 +1,4 @@
-"""Small files that decode to much, and a child process that reads one within a bounded memory."""
+"""Decompression bombs, and a child process that reads one with limited memory."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ status = open("/proc/self/status").read()  # ru_maxrss would count the process t
 own = int(status.partition("VmHWM:")[2].split()[0])
 print("peak:", (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) // 1024)
 """
-"""Prints what became of a file, and the peak of this process and its largest child together, in megabytes."""
+"""Prints the number of rows or the error, and the peak memory of the process and its largest child, in MB."""
 
 
 def read_in_child(path: Path, script: str = READ_SCRIPT, *arguments: str) -> tuple[str, int]:
-    """What the reading of a file printed, and its peak memory in megabytes."""
+    """Read a file in a child process; return what it printed, and its peak memory in megabytes."""
     done = subprocess.run(
         [sys.executable, "-c", script, str(path), *arguments],
         capture_output=True,
@@ -48,7 +48,7 @@ def read_in_child(path: Path, script: str = READ_SCRIPT, *arguments: str) -> tup
 
 
 def write_gzip(path: Path, parts: Iterator[bytes]) -> Path:
-    """A gzip file of many equal parts, each of which is compressed once."""
+    """Write the members of a gzip file."""
     with path.open("wb") as file:
         for part in parts:
             file.write(part)
@@ -56,14 +56,14 @@ def write_gzip(path: Path, parts: Iterator[bytes]) -> Path:
 
 
 def gzip_members(unit: bytes, times: int) -> Iterator[bytes]:
-    """Members of a gzip file that hold ``unit`` so many times, made without holding it."""
+    """Yield ``times`` gzip members, each with ``unit``; the unit is compressed once."""
     member = gzip.compress(unit, 9, mtime=0)
     for _ in range(times):
         yield member
 
 
 def write_one_line(path: Path, megabytes: int) -> Path:
-    """JSON Lines of one line, as a single gzip member."""
+    """Write JSON Lines with one long line, as a single gzip member."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
     with path.open("wb") as file:
         file.write(squeeze.compress(b'{"response": "'))
@@ -74,7 +74,7 @@ def write_one_line(path: Path, megabytes: int) -> Path:
 
 
 def write_blocks(path: Path, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Path:
-    """A plain file of many equal parts."""
+    """Write an uncompressed file of many equal blocks."""
     block = unit * (MEGABYTE // len(unit))
     with path.open("wb") as file:
         file.write(begin)
@@ -85,7 +85,7 @@ def write_blocks(path: Path, begin: bytes, unit: bytes, megabytes: int, end: byt
 
 
 def write_parquet(path: Path, table: object, **options: object) -> Path:
-    """A Parquet file, compressed well."""
+    """Write a table as Parquet, by default with zstd."""
     from pyarrow import write_parquet as pq
 
     pq.write_table(table, path, **{"compression": "zstd"} | options)
@@ -193,13 +193,13 @@ def _null_contexts(folder: Path) -> Path:
 
 
 class Bomb(NamedTuple):
-    """A small file that decodes to much.
+    """A small file that decodes to a large value.
 
     Attributes:
-        what: it does.
-        make: writes it into a folder.
-        words: stand in what becomes of it.
-        slow: takes about two seconds of CPU time or more; another bomb takes the same path of the code.
+        name: of the test case.
+        make: writes the file into a folder.
+        expected: part of the number of rows or of the error that its reading prints.
+        slow: takes about two seconds of CPU time or more; a faster bomb tests the same code.
     """
 
     name: str

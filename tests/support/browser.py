@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A headless browser; the test is skipped where there is none."""
+    """A headless browser; the test is skipped without one."""
     place = shutil.which("chromium") or shutil.which("chromium-browser")
     if place is None:
         pytest.skip("needs a browser: apt-get install chromium")
@@ -37,8 +37,8 @@ class WatchedPage:
 
     Attributes:
         page: Playwright's.
-        complaints: what the console or an uncaught error said, refusals of the content policy among them.
-        requests: the addresses that it asked for.
+        complaints: console messages, uncaught errors, and violations of the content policy.
+        requests: the addresses that it requested.
     """
 
     page: Page
@@ -46,15 +46,15 @@ class WatchedPage:
     requests: list[str] = field(default_factory=list)
 
     def requests_outside(self, *allowed: str) -> list[str]:
-        """Requests for addresses that begin with none of these."""
+        """The requested addresses that start with none of these prefixes."""
         return [address for address in self.requests if not address.startswith(allowed)]
 
 
 @contextmanager
 def watched_page(browser: Browser, **context: Any) -> Iterator[WatchedPage]:
-    """A page of its own context, whose options are Playwright's `new_context`."""
-    made = browser.new_context(**context)
-    page = made.new_page()
+    """Open a page in a new context; the options are those of Playwright's `new_context`."""
+    browser_context = browser.new_context(**context)
+    page = browser_context.new_page()
     page.set_default_timeout(20_000)
     watched = WatchedPage(page)
     page.on("console", lambda said: _note(watched, said))
@@ -63,7 +63,7 @@ def watched_page(browser: Browser, **context: Any) -> Iterator[WatchedPage]:
     try:
         yield watched
     finally:
-        made.close()
+        browser_context.close()
 
 
 def _note(watched: WatchedPage, said: Any) -> None:
@@ -72,28 +72,28 @@ def _note(watched: WatchedPage, said: Any) -> None:
 
 
 def wait_until(page: Page, expression: str, argument: Any = None, *, seconds: float = 20.0) -> Any:
-    """What a JavaScript expression gives as soon as that counts as true.
+    """Wait until a JavaScript expression is truthy, and return its value.
 
-    Playwright's own waiting makes code from text inside the page, which a strict content policy refuses.
+    Playwright's own function evaluates text as code inside the page, which a strict content policy forbids.
     """
     end = monotonic() + seconds
-    while not (found := page.evaluate(expression, argument)):
+    while not (value := page.evaluate(expression, argument)):
         assert monotonic() < end, f"was not true within {seconds:g} s: {expression}"
         page.wait_for_timeout(25)
-    return found
+    return value
 
 
 def accessibility_violations(page: Page) -> list[str]:
-    """What axe-core finds that keeps people from using the page, one line a rule with the places.
+    """Serious and critical violations that axe-core finds: one line per rule, with the elements.
 
-    The check is put into the page from outside, so a strict content policy does not stop it.
+    Playwright injects the check, so a strict content policy does not block it.
     """
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="needs axe: pip install axe-playwright-python"
     )
-    found = axe.Axe().run(page).response["violations"]
+    violations = axe.Axe().run(page).response["violations"]
     return [
         f"{fault['id']}: {fault['help']}: {'; '.join(str(node['target']) for node in fault['nodes'][:5])}"
-        for fault in found
+        for fault in violations
         if fault["impact"] in {"serious", "critical"}
     ]

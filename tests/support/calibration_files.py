@@ -1,4 +1,4 @@
-"""A calibration as its file holds it."""
+"""The content of a calibration file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EMBEDDER = HashEmbedder(64, "hash")
 
 
 def calibration_file(**changes):
-    """A calibration as it is after fitting."""
+    """A calibration file with this content, and the changes."""
     return CalibrationFile.model_validate(file_content(**changes))
 
 
 def file_content(**changes):
-    """A calibration as its file holds it, but for the digest."""
+    """The content of the file without its digest."""
     ranges = [(0, 20, 0.9), (20, 50, None), (50, None, 1.1)]
     values = {
         "format": 1,

@@ -1,4 +1,4 @@
-"""Labelled runs to calibrate on, written straight into a database."""
+"""Labelled runs for calibration, written directly into a database."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINILM = "minilm@8199be6f-ff1e,mean,256tok,fp32"
 
 
 def signature(*, encoders: str = MINILM, judge: str = "-", rows: int = 240) -> str:
-    """The line that says what made the numbers."""
+    """The signature of a run."""
     return f"sgi:1|emb:{encoders}|judge:{judge}|n:{rows}|v:0.1.0"
 
 
@@ -31,23 +31,23 @@ def labelled_run(
     run: str = "r1",
     rows: int = 240,
     gap: float = 1.5,
-    signed: str | None = None,
-    metric_facts: dict[str, Any] | None = None,
-    run_facts: dict[str, Any] | None = None,
+    run_signature: str | None = None,
+    metric_columns: dict[str, Any] | None = None,
+    run_columns: dict[str, Any] | None = None,
     changes: dict[int, dict[str, Any]] | None = None,
 ) -> RunRecord:
-    """A finished run whose grounded rows score higher by ``gap``; two answers a question, unless changed.
+    """A finished run with two answers per question; grounded rows score higher by ``gap``.
 
     Args:
-        database: where.
-        metric: its only one.
+        database: the database.
+        metric: the only metric of the run.
         run: its id.
-        rows: how many, half of them grounded.
+        rows: number of rows; half of them are grounded.
         gap: in standard deviations.
-        signed: its signature; None for that of the embedded model.
-        metric_facts: columns of the metric to overwrite.
-        run_facts: columns of the run to overwrite.
-        changes: what samples have instead, by row.
+        run_signature: signature of the run; None for that of the embedded model.
+        metric_columns: columns of the metric to overwrite.
+        run_columns: columns of the run to overwrite.
+        changes: fields of samples to overwrite, by row.
     """
     generator = np.random.default_rng(0)
     lengths = generator.integers(3, 200, size=rows)
@@ -67,9 +67,9 @@ def labelled_run(
     values = generator.normal(size=rows) + gap * (np.arange(rows) % 2 == 0)
     add_run(database, run, samples=samples, scores={metric: values.tolist()})
     with database.writing() as connection:
-        told = {"signature": signed or signature(rows=rows)} | (run_facts or {})
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(told))
-        if metric_facts:
+        columns = {"signature": run_signature or signature(rows=rows)} | (run_columns or {})
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(columns))
+        if metric_columns:
             table = schema.run_metrics
-            connection.execute(sa.update(table).where(table.c.run == run).values(metric_facts))
+            connection.execute(sa.update(table).where(table.c.run == run).values(metric_columns))
     return find_run(database, run)

@@ -1,4 +1,4 @@
-"""An event loop in which minutes pass at once."""
+"""An event loop with a simulated clock, so that timers take no time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class FakeClockLoop(asyncio.SelectorEventLoop):
-    """Its clock begins at 0 and jumps to the next timer, however long the process takes."""
+    """An event loop whose clock starts at 0 and jumps to the next timer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,6 +28,6 @@ class FakeClockLoop(asyncio.SelectorEventLoop):
 
 
 def run_with_fake_clock(work: Coroutine[Any, Any, T]) -> T:
-    """What the work makes in such a loop."""
+    """Run a coroutine in such a loop, and return its result."""
     with asyncio.Runner(loop_factory=FakeClockLoop) as runner:
         return runner.run(work)

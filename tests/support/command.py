@@ -1,4 +1,4 @@
-"""The command `sgi` in this process: all that it says, without the second a process needs to start."""
+"""Runs the command `sgi` in this process, which saves the start of a new process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REMOTE_VARIABLES = ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABASE_URL")
-"""What a user's environment may hold that would lead a command away from the folder."""
+"""Environment variables that would make a command use a service or a database outside the folder."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -29,12 +29,12 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What it printed, read as JSON."""
+        """The JSON that it printed."""
         return json.loads(self.out)
 
 
 def sgi(folder: Path, *words: object, **environment: str) -> Outcome:
-    """Run `sgi …` in a folder, with its own exit code, stdout and stderr."""
+    """Run `sgi …` in a folder."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with chdir(folder), patch.dict(os.environ, environment), redirect_stdout(out), redirect_stderr(err):
         for name in REMOTE_VARIABLES:
@@ -45,17 +45,17 @@ def sgi(folder: Path, *words: object, **environment: str) -> Outcome:
 
 
 def exit_code(*words: object) -> int:
-    """Run `sgi …` where we are, with the streams there are, and give its exit code."""
+    """Run `sgi …` in the current folder with the current streams; return the exit code."""
     with patch("sys.argv", ["sgi", *map(str, words)]):
         try:
             main()
-        except SystemExit as left:
-            return int(left.code or 0)
+        except SystemExit as end:
+            return int(end.code or 0)
     return 0
 
 
 def _content(stream: io.TextIOWrapper) -> str:
     stream.flush()
-    made = stream.buffer
-    assert isinstance(made, io.BytesIO)
-    return made.getvalue().decode()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode()

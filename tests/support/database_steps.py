@@ -1,4 +1,4 @@
-"""Small steps in a database that several tests take."""
+"""Small reads and writes that several database tests use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(connection, name):
 
 
 def write(database, *steps):
-    """Do these steps in one block."""
+    """Do these steps in one transaction."""
     with database.writing() as connection:
         for step in steps:
             step(connection)

@@ -1,4 +1,4 @@
-"""The texts on which tokenizer and model are compared with the genuine ones."""
+"""Texts on which our tokenizer and model are compared with the reference implementations."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def real_texts() -> list[str]:
 
 
 def random_texts(count: int = 2000) -> list[str]:
-    """Texts of random characters, from a few ranges each, over all of Unicode; the same every time."""
-    chance = random.Random(2512)  # noqa: S311 - nothing is kept secret by it
+    """Texts of random Unicode characters, each text from a few ranges; the seed is fixed."""
+    chance = random.Random(2512)  # noqa: S311 - not for secrets
     return [_random_text(chance) for _ in range(count)]
 
 
@@ -74,10 +74,10 @@ def _random_text(chance: random.Random) -> str:
 
 
 def tokenizer_texts() -> list[str]:
-    """Everything on which the tokenizers are compared."""
+    """All texts on which tokenizers are compared."""
     return [*HOSTILE, *real_texts(), *random_texts()]
 
 
 def embedded_texts() -> list[str]:
-    """The texts whose vectors are compared."""
+    """All texts on which vectors are compared."""
     return [*HOSTILE, *real_texts()[:32]]

@@ -1,6 +1,6 @@
-"""An HTTP server on the loopback that speaks the embeddings API of OpenAI and Azure, with faults on demand.
+"""A local HTTP server with the embeddings API of OpenAI and Azure, which can inject faults.
 
-Its vectors come from the texts' hashes, so a test can tell which text a row belongs to.
+Its vectors are computed from hashes of the texts, so a test can tell which text a vector belongs to.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _PATHS = re.compile(r"/v1/embeddings|/openai/deployments/([^/?]+)/embeddings\?ap
 
 
 def vector(text: str) -> NDArray[np.float32]:
-    """The vector the server has for a text; not of unit length."""
+    """The vector that the server returns for a text; not of unit length."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What came in."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -47,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Fault:
-    """What one request meets instead of, or on top of, the answer it deserves."""
+    """How the server changes or replaces its correct answer to one request."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -58,15 +58,15 @@ class Fault:
     trickle: float = 0.0
     """Seconds between two bytes of the body."""
     drop: bool = False
-    """Break off in the middle of the body."""
+    """Close the connection in the middle of the body."""
 
 
 class EmbeddingServer(LoopbackServer):
-    """Serves while it is open: ``with EmbeddingServer() as server: … server.url … server.requests``.
+    """Serves inside its block: ``with EmbeddingServer() as server: … server.url … server.requests``.
 
     Args:
-        faults: one for each request to come, in order; after them all goes well.
-        key: the only key let in; None lets in any.
+        faults: one for each of the first requests; later requests have no fault.
+        key: the only accepted key; None accepts any.
     """
 
     def __init__(self, faults: Iterable[Fault] = (), *, key: str | None = None) -> None:
@@ -76,16 +76,16 @@ class EmbeddingServer(LoopbackServer):
         self._faults = deque(faults)
 
     def take(self, request: Request) -> Fault:
-        """Note a request; the fault it meets."""
+        """Record a request, and return its fault."""
         with self.lock:
             self.requests.append(request)
             return self._faults.popleft() if self._faults else Fault()
 
     def answer(self, request: Request) -> tuple[int, dict[str, Any]]:
-        """The status and body a request deserves."""
-        given = request.headers.get("api-key") or request.headers.get("authorization", "")
-        if self.key is not None and given.removeprefix("Bearer ") != self.key:
-            return 401, _error(f"Incorrect API key provided: {given}.", "invalid_api_key")
+        """The status and body of the correct answer."""
+        header = request.headers.get("api-key") or request.headers.get("authorization", "")
+        if self.key is not None and header.removeprefix("Bearer ") != self.key:
+            return 401, _error(f"Incorrect API key provided: {header}.", "invalid_api_key")
         path = _PATHS.fullmatch(request.path)
         if path is None:
             return 404, _error(f"no such path: {request.path}", "not_found")
@@ -121,8 +121,8 @@ def _encode(row: NDArray[np.float32], body: dict[str, Any]) -> str | list[float]
 
 class _Handler(Handler):
     def answer(self) -> None:
-        headers, sent = self.received()
-        request = Request(self.path, headers, sent)
+        headers, document = self.read_request()
+        request = Request(self.path, headers, document)
         fault = self.server.owner.take(request)
         status, payload = self.server.owner.answer(request)
         if fault.change is not None:
@@ -130,5 +130,5 @@ class _Handler(Handler):
         body = json.dumps(payload).encode() if fault.body is None else fault.body
         self.server.owner.closing.wait(fault.delay)
         with suppress(ConnectionError):  # a client that has given up
-            told = fault.status if fault.status != 200 else status
-            self.send(told, body, fault.headers, drop=fault.drop, trickle=fault.trickle)
+            final_status = fault.status if fault.status != 200 else status
+            self.send(final_status, body, fault.headers, drop=fault.drop, trickle=fault.trickle)

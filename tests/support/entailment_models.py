@@ -1,4 +1,4 @@
-"""Small entailment models as folders: one whose answers are known by arithmetic, one with real attention."""
+"""Folders of small entailment models: one with outputs computable by hand, one with an attention layer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _NOT = WORDS.index("not")
 _STEEP = 8.0
 
 NLI = ("contradiction", "entailment", "neutral")
-"""The model's outputs in its own order."""
+"""The outputs of the model, in order."""
 
 
 def expected(premise: str, hypothesis: str) -> tuple[float, float]:
-    """Entailment and contradiction as the counting model has them, of lower-case words parted by spaces.
+    """Entailment and contradiction that the counting model returns for lower-case texts, split at spaces.
 
-    Entailment has the logit 8 (share of the hypothesis's known words that the premise has − 1/2),
-    contradiction 8 ("not" in just the hypothesis) − 4, neutral 0.
+    The logit of entailment is 8·(s − 1/2). s is the share of the hypothesis's known words in the premise.
+    The logit of contradiction is 4 if only the hypothesis contains "not", else −4. That of neutral is 0.
     """
     known = [set(text.split()) & set(WORDS[_WORDS_FROM:]) for text in (premise, hypothesis)]
     words = [word for word in hypothesis.split() if word in known[1]]
@@ -57,15 +57,15 @@ def counting_model(
     steep: float = _STEEP,
     **configuration: object,
 ) -> Path:
-    """A folder with an ONNX graph that compares the words of premise and hypothesis, as `expected` says.
+    """Make a folder with an ONNX graph that compares the words of premise and hypothesis (`expected`).
 
     Args:
-        folder: made anew.
-        columns: which of the outputs `NLI` it has, in this order.
-        labels: their names in ``id2label``; those of `NLI` if not told.
-        limit: the most tokens it reads.
-        steep: what logits are multiplied by; NaN for a model that is spoilt.
-        configuration: more for ``config.json``.
+        folder: a folder that does not exist yet.
+        columns: indices into `NLI` of the outputs, in their order.
+        labels: names of the outputs in ``id2label``; None for those of `NLI`.
+        limit: the maximum number of tokens.
+        steep: factor of the logits; NaN for a broken model.
+        configuration: further keys of ``config.json``.
     """
     onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
     folder.mkdir(parents=True)
@@ -84,7 +84,7 @@ def counting_model(
 
 
 def word_tokenizer():
-    """A tokenizer of words in BERT's manner: marks, and types that tell premise from hypothesis."""
+    """A tokenizer of words with BERT's special tokens and token types."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     vocabulary = {word: place for place, word in enumerate(WORDS)}
@@ -96,7 +96,7 @@ def word_tokenizer():
 
 
 def with_pairs(tokenizer, first: int, between: int):
-    """The tokenizer with BERT's marks around texts and pairs."""
+    """Add BERT's special tokens around texts and pairs."""
     from tokenizers import processors
 
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -108,7 +108,7 @@ def with_pairs(tokenizer, first: int, between: int):
 
 
 def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
-    """A folder with a layer of attention and chance weights behind BERT's tokenizer: sums of many terms."""
+    """Make a folder of a model with BERT's tokenizer, one attention layer and random weights."""
     onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
     from sgi.models.tokenizer import bert_tokenizer
 
@@ -121,9 +121,9 @@ def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
 
 
 def _attending_graph(onnx, limit, width=96, kinds=997):
-    """Places are known up to the limit, so that a longer window fails."""
+    """Build the graph; it has positions up to the limit, so a longer window fails."""
     helper, kind = onnx.helper, onnx.TensorProto
-    chance = np.random.default_rng(5)
+    generator = np.random.default_rng(5)
     sizes = {"words": (kinds, width), "types": (2, width), "places": (1, limit, width), "head": (width, 3)}
     sizes |= dict.fromkeys(("query", "key", "value"), (width, width))
     steps = [
@@ -146,7 +146,7 @@ def _attending_graph(onnx, limit, width=96, kinds=997):
     ]
     nodes = [helper.make_node(step, given, [made], **how) for step, given, made, how in steps]
     nodes.insert(5, helper.make_node("Squeeze", ["length", "first"], ["length_alone"]))
-    held = {name: chance.normal(size=size).astype(np.float32) for name, size in sizes.items()}
+    held = {name: generator.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     held |= {"kinds": np.int64(kinds), "zero": np.int64(0), "one": np.int64(1), "first": np.array([0])}
     held["scale"] = np.float32(1 / width)
     graph = helper.make_graph(
@@ -163,7 +163,7 @@ def _attending_graph(onnx, limit, width=96, kinds=997):
 
 
 def _counting_graph(onnx, columns, steep):
-    """The words of each text are compared with each other, all at once."""
+    """Build the graph, which compares all words of a pair with one another."""
     helper, kind = onnx.helper, onnx.TensorProto
     steps = [
         ("Equal", ["token_type_ids", "zero"], "of_premise"),

@@ -1,4 +1,4 @@
-"""Evidence maps made by hand, as details of a score."""
+"""Evidence maps with chosen values, as details of a score."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTEXTS = ("Bananas are yellow.", "", _TOWER)
 
 
 def fact(text: str, **parts: Any) -> FactEvidence:
-    """A name of the response that stands in no passage, unless something else is said."""
+    """A name in the response that no passage contains, with these changes."""
     start = RESPONSE.find(text)
     given = {"kind": "name", "start": start, "end": start + len(text), "verdict": "absent", "passage": None}
     found = {"found": "", "found_start": None, "found_end": None, "how": ""}
@@ -27,14 +27,14 @@ def fact(text: str, **parts: Any) -> FactEvidence:
 
 
 def number_fact(text: str, found: str, **parts: Any) -> FactEvidence:
-    """A number of the response for which the third passage has something."""
+    """A number in the response, and the text ``found`` in the third passage."""
     start = CONTEXTS[2].find(found)
     where = {"passage": 2, "found": found, "found_start": start, "found_end": start + len(found)}
     return fact(text, **{"kind": "number", **where, **parts})
 
 
 def sentence(text: str, **parts: Any) -> SentenceEvidence:
-    """A sentence of the response that is supported, unless something else is said."""
+    """A supported sentence of the response, with these changes."""
     start = RESPONSE.find(text)
     given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
     found = {"score": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
@@ -43,7 +43,7 @@ def sentence(text: str, **parts: Any) -> SentenceEvidence:
 
 
 def evidence_map(**parts: Any) -> EvidenceMap:
-    """A response with a contradicted number, a stretch that nothing backs, and a date that is right."""
+    """The map of a response with a contradicted number, an unsupported stretch, and a correct date."""
     other = number_fact("312 m", "330 m", verdict="contradicted", how="other value")
     right = number_fact("1889", "1889", kind="date", verdict="supported", how="equal")
     given: dict[str, Any] = {
@@ -64,12 +64,12 @@ def evidence_map(**parts: Any) -> EvidenceMap:
 
 
 def details(**parts: Any) -> dict[str, Any]:
-    """The same as it is kept."""
+    """The same map as stored details."""
     return evidence_map(**parts).model_dump(mode="json")
 
 
 def hostile_details(text: str) -> dict[str, Any]:
-    """A map all of whose texts are that one."""
+    """Details of a map that contains only this text, and offsets out of range."""
     other = fact(text, start=-5, end=10**30, verdict="contradicted", passage=0, found=text, how=text)
     bad = sentence(
         text,

@@ -1,4 +1,4 @@
-"""Rows scored by the grounding detector, with vectors of hashes; and real rows of the labelled data."""
+"""Rows scored by the grounding detector with hash vectors, and rows of the labelled data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def score_with_hash_vectors(samples: Sequence[Sample]) -> Scores:
-    """The scores of rows, with vectors that know nothing of meaning."""
+    """Score rows with vectors that are computed from hashes of the texts."""
     rows = Grounding().prepare(Batch.of(samples))
     texts = list(dict.fromkeys(Grounding().texts(rows)))
     vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
@@ -28,22 +28,22 @@ def score_with_hash_vectors(samples: Sequence[Sample]) -> Scores:
 
 
 def row(response: str, *contexts: str, question: str = "") -> Sample:
-    """A row of these texts."""
+    """A row with these texts."""
     return Sample(id="1", question=question, contexts=contexts, response=response)
 
 
 def evidence_maps_of(scores: Scores) -> list[EvidenceMap]:
-    """The evidence of the rows that have a value."""
+    """The evidence maps of the rows that have a value."""
     return [evidence_map(body) for body, ok in zip(scores.details, scores.ok, strict=True) if ok]
 
 
 def evidence_map(details: Any) -> EvidenceMap:
-    """The map that details hold."""
+    """Read an evidence map from details."""
     return EvidenceMap.model_validate(dict(details))
 
 
 def supported_rows(path: Path, n: int) -> list[Sample]:
-    """The first rows of a file that are labelled as supported, no two with the same passages."""
+    """The first rows of a file with the label of supported answers, with distinct passages."""
     return list(_supported(path, n))
 
 
@@ -57,23 +57,23 @@ def _supported(path: Path, n: int) -> Iterator[Sample]:
             return
 
 
-def is_consistent(found: EvidenceMap, sample: Sample) -> bool:
-    """Whether all places of a map lie in its texts, in order and apart, and hold what it says they do."""
-    for sentence in found.sentences:
-        places = [sentence.start, *(at for span in sentence.unbacked for at in span), sentence.end]
+def is_consistent(evidence: EvidenceMap, sample: Sample) -> bool:
+    """Whether all offsets of a map are in range and in order, and its texts equal those at the offsets."""
+    for sentence in evidence.sentences:
+        offsets = [sentence.start, *(at for span in sentence.unbacked for at in span), sentence.end]
         texts = {sample.response[sentence.start : sentence.end]: sentence.text}
         texts |= {sample.response[check.start : check.end]: check.fact for check in sentence.checks}
-        if places != sorted(places) or any(written != told for written, told in texts.items()):
+        if offsets != sorted(offsets) or any(written != expected for written, expected in texts.items()):
             return False
         if any(start >= end for start, end in sentence.unbacked):
             return False
         if not all(_match_is_inside(check, sample) for check in sentence.checks):
             return False
-        if sentence.passage not in found.passages or len(sentence.similarity) != len(found.passages):
+        if sentence.passage not in evidence.passages or len(sentence.similarity) != len(evidence.passages):
             return False
-    ends = [at for sentence in found.sentences for at in (sentence.start, sentence.end)]
-    kept = tuple(at for at, text in enumerate(sample.contexts) if at in found.passages)
-    return ends == sorted(ends) and ends[-1] <= len(sample.response) and kept == found.passages
+    ends = [at for sentence in evidence.sentences for at in (sentence.start, sentence.end)]
+    passages = tuple(at for at, text in enumerate(sample.contexts) if at in evidence.passages)
+    return ends == sorted(ends) and ends[-1] <= len(sample.response) and passages == evidence.passages
 
 
 def _match_is_inside(check: Any, sample: Sample) -> bool:

@@ -1,4 +1,4 @@
-"""Models for tests: a server that speaks OpenAI's chat completions, with faults on demand, and a function."""
+"""Models for tests: a local server with OpenAI's chat completions that injects faults, and a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What came in."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -33,20 +33,20 @@ class Request:
 
     @property
     def system(self) -> str:
-        return self._said("system")[0]
+        return self._contents("system")[0]
 
     @property
     def text(self) -> str:
-        """The last thing the user said."""
-        return self._said("user")[-1]
+        """The last message of the user."""
+        return self._contents("user")[-1]
 
-    def _said(self, role: str) -> list[str]:
+    def _contents(self, role: str) -> list[str]:
         return [message["content"] for message in self.body["messages"] if message["role"] == role]
 
 
 @dataclass(frozen=True)
 class ServerReply:
-    """What the model says, and how it comes."""
+    """A reply of the server, and the fault with which it is sent."""
 
     content: str | None = ""
     finish: str | None = "stop"
@@ -60,18 +60,18 @@ class ServerReply:
     trickle: float = 0.0
     """Seconds between two bytes of the body."""
     drop: bool = False
-    """Break off in the middle of the body."""
+    """Close the connection in the middle of the body."""
     hang_up: bool = False
-    """Break off before any answer."""
+    """Close the connection without an answer."""
     usage: tuple[int, int] | None = (100, 10)
-    """Tokens as the service counts them; None where it doesn't."""
+    """Input and output tokens in the reply; None if the service sends none."""
 
-    def sent(self, model: str) -> bytes:
+    def to_bytes(self, model: str) -> bytes:
         """The body of the answer."""
         if self.body is not None:
             return self.body
         message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
-        made: dict[str, Any] = {
+        completion: dict[str, Any] = {
             "id": "chat-1",
             "object": "chat.completion",
             "created": 1,
@@ -79,17 +79,17 @@ class ServerReply:
             "choices": [{"index": 0, "finish_reason": self.finish, "message": message}],
         }
         if self.usage is not None:
-            sent, written = self.usage
-            counts = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
-            made["usage"] = counts
-        return json.dumps(made).encode()
+            read, written = self.usage
+            counts = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+            completion["usage"] = counts
+        return json.dumps(completion).encode()
 
 
 _NOTHING = ServerReply("{}")
 
 
 def error_reply(status: int, message: str = "no", code: str | None = None, **headers: str) -> ServerReply:
-    """An error as services send it."""
+    """An error in the form of OpenAI's API."""
     error = {"error": {"message": message, "code": code, "type": None, "param": None}}
     return ServerReply(
         status=status,
@@ -99,12 +99,12 @@ def error_reply(status: int, message: str = "no", code: str | None = None, **hea
 
 
 class JudgeServer(LoopbackServer):
-    """Serves while it is open: ``with JudgeServer([fails(500)]) as server: … server.url … server.requests``.
+    """Serves inside its block: ``with JudgeServer([fails(500)]) as server: … server.url … server.requests``.
 
     Args:
-        plan: what the requests to come meet, in order.
-        replies: what they meet after that: a reply, or what makes one of the request.
-        key: the only key let in; None lets in any.
+        plan: replies to the first requests, in order.
+        replies: the reply to later requests, or a function that makes it from the request.
+        key: the only accepted key; None accepts any.
     """
 
     def __init__(
@@ -123,14 +123,14 @@ class JudgeServer(LoopbackServer):
         self._replies = replies
 
     def enter(self, request: Request) -> ServerReply:
-        """Note a request; what it meets."""
+        """Record a request, and return its reply."""
         with self.lock:
             self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-            given = request.headers.get("api-key") or request.headers.get("authorization", "")
-            if self._key is not None and given.removeprefix("Bearer ") != self._key:
-                return error_reply(401, f"Incorrect API key provided: {given}", "invalid_api_key")
+            header = request.headers.get("api-key") or request.headers.get("authorization", "")
+            if self._key is not None and header.removeprefix("Bearer ") != self._key:
+                return error_reply(401, f"Incorrect API key provided: {header}", "invalid_api_key")
             if self._plan:
                 return self._plan.popleft()
         return self._replies(request) if callable(self._replies) else self._replies
@@ -143,24 +143,25 @@ class JudgeServer(LoopbackServer):
 class _Handler(Handler):
     def answer(self) -> None:
         owner = self.server.owner
-        headers, body = self.received()
-        says = owner.enter(Request(self.path, headers, body))
-        owner.closing.wait(says.delay)
+        headers, body = self.read_request()
+        reply = owner.enter(Request(self.path, headers, body))
+        owner.closing.wait(reply.delay)
         owner.leave()
-        if says.hang_up:
+        if reply.hang_up:
             self.close_connection = True
             return
         with suppress(ConnectionError):  # a client that has given up
-            sent = says.sent(body.get("model", ""))
-            self.send(says.status, sent, says.headers, drop=says.drop, trickle=says.trickle)
+            payload = reply.to_bytes(body.get("model", ""))
+            self.send(reply.status, payload, reply.headers, drop=reply.drop, trickle=reply.trickle)
 
 
 class ScriptedChat:
-    """A model in this process: a function of the call gives the reply, or raises.
+    """A model in this process that replies with a fixed text or the result of a function.
 
     Args:
-        reply: a text, or what makes a completion, a text or an error of a call and how many came before.
-        pause: seconds each reply takes.
+        reply: a text, or a function of the call and the number of earlier calls. It returns a completion,
+            a text or an exception to raise.
+        pause: seconds that each reply takes.
     """
 
     fingerprint = "scripted"
@@ -187,14 +188,14 @@ class ScriptedChat:
 
 
 class Supported(Verdict):
-    """A verdict as metrics want them: the reason first."""
+    """A verdict in the form of judged metrics: the reason comes first."""
 
     reason: str
     supported: bool
 
 
 def verdicts_reply(supported: str, first: int = 1) -> str:
-    """A reply with these verdicts, each y or n."""
+    """A reply with these verdicts, such as ``"yyn"``."""
     listed = [
         {"index": index, "reason": "so it says", "supported": letter == "y"}
         for index, letter in enumerate(supported, first)
@@ -216,12 +217,12 @@ def call(text: str = "who?", take: int = 1) -> Call:
 def ask(
     server: Any, *claims: str, cache: Any = None, options: Any = None, **settings: Any
 ) -> tuple[Any, Usage]:
-    """What the judge at the server makes of the claims, or the error; and its usage."""
+    """Ask the judge at the server about claims; return its verdicts or the error, and the usage."""
 
     async def work() -> tuple[Any, Usage]:
         spec = JudgeSpec(model=f"openai:m@{server.url}", **{"timeout": 20.0, **settings})
-        kept = MemoryCache() if cache is None else cache
-        async with open_judge(spec, kept, **(options or {})) as judge:
+        reply_cache = MemoryCache() if cache is None else cache
+        async with open_judge(spec, reply_cache, **(options or {})) as judge:
             try:
                 reply = await judge.ask(PROMPT.about(claims=claims or ("a", "b")), Verdicts[Supported])
             except (JudgeError, BudgetExceededError) as error:

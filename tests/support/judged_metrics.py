@@ -1,4 +1,4 @@
-"""Small metrics that ask a judge, a judge that answers by rule, and runs of them with their evidence."""
+"""Small judged metrics, a judge that replies by rule, and stored runs of them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ECHO = Prompt(
 
 @dataclass(frozen=True)
 class Politeness(JudgedMetric[Marks]):
-    """A weighted mean of two marks; ``depth`` is part of what is asked."""
+    """A weighted mean of two marks; ``depth`` is part of the prompt."""
 
     weights: tuple[float, ...] = (0.5, 0.5)
     depth: int = 1
@@ -73,10 +73,10 @@ class Politeness(JudgedMetric[Marks]):
     prompts: ClassVar = (MARK,)
 
     async def ask(self, sample: Sample, judge: Any, /) -> Marks:
-        made: Marks = await judge.ask(MARK.about(response=self._judged(sample), depth=str(self.depth)), Marks)
-        return made
+        marks: Marks = await judge.ask(MARK.about(response=self._text(sample), depth=str(self.depth)), Marks)
+        return marks
 
-    def _judged(self, sample: Sample) -> str:
+    def _text(self, sample: Sample) -> str:
         return sample.response
 
     def score(self, judged: JudgedRows[Marks], features: Features, /) -> Scores:
@@ -89,24 +89,24 @@ class Politeness(JudgedMetric[Marks]):
 
 @dataclass(frozen=True)
 class Courtesy(Politeness):
-    """The same under another name."""
+    """`Politeness` under another name."""
 
     spec: ClassVar = MetricSpec("courtesy", 1, needs=RESPONSE, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
 class ReferencePoliteness(Politeness):
-    """The same kind of evidence from the same prompt, of another text."""
+    """`Politeness` of the reference: the same prompt and judgements for another text."""
 
     spec: ClassVar = MetricSpec("reference_politeness", 1, needs=REFERENCE, low=0.0, high=1.0)
 
-    def _judged(self, sample: Sample) -> str:
+    def _text(self, sample: Sample) -> str:
         return sample.reference or ""
 
 
 @dataclass(frozen=True)
 class Echo(JudgedMetric[Echoes]):
-    """How near questions of a judge's lie to the one that was asked."""
+    """Cosine of the question and the questions that a judge writes for the response."""
 
     best: bool = False
     spec: ClassVar = MetricSpec("echo", 1, needs=QUESTION | RESPONSE, low=-1.0, high=1.0)
@@ -132,9 +132,9 @@ class Echo(JudgedMetric[Echoes]):
 
 
 class RuleJudge:
-    """Answers by rule, and counts; a response that says so is not answered.
+    """Replies by rule and counts its calls; a text with "no reply" raises JudgeError.
 
-    A prompt of a metric that ships is answered as its first example is.
+    To a prompt of a metric of SGI, it replies with the first example of the prompt.
     """
 
     fingerprint = "rule:judge,t=0"
@@ -169,7 +169,7 @@ METRICS = {
 
 
 def register_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have these metrics known by their names, as long as the test lasts."""
+    """Register these metrics by name for the duration of the test."""
     monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | METRICS)
     monkeypatch.setattr(registry, "metric_names", registry.metric_names.__wrapped__)
 
@@ -182,9 +182,9 @@ def judged_run(
     target: Target | None = None,
     **more: Any,
 ) -> RunReport:
-    """A run of the file by the engine's own steps, kept with its evidence and usage.
+    """Score and store a run of the file, with judgements and usage.
 
-    ``target`` is asked for the responses; ``more`` are further values of the run's spec.
+    ``target`` gives the responses; ``more`` are further fields of the run's spec.
     """
     spec = RunSpec(data=data, metrics=tuple(metrics), max_failures=1.0, **more)
     supplied = RESPONSE if target is not None else frozenset()

@@ -1,4 +1,4 @@
-"""Runs of `sgi run` with a judge as processes of their own, against a server that counts requests."""
+"""Processes of `sgi run` with a judge, and a judge server that counts requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERDICTS = json.dumps(
 
 
 class CountingServer(JudgeServer):
-    """Supports every claim, each time after a random delay.
+    """Replies that every claim is supported, after a random delay.
 
     Args:
         delay: the mean of the delays, in seconds.
@@ -45,13 +45,13 @@ class CountingServer(JudgeServer):
 
     @property
     def received(self) -> int:
-        """How many requests came in."""
+        """Number of received requests."""
         with self.lock:
             return len(self.requests)
 
 
 def rows_file(folder: Path, rows: int) -> Path:
-    """Rows that a judge can be asked about."""
+    """Write a file of rows for judged metrics."""
     lines = [
         json.dumps(
             {"id": str(n), "question": f"Which {n}?", "contexts": [f"It is {n}."], "response": f"{n}!"}
@@ -64,12 +64,12 @@ def rows_file(folder: Path, rows: int) -> Path:
 
 
 def start(folder: Path, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    """``sgi run -q WORDS`` in a folder, with database and cache of its own.
+    """Start ``sgi run -q WORDS`` in a folder, with its own database and cache.
 
     Args:
         folder: the working folder.
-        words: of the command.
-        before: a command that runs it, as strace.
+        words: arguments of the command.
+        before: a command that runs the command, such as strace.
     """
     places = {"SGI_CACHE_DIR": str(folder / "cache"), "SGI_DATABASE_URL": str(folder / DATABASE)}
     return subprocess.Popen(
@@ -83,14 +83,14 @@ def start(folder: Path, *words: str, before: tuple[str, ...] = ()) -> subprocess
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process with SIGKILL."""
+    """Kill a process with SIGKILL."""
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
-    """Wait while the process runs and the condition does not hold."""
+    """Wait until the condition holds; fail if the process ends."""
     until = time.monotonic() + PATIENCE
     while not condition():
         if process.poll() is not None:

@@ -1,4 +1,4 @@
-"""Real runs in a real database, scored by the engine: what tests of views, pages and reports stand on."""
+"""Runs that the engine scores and stores, for tests of views, pages and reports."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ TOPICS = ("bridges", "rivers", "poets")
 def rows(
     n: int = 12, *, answer: str = "The {topic} of item {k} are old, and number {k}."
 ) -> list[dict[str, Any]]:
-    """Labelled rows with passages, references and a column of groups; every fourth answers something else."""
-    made = []
+    """Labelled rows with passages, references and a group column; every fourth response is unsupported."""
+    data = []
     for k in range(n):
         topic = TOPICS[k % len(TOPICS)]
         grounded = k % 4 != 0
         response = answer.format(topic=topic, k=k) if grounded else f"Nobody knows the colour of {k} cats."
-        made.append(
+        data.append(
             {
                 "id": f"item-{k}",
                 "question": f"How many {topic} does item {k} have?",
@@ -38,26 +38,26 @@ def rows(
                 "metadata": {"topic": topic, "number": k},
             }
         )
-    return made
+    return data
 
 
-def write_rows(path: Path, given: Iterable[Mapping[str, Any]]) -> Path:
-    """The rows as a file of JSON lines."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+def write_rows(path: Path, data: Iterable[Mapping[str, Any]]) -> Path:
+    """Write the rows as JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
     return path
 
 
 def store_run(
     database: str | Path,
     folder: Path,
-    given: Sequence[Mapping[str, Any]],
+    data: Sequence[Mapping[str, Any]],
     *,
     name: str | None = None,
     metrics: Sequence[str] = METRICS,
 ) -> str:
-    """Score the rows and keep the run; gives its id."""
-    data = write_rows(folder / f"{name or 'data'}.jsonl", given)
-    spec = RunSpec(data=data, metrics=tuple(metrics), name=name)
+    """Score the rows and store the run; return its id."""
+    path = write_rows(folder / f"{name or 'data'}.jsonl", data)
+    spec = RunSpec(data=path, metrics=tuple(metrics), name=name)
     report = anyio.run(start_run, spec, RunContext(database=database))
     assert report.run is not None
     return report.run

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback for one kind of handler, and the ways in which an answer can go wrong."""
+"""A local HTTP server with one handler class, which can send incomplete and slow replies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class LoopbackServer:
-    """Serves while it is open; handlers find it as ``self.server.owner``.
+    """Serves inside its context; handlers find it as ``self.server.owner``.
 
     Args:
-        handler: what answers.
-        path: the end of ``url``.
+        handler: class of the handler that answers requests.
+        path: the path in ``url``.
     """
 
     def __init__(self, handler: type[Handler], path: str = "") -> None:
@@ -49,13 +49,13 @@ class _Server(ThreadingHTTPServer):
     owner: Any
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that was killed."""
+        """Print no error if a client closes the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Reads JSON, and sends a body whole, cut short or byte by byte."""
+    """Reads JSON, and sends a body complete, truncated, or byte by byte."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -69,17 +69,17 @@ class Handler(BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def log_message(self, *_: object) -> None:
-        """Say nothing on stderr."""
+        """Print nothing on stderr."""
 
-    def received(self) -> tuple[dict[str, str], Any]:
-        """The request's headers, their names in lower case, and its body."""
+    def read_request(self) -> tuple[dict[str, str], Any]:
+        """The headers of the request, with names in lower case, and its body."""
         raw = self.rfile.read(int(self.headers["Content-Length"]))
         return {name.lower(): value for name, value in self.headers.items()}, json.loads(raw)
 
     def send(
         self, status: int, body: bytes, headers: Mapping[str, str], *, drop: bool, trickle: float
     ) -> None:
-        """Send JSON: the first half of it if it is dropped, with a pause after each byte if it trickles."""
+        """Send JSON; ``drop`` sends only the first half, ``trickle`` is the pause before each byte."""
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)

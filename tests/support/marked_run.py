@@ -1,6 +1,6 @@
-"""``sgi`` as its command runs it, with a line in ``markers`` for all that it takes for stored.
+"""Runs ``sgi`` and writes a line to the file ``markers`` for everything that it reports as stored.
 
-Run as a script, in the folder of the run; the words behind its name are those of ``sgi``.
+Run it as a script in the folder of the run, with the arguments of ``sgi``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def _install() -> None:
 
         @wraps(inner)
         def wrapped(self, *args, **more):
-            found = inner(self, *args, **more)
+            result = inner(self, *args, **more)
             mark(**facts(self, *args))
-            return found
+            return result
 
         setattr(kind, name, wrapped)
 
@@ -42,25 +42,25 @@ def _install() -> None:
     )
     after(RunRecorder, "commit", lambda self, start, *_: {"run": self.run, "batch": start})
     after(RunRecorder, "finish", lambda self, *_: {"run": self.run, "finished": True})
-    ask, recorded = ModelChat.complete, CassetteRecorder.complete
+    complete_chat, complete_recording = ModelChat.complete, CassetteRecorder.complete
 
     async def complete(self, call):
         mark(sent=1)
-        return await ask(self, call)
+        return await complete_chat(self, call)
 
-    async def noted(self, call):
-        found = await recorded(self, call)
+    async def record(self, call):
+        completion = await complete_recording(self, call)
         mark(call=call.key(self.fingerprint).hex())
-        return found
+        return completion
 
-    ModelChat.complete, CassetteRecorder.complete = complete, noted
+    ModelChat.complete, CassetteRecorder.complete = complete, record
 
     from sgi.cli.main import main
 
     try:
         main()
-    except SystemExit as left:
-        mark(exit=left.code or 0)
+    except SystemExit as end:
+        mark(exit=end.code or 0)
         raise
     mark(exit=0)
 

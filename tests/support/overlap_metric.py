@@ -1,4 +1,4 @@
-"""A metric that reads contexts and needs no model, and rows whose answers rest on theirs or do not."""
+"""A metric that reads contexts and needs no model, and rows with supported and unsupported answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = ("amber", "basalt", "cobalt", "diorite", "emerald", "flint", "gneiss", 
 
 @dataclass(frozen=True)
 class Support(Metric):
-    """The share of the response's words that stand in the contexts; a blank response has none."""
+    """The share of the response's words that the contexts contain; undefined for a blank response."""
 
     spec: ClassVar = MetricSpec("support", 1, needs=RESPONSE | CONTEXTS, low=0.0, high=1.0)
 
@@ -37,19 +37,19 @@ class Support(Metric):
 
 
 def register_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``support`` be found by its name, for the rest of the test."""
+    """Register the metric ``support`` for the rest of the test."""
     monkeypatch.setitem(registry.BUILT_IN, "support", f"{__name__}:Support")
     registry.metric_names.cache_clear()
 
 
 def rows(questions: int = 40) -> list[dict[str, Any]]:
-    """Two answers to each question, the first from its passage; every fifth pair has its labels swapped."""
-    made = []
+    """Two answers per question, the first from its passage; every fifth question has swapped labels."""
+    data = []
     for k in range(questions):
         first, second, third, fourth = (_WORDS[(k + step) % 10] for step in (0, 1, 5, 6))
         known, strange = f"{first} {100 + k} is {second}", f"{third} {200 + k} is {fourth}"
         for answer, label in ((known, 1), (strange, 0)):
-            made.append(
+            data.append(
                 {
                     "id": f"q{k}-{label}",
                     "question": f"What is {first} number {k}?",
@@ -59,4 +59,4 @@ def rows(questions: int = 40) -> list[dict[str, Any]]:
                     "metadata": {"model": ("small", "large", None)[k % 3], "turn": k, "tags": ["a"]},
                 }
             )
-    return made
+    return data

@@ -1,4 +1,4 @@
-"""Folders of partitions, made in this process without a cluster."""
+"""Writes folders of partitions in this process, without a cluster."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sgi.kernel.protocols import Usage
 
 
 def write_data(path):
-    """Nine rows that every kind of metric can score."""
-    made = [
+    """Write nine rows that every kind of metric can score."""
+    rows = [
         {"question": f"Q {n}?", "contexts": [f"It is {n}."], "response": f"!{n}", "reference": f"It is {n}."}
         for n in range(9)
     ]
-    path.write_text("\n".join(json.dumps(row) for row in made))
+    path.write_text("\n".join(json.dumps(row) for row in rows))
     return path
 
 
 def score_partitions(spec, place, size):
-    """What a cluster does, in this process: the folder, with its run summed up."""
+    """Do the work of a cluster in this process; return the folder and the summary of the run."""
     folder = Folder(str(spec.out))
     (source,) = find_sources(str(spec.data))
     fragments = list(split_file(source, size))

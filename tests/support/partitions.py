@@ -1,4 +1,4 @@
-"""Runs over partitions: what they hold, beside a run of one process; and the workers of a cluster."""
+"""Reads folders of partitions, compares them with runs of one process, and finds cluster workers."""
 
 from itertools import islice
 from pathlib import Path
@@ -10,39 +10,39 @@ from sgi.store import schema
 
 
 def write_head(source, target, lines):
-    """A file with the first lines of another."""
+    """Write the first lines of a file to another file."""
     with source.open("rb") as stream:
         target.write_bytes(b"".join(islice(stream, lines)))
     return target
 
 
 def partition_lines(folder, kind=""):
-    """The lines of all partitions, in the order of their names."""
+    """The lines of all partitions, sorted by file name."""
     files = sorted(folder.glob(f"part-??????{kind}.jsonl"))
     return b"".join(file.read_bytes() for file in files)
 
 
 def manifest_files(folder):
-    """The manifests there are, by name, with what tells a file that was written again."""
+    """Inode and modification time of each manifest by name; they change if a file is written again."""
     files = folder.glob("part-??????.json")
     return {file.name: (file.stat().st_ino, file.stat().st_mtime_ns) for file in files}
 
 
 def sgi(*words, code=0):
-    """What the command prints; it must end with this code."""
-    done = CliRunner().invoke(app, list(map(str, words)))
-    assert done.exit_code == code, (done.output, done.exception)
-    return done.stdout
+    """Run the command, check its exit code, and return its output."""
+    result = CliRunner().invoke(app, list(map(str, words)))
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.stdout
 
 
 def score_in_one_process(data, target, *words):
-    """The rows that one process writes."""
+    """Score the data in one process; return the content of its output file."""
     sgi("run", data, "-o", target, "-q", "--no-store", *words)
     return target.read_bytes()
 
 
 def scoring_advances(events):
-    """How many rows each event of the scoring told."""
+    """The number of rows in each progress event of the scoring."""
     from sgi.engine.progress import Advanced, Started
 
     began = next(
@@ -52,16 +52,16 @@ def scoring_advances(events):
 
 
 def engine_processes(root):
-    """The processes below this one that hold an engine, by their ids."""
-    found = []
+    """The ids of descendant processes that hold an engine."""
+    pids = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             words = (place / "cmdline").read_bytes()
             if words.startswith(b"ray::MapWorker") and root in _ancestors(place):
-                found.append(int(place.name))
-        except OSError:  # it has ended meanwhile
+                pids.append(int(place.name))
+        except OSError:  # the process ended
             continue
-    return sorted(found)
+    return sorted(pids)
 
 
 def _ancestors(place):
@@ -74,8 +74,8 @@ def _ancestors(place):
 
 
 def comparable_tables(tables):
-    """What `contents` found, without what names a run, tells its time or place, or how its data was cut."""
-    passed_over = {"id", "run", "name", "spec", "created_at", "finished_at", "attempt"}
+    """The tables of `contents` without what differs between equal runs: names, times, settings, batches."""
+    ignored = {"id", "run", "name", "spec", "created_at", "finished_at", "attempt"}
     found = {}
     for name in tables:
         table = schema.metadata.tables[name]
@@ -83,7 +83,7 @@ def comparable_tables(tables):
         if table.name == "run_metrics":
             columns = columns[1:]  # its number is left out by `contents`
         rows = [dict(zip(columns, row, strict=True)) for row in tables[table.name]]
-        kept = [{name: value for name, value in row.items() if name not in passed_over} for row in rows]
+        kept = [{name: value for name, value in row.items() if name not in ignored} for row in rows]
         if table.name in {"scores", "details", "evidence"}:
             kept = [row | {"metric": row["metric"][1:]} for row in kept]
         if table.name == "samples":

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server of the tests' own, reached by a socket in a folder of its own."""
+"""A PostgreSQL server for the tests, with its socket in a new folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NUMBERS = count(1)
 
 
 class Server(NamedTuple):
-    """A running server; it trusts everyone who reaches its socket."""
+    """A running server; it accepts every connection to its socket."""
 
     folder: Path
 
     def url(self, name: str) -> str:
-        """The URL of a database, as a user would type it."""
+        """The URL of a database."""
         return f"postgresql://postgres@/{name}?host={quote(str(self.folder), safe='')}"
 
     def execute(self, statement: str, name: str = "postgres") -> None:
@@ -36,7 +36,7 @@ class Server(NamedTuple):
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The URL of a new, empty database, which is gone after the block."""
+        """Create an empty database, and drop it after the block; yields its URL."""
         name = f"test_{next(_NUMBERS)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
         try:
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
 @contextmanager
 def running_server() -> Iterator[Server]:
-    """A server that is stopped, and its files deleted, after the block."""
+    """Start a server; stop it and delete its files after the block."""
     # pytest's own temporary folders are closed to the user that a server started by root runs as.
     folder = Path(tempfile.mkdtemp(prefix="sgi-pg-"))
     try:

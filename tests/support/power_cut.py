@@ -1,8 +1,8 @@
-"""A simulated power cut: what a disk can hold when the power fails at any point of a recorded process.
+"""Simulates a power cut: the possible content of a disk if the power fails at any point of a process.
 
-`record` runs a command under strace and gives its writes, syncs and renames in one folder. `Disk` replays
-them: what was synced is there; of the rest, any write can be there or not, in any order, torn at sectors of
-512 bytes, and any change of a folder can be there or not.
+`record` runs a command under strace and returns its writes, syncs and renames in one folder. `Disk` replays
+them. Everything that was synced is on the disk. Each other write can be present or absent, in any order,
+also in part (sectors of 512 bytes). Each change of a folder that was not synced can be present or absent.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _TEXT = re.compile(r'[<"]((?:\\x[0-9a-f]{2})*)[>"]')
 
 @dataclass(frozen=True)
 class Event:
-    """One system call that succeeded, on a file or folder below the watched one.
+    """One successful system call on a file or folder below the recorded folder.
 
     Attributes:
         kind: ``create``, ``write``, ``truncate``, ``rename``, ``unlink``, ``link``, ``mkdir`` or ``sync``.
         path: the file or folder.
-        data: what was written.
+        data: the bytes that were written.
         at: the offset, or the length after ``truncate``; None where a write continues the one before.
         target: the new path of ``rename`` and ``link``.
     """
@@ -54,7 +54,7 @@ class Event:
 
 
 def record(command: list[str], folder: Path, *, environment: dict[str, str]) -> list[Event]:
-    """What a command did to the files of a folder; it must succeed."""
+    """Run a command, which must succeed, and return the changes that it made in a folder."""
     trace = folder.with_name(f"{folder.name}.trace")
     options = ["-f", "-y", "-xx", "-s", "100000000", "-e", f"trace={CALLS}", "-e", "signal=none", "-z"]
     done = subprocess.run(
@@ -106,7 +106,7 @@ def _event(call: str, arguments: str, result: int) -> Event | None:
 
 @dataclass
 class _File:
-    """The content that is on the disk for certain, and the writes since the last sync."""
+    """The synced content of a file, and the writes since the last sync."""
 
     synced: bytearray = field(default_factory=bytearray)
     pending: list[Event] = field(default_factory=list)
@@ -144,7 +144,7 @@ class Disk:
     """The files of a folder while a recorded process writes them.
 
     Args:
-        folder: the watched folder; what is in it before counts as synced.
+        folder: the recorded folder; its earlier content counts as synced.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -154,7 +154,7 @@ class Disk:
         self._changes: list[tuple[str, Event, _File | None]] = []
 
     def apply(self, event: Event) -> None:
-        """Do what the process did."""
+        """Replay one event."""
         kind, path = event.kind, event.path
         if kind == "create":
             if path not in self._names:
@@ -174,7 +174,7 @@ class Disk:
     def _write(self, event: Event) -> None:
         file = self._names.get(event.path)
         if file is None:
-            return  # the name is already another file's, as that of a part that was renamed
+            return  # the file was renamed, and its name belongs to no file
         at = file.length if event.at is None else event.at
         file.pending.append(Event(event.kind, event.path, event.data, at))
         file.length = at if event.kind == "truncate" else max(file.length, at + len(event.data))
@@ -197,12 +197,12 @@ class Disk:
         self._changes.append((os.path.dirname(event.target or event.path), event, file))  # noqa: PTH120 - a text
 
     def cut(self, place: Path, chance: random.Random, kept: float) -> None:
-        """Write into another folder what a power cut leaves.
+        """Write one possible content after a power cut into another folder.
 
         Args:
             place: an empty folder.
-            chance: decides what is kept of that which was not synced.
-            kept: the probability that it is.
+            chance: random generator; decides which changes without sync are on the disk.
+            kept: the probability of each such change.
         """
         names = dict(self._synced)
         for _, event, file in self._changes:

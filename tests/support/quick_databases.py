@@ -1,4 +1,4 @@
-"""Databases for tests: no wait for the disk, and the statements of the migrations are replayed."""
+"""Quick databases for tests: they do not wait for the disk, and replay the recorded migrations."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ _statements: dict[str, list[tuple[str, Any]]] = {}  # by dialect
 
 
 def use_quick_databases(patch: pytest.MonkeyPatch) -> None:
-    """Make new databases quickly, in this process."""
+    """Create databases quickly in this process."""
     patch.setattr(database, "migrate", _replay)
     patch.setattr(sqlite_file, "write_ahead", _do_not_wait)
     patch.setattr(sqlite_file, "sync_folder", _leave_folder)
 
 
 def use_real_databases(patch: pytest.MonkeyPatch) -> None:
-    """Run each migration, and wait for the disk, as a user's process does."""
+    """Run each migration and wait for the disk, as for a user."""
     patch.setattr(database, "migrate", migrate)
     patch.setattr(sqlite_file, "write_ahead", write_ahead)
     patch.setattr(sqlite_file, "sync_folder", sync_folder)
 
 
 def _replay(connection: sa.Connection) -> None:
-    """Migrate an empty database by the statements that the first migration of this process executed."""
+    """Migrate an empty database with the statements that the first migration of this process executed."""
     if sa.inspect(connection).has_table(VERSION_TABLE):
         migrate(connection)
-    elif (kept := _statements.get(connection.dialect.name)) is not None:
-        for statement, parameters in kept:
+    elif (statements := _statements.get(connection.dialect.name)) is not None:
+        for statement, parameters in statements:
             connection.exec_driver_sql(statement, parameters or None)
     else:
         _statements[connection.dialect.name] = _record(connection)
 
 
 def _record(connection: sa.Connection) -> list[tuple[str, Any]]:
-    made: list[tuple[str, Any]] = []
+    statements: list[tuple[str, Any]] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         if not statement.lstrip().startswith(_READS):
-            made.append((statement, parameters))
+            statements.append((statement, parameters))
 
     sa.event.listen(connection, "before_cursor_execute", note)
     try:
         migrate(connection)
     finally:
         sa.event.remove(connection, "before_cursor_execute", note)
-    return made
+    return statements
 
 
 def _do_not_wait(connection: sqlite3.Connection, *, durable: bool) -> None:

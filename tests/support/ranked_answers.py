@@ -6,7 +6,7 @@ import numpy as np
 
 
 def simulate_answers(generator, questions, lift=1.0):
-    """Two answers a question, one true; both share the question's part. True AUROC at lift 1: Φ(1/√2)."""
+    """Two answers per question, one true; half of the variance is shared. True AUROC at lift 1: Φ(1/√2)."""
     shared = np.repeat(generator.normal(size=questions), 2)
     labels = np.tile([True, False], questions)
     noise = generator.normal(size=2 * questions)

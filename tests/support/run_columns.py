@@ -1,4 +1,4 @@
-"""Columns of a run made by hand."""
+"""Columns of a run with chosen values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def columns_of(
-    *given: MetricColumn,
+    *metrics: MetricColumn,
     labels: Sequence[int] | None = None,
     metadata: Sequence[dict[str, Any]] | None = None,
     clusters: Sequence[int] | None = None,
 ) -> RunColumns:
-    """The rows of a run with these metrics; labels are unknown and metadata empty unless given."""
-    made = run(*given, clusters=clusters)
-    n = len(made.ids)
+    """Columns of a run with these metrics; by default without labels and metadata."""
+    scored_run = run(*metrics, clusters=clusters)
+    n = len(scored_run.ids)
     codes = np.full(n, -1, dtype=np.int8) if labels is None else np.array(labels, dtype=np.int8)
-    return RunColumns(made, codes, tuple(metadata or [{}] * n), {})
+    return RunColumns(scored_run, codes, tuple(metadata or [{}] * n), {})

@@ -1,4 +1,4 @@
-"""Small runs, written straight into the tables: what tests of the store stand on."""
+"""Small runs, written directly into the tables, for tests of the store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_run(
     samples: Sequence[Sample] = (Sample(id="q1", question="Who?", response="Me."),),
     scores: Mapping[str, Sequence[float | None]] = {"sgi": (1.25,)},
 ) -> None:
-    """A finished run over these samples; a score that is None is ``missing``."""
+    """Add a finished run over these samples; a score of None has the status ``missing``."""
     with database.writing() as connection:
         data = f"data of {run}"
         insert_rows(connection, schema.datasets, [(data, data, len(samples), "2026-01-01T00:00:00")])
@@ -50,16 +50,16 @@ def add_run(
 
 
 def bare_summary(rows: int) -> dict[str, Any]:
-    """A summary of so many rows without any metric."""
-    made = Summary(rows, rows, 0, 0, (), (), 0, {}, {}, "sgi:1").to_dict()
-    found: dict[str, Any] = json.loads(json.dumps(made))
-    return found
+    """The summary of a run without metrics."""
+    summary = Summary(rows, rows, 0, 0, (), (), 0, {}, {}, "sgi:1").to_dict()
+    document: dict[str, Any] = json.loads(json.dumps(summary))
+    return document
 
 
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table that holds data, with metrics named instead of numbered.
+    """Every row of every table, with names of metrics in place of their numbers.
 
-    What is computed from the rows, and how often they have changed, belongs to one database alone.
+    The tables of stored views and of change counts are left out, because they differ between databases.
     """
     with database.reading() as connection:
         found = {

@@ -1,4 +1,4 @@
-"""Scored runs made by hand."""
+"""Scored runs with chosen values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def column(
     high: float | None = 1.0,
     higher_is_better: bool = True,
 ) -> MetricColumn:
-    """A metric's column, of its version 1; a value that is NaN has failed."""
-    made = np.array(values, dtype=np.float64)
-    codes = np.where(np.isnan(made), FAILED, OK).astype(np.int8)
-    return MetricColumn(metric, made, codes, low, high, higher_is_better, version=1)
+    """The column of version 1 of a metric; NaN has the status failed."""
+    array = np.array(values, dtype=np.float64)
+    codes = np.where(np.isnan(array), FAILED, OK).astype(np.int8)
+    return MetricColumn(metric, array, codes, low, high, higher_is_better, version=1)
 
 
 def run(
@@ -35,13 +35,13 @@ def run(
     clusters: Sequence[int] | None = None,
     rows: int | None = None,
 ) -> ScoredRun:
-    """A run of these columns; ids are 0, 1, 2 … and every row a question of its own, unless given."""
+    """A run of these columns; by default the ids are 0, 1, 2 … and each row is its own cluster."""
     n = len(columns[0].values) if columns else 0
     return ScoredRun(
         name=name,
         rows=n if rows is None else rows,
         ids=tuple(ids if ids is not None else map(str, range(n))),
         clusters=np.arange(n) if clusters is None else np.array(clusters, dtype=np.int64),
-        metrics={made.metric: made for made in columns},
+        metrics={column.metric: column for column in columns},
         signature=f"signature of {name}",
     )

@@ -1,4 +1,4 @@
-"""Judged metrics asked about one row by a scripted judge, and scored as a run would."""
+"""Asks a scripted judge about one row for a judged metric, and scores the row as a run does."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ROW = Sample(
 def ask_metric(
     metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any
 ) -> tuple[Any, list[Inquiry]]:
-    """The evidence, and every inquiry."""
+    """Ask about a sample; return the judgement and all inquiries."""
     judge = ScriptedJudge(script, **settings)
     return anyio.run(metric.ask, sample, judge), judge.inquiries
 
 
-def score_metric(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:
-    """The row's score of kept evidence, with vectors of just the texts that are wanted."""
-    prepared = metric.prepare(JudgedRows(Batch.of([sample]), [evidence]))
+def score_metric(metric: JudgedMetric[Any], sample: Sample, judgement: BaseModel) -> Scores:
+    """Score a stored judgement, with vectors of only the texts that the metric needs."""
+    prepared = metric.prepare(JudgedRows(Batch.of([sample]), [judgement]))
     needs = metric.vector_needs
     texts = list(dict.fromkeys(needs.texts(prepared))) if needs else []
     vectors = [VectorTable.of("hash", texts, HashEmbedder().embed(texts))] if texts else []
@@ -51,18 +51,18 @@ def score_metric(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel)
 def outcome(
     metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any
 ) -> tuple[Any, str, str]:
-    """Value, status and reason, where a JudgeError is the status failed, as a run makes it."""
+    """Value, status and reason of a row; a JudgeError gives the status failed."""
     try:
-        evidence, _ = ask_metric(metric, sample, script, **settings)
+        judgement, _ = ask_metric(metric, sample, script, **settings)
     except JudgeError as error:
         return None, "failed", str(error)
-    scores = score_metric(metric, sample, evidence)
+    scores = score_metric(metric, sample, judgement)
     value = float(scores.values[0]) if scores.ok[0] else None
     return value, str(scores.status[0]), scores.reasons[0]
 
 
 def supports(*supported: int) -> dict[str, Any]:
-    """The reply that gives claims these verdicts, in order."""
+    """A reply with these verdicts on the claims, in order."""
     return {
         "verdicts": [
             {
@@ -77,5 +77,5 @@ def supports(*supported: int) -> dict[str, Any]:
 
 
 def claims(*texts: str) -> dict[str, Any]:
-    """The reply that lists these claims."""
+    """A reply that lists these claims."""
     return {"claims": list(texts)}

@@ -1,4 +1,4 @@
-"""The scripts of the project as modules."""
+"""Loads scripts of the project as modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "scripts"
 
 @contextmanager
 def load_script(name):
-    """A script, made afresh; beside it, it finds the other scripts."""
+    """Load a script as a new module inside the block; it can import the other scripts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(FOLDER))
         spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")

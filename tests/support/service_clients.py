@@ -1,4 +1,4 @@
-"""Embedding clients as applications have them, and short ways to call the service."""
+"""Embedding clients of an application, and functions that call the service."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IDS = ("id", "test_run_id", "qa_pair_id")
 
 
 class Client:
-    """An application's embedding client, with what it returns or raises on demand."""
+    """An embedding client that returns or raises ``result``."""
 
     def __init__(self, result=None):
         self.result = [[3.0, 4.0], [4.0, 3.0]] if result is None else result
@@ -53,6 +53,6 @@ def similarity(service, *texts, **options):
 
 
 def save_and_read(service, *arguments, **values):
-    """What a database holds after one save."""
+    """Save one evaluation, and read it from the database."""
     service.save_evaluation_to_db("nightly", "q1", *arguments, **values)
     return service.get_full_by_run_and_qa("nightly", "q1")

@@ -1,7 +1,7 @@
-"""The store with too little memory for SQLite: a process of its own, as the limit cannot be raised again.
+"""Runs the store with too little memory for SQLite, in a separate process: the limit cannot be raised again.
 
-Each step of a run, and of a cache, is tried with a little more memory until it succeeds. Between two attempts
-the memory is free, and the same objects are used again.
+It repeats each step of a run and of a cache with a little more memory until the step succeeds. Between two
+attempts the memory is free. All attempts use the same objects.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def limit_memory() -> None:
 
 @contextmanager
 def free_memory(size: int) -> Iterator[None]:
-    """Leave SQLite about ``size`` bytes inside the block."""
+    """Leave about ``size`` bytes of memory to SQLite inside the block."""
     with closing(sqlite3.connect(":memory:")) as connection:
         spare = connection.execute("SELECT CAST(zeroblob(?) AS TEXT)", (size + 1,))
         held = []
@@ -73,12 +73,12 @@ def sizes() -> Iterator[int]:
 
 
 class Attempts:
-    """Does steps with too little memory, and notes what they raised.
+    """Runs steps with too little memory, and records their errors.
 
     Attributes:
         path: the SQLite file that the steps use.
-        refused: by step, how many attempts ended in a StoreError.
-        messages: the errors, each once.
+        refused: number of attempts that raised StoreError, by step.
+        messages: the distinct error messages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -87,7 +87,7 @@ class Attempts:
         self.messages: set[str] = set()
 
     def __call__(self, name: str, step: Callable[[], Any]) -> Any:
-        """What the step gives as soon as there is enough memory for it."""
+        """Repeat the step with more memory until it succeeds; return its result."""
         for size in sizes():
             try:
                 with free_memory(size):
@@ -105,12 +105,12 @@ class Attempts:
 
 
 def run_directly(_: str, step: Callable[[], Any]) -> Any:
-    """Do the step with all memory."""
+    """Run the step with all memory."""
     return step()
 
 
 def interrupted_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[str, Any]:
-    """What a database holds after a run that was interrupted and resumed."""
+    """Store a run that is interrupted and resumed; return the content of the tables."""
     start = RunStart("hash", "rows", ROWS, {}, "spec", "sgi:1", {}, METRICS)
     half = ROWS // 2
     scores = {"sgi": Scores.of(np.arange(half) / 7)}
@@ -140,12 +140,12 @@ def interrupted_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]
         attempt("all tables", lambda: contents(database))
         tables = contents(database)
     tables = {name: tables[name] for name in ("samples", "answers", "batches", "scores", "run_metrics")}
-    found: dict[str, Any] = json.loads(json.dumps(tables).replace(record.id, "RUN"))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(tables).replace(record.id, "RUN"))
+    return document
 
 
 def refill_cache(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[bytes, bytes]:
-    """What a cache holds that was filled, emptied and filled again."""
+    """Fill a cache, clear it, and fill it again; return its content."""
     with closing(attempt("open cache", lambda: SqliteCache(path))) as cache:
         attempt("put", lambda: cache.put_many(VALUES))
         attempt("clear", cache.clear)
@@ -155,7 +155,7 @@ def refill_cache(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -
 
 
 def main(folder: Path) -> None:
-    """Print, as JSON, how often each step was refused, with which words, and whether all content is there."""
+    """Print as JSON the failed attempts by step, the error messages, and whether the content is complete."""
     limit_memory()
     expected = interrupted_run(folder / "expected.db", run_directly)
     run, cache = Attempts(folder / "runs.db"), Attempts(folder / "cache.db")

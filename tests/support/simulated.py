@@ -1,4 +1,4 @@
-"""Data sets from populations whose mean is known: rows in clusters of 1 to 8, a part of the spread theirs."""
+"""Data sets from populations with known means: clusters of 1 to 8 rows that share a part of the variance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def codes(clusters: int) -> NDArray[np.int64]:
 
 
 def present_rows(generator: np.random.Generator, clusters: int, sets: int) -> NDArray[np.bool_]:
-    """Which of the 8 rows each cluster has, from 1 to 8 of them, in each data set."""
+    """Which of 8 rows exist in each cluster of each data set (at least one), shape (8·clusters, sets)."""
     sizes = generator.integers(1, MAX_CLUSTER + 1, size=(clusters, 1, sets))
     return (np.arange(MAX_CLUSTER)[None, :, None] < sizes).reshape(clusters * MAX_CLUSTER, sets)
 
@@ -31,22 +31,22 @@ def present_rows(generator: np.random.Generator, clusters: int, sets: int) -> ND
 def noise(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> Table:
     """Values of mean 0 and variance 1: ``normal``, or ``skewed`` (sums of gamma variables of skewness 1)."""
 
-    def drawn(rows: int) -> Table:
+    def draw(rows: int) -> Table:
         shape = (clusters, rows, sets)
         return generator.normal(size=shape) if kind == "normal" else (generator.gamma(4, size=shape) - 4) / 2
 
-    values = np.sqrt(SHARED) * drawn(1) + np.sqrt(1 - SHARED) * drawn(MAX_CLUSTER)
+    values = np.sqrt(SHARED) * draw(1) + np.sqrt(1 - SHARED) * draw(MAX_CLUSTER)
     return values.reshape(clusters * MAX_CLUSTER, sets)
 
 
 def yes_or_no(latent: Table, share: float) -> Table:
-    """0 or 1, so that the share is the true mean."""
+    """Values of 0 or 1 with the true mean ``share``."""
     return (latent < NormalDist().inv_cdf(share)).astype(np.float64)
 
 
 def pairs(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> tuple[Table, Table, float]:
-    """Pairs as columns, NaN where there is none, and the true difference; ``0.7 0.8`` are two shares."""
-    there = present_rows(generator, clusters, sets)
+    """Two columns, NaN where a row does not exist, and the true difference; kind ``0.7 0.8``: two shares."""
+    present = present_rows(generator, clusters, sets)
     first, other = (noise(generator, "normal", clusters, sets) for _ in range(2))
     if kind in {"normal", "skewed"}:
         second, truth = first + 0.5 + noise(generator, kind, clusters, sets), 0.5
@@ -54,4 +54,4 @@ def pairs(generator: np.random.Generator, kind: str, clusters: int, sets: int) -
         before, after = map(float, kind.split())
         second = yes_or_no(np.sqrt(0.5) * (first + other), after)
         first, truth = yes_or_no(first, before), after - before
-    return np.where(there, first, np.nan), np.where(there, second, np.nan), truth
+    return np.where(present, first, np.nan), np.where(present, second, np.nan), truth

@@ -1,4 +1,4 @@
-"""An HTTP server on the loopback that answers questions, with faults on demand."""
+"""A local HTTP server that answers questions and can inject faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What came in."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -26,7 +26,7 @@ class Request:
 
 @dataclass(frozen=True)
 class TargetReply:
-    """What goes out; without a body, the question comes back as the answer."""
+    """A reply of the server; without a body, the answer is the question itself."""
 
     status: int = 200
     body: bytes | None = None
@@ -36,9 +36,9 @@ class TargetReply:
     trickle: float = 0.0
     """Seconds between two bytes of the body."""
     drop: bool = False
-    """Break off in the middle of the body."""
+    """Close the connection in the middle of the body."""
     hang_up: bool = False
-    """Break off before any answer."""
+    """Close the connection without an answer."""
 
     @classmethod
     def of(cls, document: Any, status: int = 200, **headers: str) -> TargetReply:
@@ -48,11 +48,11 @@ class TargetReply:
 
 
 class TargetServer(LoopbackServer):
-    """Serves while it is open: ``with TargetServer([Sent(500)]) as server: … server.url … server.requests``.
+    """Serves inside its block: ``with TargetServer([Sent(500)]) as server: … server.url … server.requests``.
 
     Args:
-        plan: what the requests to come meet, in order; after them all goes well.
-        hold: wait for ``released`` before each answer, so that a test sees how many wait at once.
+        plan: replies to the first requests, in order; later requests have no fault.
+        hold: wait for ``released`` before each answer, so that a test can count the concurrent requests.
     """
 
     def __init__(self, plan: Iterable[TargetReply] = (), *, hold: bool = False) -> None:
@@ -71,7 +71,7 @@ class TargetServer(LoopbackServer):
         super().__exit__(*error)
 
     def enter(self, request: Request) -> TargetReply:
-        """Note a request; what it meets."""
+        """Record a request, and return its reply."""
         with self.lock:
             self.requests.append(request)
             self._at_once += 1
@@ -87,7 +87,7 @@ class TargetServer(LoopbackServer):
 class _Handler(Handler):
     def answer(self) -> None:
         owner = self.server.owner
-        headers, body = self.received()
+        headers, body = self.read_request()
         request = Request(self.path, headers, body)
         sent = owner.enter(request)
         owner.released.wait()

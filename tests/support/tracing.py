@@ -1,4 +1,4 @@
-"""A command in an empty home, and what its processes asked of the network, as the operating system saw it."""
+"""Runs a command in an empty home folder, and traces the network calls of its processes with strace."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TracedCommand:
     """A command under strace.
 
     Attributes:
-        folder: has its home, its working folder, its temporary folder and the trace.
+        folder: contains its home, working folder, temporary folder and trace.
     """
 
     folder: Path
@@ -49,17 +49,17 @@ class TracedCommand:
 
     @property
     def lines(self) -> list[str]:
-        """The calls that have to do with sockets, of all its processes."""
+        """The network calls of all its processes."""
         return (self.folder / "trace").read_text(encoding="utf-8", errors="replace").splitlines()
 
     @property
     def inet_sockets(self) -> list[str]:
-        """The calls that made an internet socket."""
+        """The calls that opened an internet socket."""
         return [line for line in self.lines if _INET.match(line)]
 
     @property
     def name_lookups(self) -> list[str]:
-        """The calls that asked a local service for the name of a host or a user."""
+        """The calls that looked up a host or user name in a local service."""
         return [line for line in self.lines if _NAME_LOOKUP.search(line)]
 
     @property
@@ -71,7 +71,7 @@ class TracedCommand:
 
     @property
     def files_in_home(self) -> set[str]:
-        """The files in its home, without the suffixes of SQLite's own."""
+        """The files in its home folder, without the suffixes ``-wal`` and ``-shm``."""
         files = [path for path in self.home.rglob("*") if not path.is_dir()]
         return {re.sub(r"-(wal|shm)$", "", path.relative_to(self.home).as_posix()) for path in files}
 
@@ -80,7 +80,7 @@ class TracedCommand:
         return [*trace, "-o", str(self.folder / "trace"), *map(str, words)]
 
     def environment(self, **more: str) -> dict[str, str]:
-        """No variable of ours: neither a proxy, a cache folder nor what turns telemetry off."""
+        """A minimal environment: without proxy, cache folder and variables that turn telemetry off."""
         own = {"PATH": os.environ["PATH"], "HOME": str(self.home), "TMPDIR": str(self.folder / "tmp")}
         return own | more
 
@@ -97,7 +97,7 @@ class TracedCommand:
 
     @contextmanager
     def running(self, *words: object) -> Iterator[subprocess.Popen[str]]:
-        """The command while it runs; its standard output can be read."""
+        """Run the command inside the block, with its standard output as a pipe."""
         with subprocess.Popen(
             self.command(*words),
             cwd=self.work,
@@ -109,7 +109,7 @@ class TracedCommand:
             try:
                 yield process
             finally:
-                # The command, not strace: it would outlive strace, and its calls on sockets would fail.
+                # End the command, not strace: the command would continue, and its socket calls would fail.
                 children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
                 for child in children.read_text(encoding="ascii").split():
                     os.kill(int(child), signal.SIGTERM)
@@ -117,7 +117,7 @@ class TracedCommand:
 
 
 def prepare_trace(folder: Path) -> TracedCommand:
-    """A command to run in new folders under this one. Fails the test where there is no strace."""
+    """Make the folders of a traced command. Fails the test if strace is missing."""
     if shutil.which("strace") is None:
         pytest.fail("This test needs strace: install the package `strace`.", pytrace=False)
     for name in ("home", "work", "tmp"):

@@ -1,4 +1,4 @@
-"""Commands that may not write where the permissions of a file or folder say so, also as root."""
+"""Runs commands for which file permissions hold, also if the tests run as root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POWERS = "-dac_override,-dac_read_search"
 
 
 def sgi(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """``sgi WORDS`` in a folder, as a process that permissions bind."""
-    bound = ["setpriv", f"--bounding-set={_POWERS}", f"--inh-caps={_POWERS}"] if os.geteuid() == 0 else []
-    command = [*bound, sys.executable, "-m", "sgi", *words]
+    """Run ``sgi WORDS`` in a folder without the privilege to ignore permissions."""
+    prefix = ["setpriv", f"--bounding-set={_POWERS}", f"--inh-caps={_POWERS}"] if os.geteuid() == 0 else []
+    command = [*prefix, sys.executable, "-m", "sgi", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Views made by hand, with texts that try to be more than texts."""
+"""Views with chosen values and hostile texts."""
 
 # ruff: noqa: FBT003 - the values of views are data, in the order of their fields
 
@@ -50,7 +50,7 @@ HALF = Interval(0.4, 0.6, 0.95, "t")
 
 
 def score(value: float | None, **parts: Any) -> ScoreView:
-    """A value, or none that is undefined."""
+    """A score with this value; None has the status undefined."""
     known = {
         "status": "ok" if value is not None else "undefined",
         "reason": "" if value is not None else HOSTILE,
@@ -70,17 +70,17 @@ def value_of(position: int) -> float:
 
 
 def label_of(position: int) -> bool | None:
-    """Two labels in turn, and now and then none."""
+    """Alternating labels; every tenth row has none."""
     return None if position % 10 == 9 else position % 2 == 0
 
 
 def id_of(position: int) -> str:
-    """PlainText but for the third."""
+    """The id of a row; the third is hostile."""
     return HOSTILE_ID if position == 2 else f"row-{position}"
 
 
 def sample(position: int, *, response: str = HOSTILE, **parts: Any) -> SampleView:
-    """A row with everything."""
+    """A row with all fields."""
     rc, rq = theta(position)
     sentences = [{"text": HOSTILE, "sgi": 1.25}, {"text": "Second.", "sgi": None}]
     details = {"theta_rq": rq, "theta_rc": rc, "passage": 1, "passages": [None, 1.25], "sentences": sentences}
@@ -106,7 +106,7 @@ def sample(position: int, *, response: str = HOSTILE, **parts: Any) -> SampleVie
 
 
 def row_page(n: int = 120, *, of: int | None = None, response: str = HOSTILE) -> RowPage:
-    """So many rows, as the report's table has them."""
+    """A page of ``n`` rows for the table of a report."""
     return RowPage(
         METRICS, tuple(_row(at, response) for at in range(n)), n, n if of is None else of, RowQuery(), 1
     )
@@ -149,7 +149,7 @@ def head(n: int = 120, **parts: Any) -> RunHeader:
 
 
 def summary(metric: str, n: int = 120, **parts: Any) -> MetricSummary:
-    """A metric over all rows."""
+    """The summary of a metric over all rows."""
     counts = {Status.OK: n, Status.UNDEFINED: 0, Status.MISSING: 0, Status.FAILED: 0}
     given: dict[str, Any] = {
         "metric": metric,
@@ -164,7 +164,7 @@ def summary(metric: str, n: int = 120, **parts: Any) -> MetricSummary:
 
 
 def headline(n: int = 120) -> Headline:
-    """Numbers with everything that can stand beside them."""
+    """A headline with every kind of note."""
     failed = {Status.OK: n // 3, Status.UNDEFINED: 1, Status.MISSING: 0, Status.FAILED: n - n // 3 - 1}
     judged = summary(HOSTILE_METRIC, counts=failed, ranking=None, classes={HOSTILE: 3, "wrong": 2})
     return Headline(
@@ -187,7 +187,7 @@ def plane(n: int = 120) -> Plane:
 
 
 def run_view(n: int = 120, **parts: Any) -> RunView:
-    """A run with every part."""
+    """The view of a run with all parts."""
     found = [sample(at) for at in range(min(n, 4))]
     bins = Reliability((0.25, 0.75), (0.3, 0.7), (50, 58), "width")
     given: dict[str, Any] = {
@@ -221,7 +221,7 @@ def _group(name: str, rows: int) -> Group:
 
 
 def bare_view(n: int = 0) -> RunView:
-    """A run of which nothing is known but its rows."""
+    """The view of a run without any optional part."""
     nothing = Headline((), (), 0, 0, 0, 0, {}, {}, "Of 0 rows.")
     empty: dict[str, Any] = dict.fromkeys(("distributions", "groups", "worst", "labelled", "reasons"), ())
     missing: dict[str, Any] = dict.fromkeys(("plane", "correlation", "scatter", "disagreement"))
@@ -229,7 +229,7 @@ def bare_view(n: int = 0) -> RunView:
 
 
 def comparison_view(changed: Sequence[ChangedSample] | None = None) -> ComparisonView:
-    """Two runs whose first metric is better and whose second has no pairs."""
+    """A comparison in which the first metric is better and the second has no pairs."""
     better = PairedDifference(120, 60, 0.4, 0.5, 0.1, Interval(0.05, 0.15, 0.95, "t"), 0.00001, 0.02, "t")
     nothing = PairedDifference(0, 0, None, None, None, None, None, None, "")
     rows = (ChangedRow("row-1", "row-1", 0.1, 0.9, 0.8),)

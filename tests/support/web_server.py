@@ -1,4 +1,4 @@
-"""The web application in a test: in this process, or behind a real server on the loopback."""
+"""Runs the web application in this process, or behind a local server."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ _KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')
 
 
 @contextmanager
-def open_site(folder: Path, **given: Any) -> Iterator[Site]:
-    """A site over the database in a folder, which is made if it isn't there."""
+def open_site(folder: Path, **options: Any) -> Iterator[Site]:
+    """Open a site over the database of a folder; a missing database is created."""
     place = folder / "sgi.db"
     with open_database(place) as database:
         hosts = allowed_hosts("127.0.0.1", 8765)
         yield Site(
-            **({"database": database, "place": place, "folder": folder / "up", "hosts": hosts} | given)
+            **({"database": database, "place": place, "folder": folder / "up", "hosts": hosts} | options)
         )
 
 
 @contextmanager
 def web_client(site: Site) -> Iterator[TestClient]:
-    """Something like a browser without a screen, which follows no redirections."""
+    """A client of the application that follows no redirects."""
     with TestClient(create_app(site), base_url=ADDRESS, follow_redirects=False) as client:
         yield client
 
 
 @contextmanager
 def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
-    """A real server on a free port, as `sgi serve` has it; gives its address."""
+    """Serve the site on a free port with the options of `sgi serve`; yields the address."""
     config = uvicorn.Config(create_app(site), port=0, **server_options(limits or ConnectionLimits()))
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
@@ -62,26 +62,26 @@ def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[s
 
 
 def form_key(client: TestClient, path: str) -> str:
-    """What the form on a page carries."""
-    found = _KEY.search(client.get(path).text)
-    assert found is not None
-    return found[1]
+    """The key in the form of a page."""
+    match = _KEY.search(client.get(path).text)
+    assert match is not None
+    return match[1]
 
 
 def submit_form(client: TestClient, path: str, *, to: str | None = None, **values: Any) -> Any:
-    """Fill in the form on a page and send it."""
+    """Submit the form of a page with these values."""
     files = values.pop("files", None)
     return client.post(to or path, data={"form_key": form_key(client, path), **values}, files=files)
 
 
 def visible_text(page: str) -> str:
-    """A page as a reader sees it, roughly: without tags, on one line."""
+    """The text of a page on one line, without tags."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
-def wait_until(holds: Any, seconds: float = 60.0) -> None:
-    """Wait until something holds."""
-    ends = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < ends, "waited too long"
+def wait_until(condition: Any, seconds: float = 60.0) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.02)

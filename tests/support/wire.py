@@ -1,4 +1,4 @@
-"""A server on the loopback that says bytes as they are given, in the event loop of the test."""
+"""A local server that sends raw bytes, in the event loop of the test."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from contextlib import asynccontextmanager
 
 
 class RawServer:
-    """A server that says bytes, and what came to it: heads of requests, and how many connections."""
+    """Sends raw replies; records the heads of requests and the number of connections."""
 
-    def __init__(self, *said, then=None):
+    def __init__(self, *replies, then=None):
         self.heads: list[str] = []
         self.connections = 0
         self.open = 0
-        self._said = [*said]
+        self._replies = [*replies]
         self._then = then or self._write
 
     async def _write(self, writer):
-        if not self._said:
+        if not self._replies:
             return writer.close()
-        writer.write(self._said.pop(0) if len(self._said) > 1 else self._said[0])
+        writer.write(self._replies.pop(0) if len(self._replies) > 1 else self._replies[0])
         return await writer.drain()
 
     async def __call__(self, reader, writer):

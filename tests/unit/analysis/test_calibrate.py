@@ -81,7 +81,7 @@ def test_equal_runs_make_equal_files(tmp_path):
 
 
 def test_where_lower_is_better_the_threshold_flags_high_values(database):
-    record = labelled_run(database, gap=-1.5, metric_facts={"higher_is_better": False})
+    record = labelled_run(database, gap=-1.5, metric_columns={"higher_is_better": False})
     made = calibrate(database, record, "sgi", FPR, bins=1)
     values = scored_run(database, record).metrics["sgi"].values
     assert (values[::2] > made.threshold).mean() == pytest.approx(0.1, abs=0.01)
@@ -115,7 +115,7 @@ def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
 
 @pytest.mark.parametrize(("gap", "higher"), [(-1.5, True), (1.5, False)])
 def test_a_metric_that_ranks_the_wrong_way_is_refused(database, gap, higher):
-    record = labelled_run(database, gap=gap, metric_facts={"higher_is_better": higher})
+    record = labelled_run(database, gap=gap, metric_columns={"higher_is_better": higher})
     with pytest.raises(UsageError) as caught:
         calibrate(database, record, "sgi", FPR)
     told = str(caught.value)
@@ -276,28 +276,34 @@ def test_a_fault_of_our_own_is_no_fault_of_the_data(database, monkeypatch):
 
 def test_a_judged_metric_tells_its_judge_and_its_prompts(database):
     asked = prompts_digest([metric("faithfulness")])
-    signed = signature(encoders="-", judge=f"{JUDGE}@{asked}")
-    made = calibrate(database, labelled_run(database, "faithfulness", signed=signed), "faithfulness", FPR)
+    run_signature = signature(encoders="-", judge=f"{JUDGE}@{asked}")
+    made = calibrate(
+        database, labelled_run(database, "faithfulness", run_signature=run_signature), "faithfulness", FPR
+    )
     assert (made.encoders, made.judge, made.prompts) == ((), JUDGE, asked)
 
 
 def test_prompts_of_another_time_are_refused(database):
-    signed = signature(encoders="-", judge=f"{JUDGE}@00000000")
-    record = labelled_run(database, "faithfulness", signed=signed)
+    run_signature = signature(encoders="-", judge=f"{JUDGE}@00000000")
+    record = labelled_run(database, "faithfulness", run_signature=run_signature)
     with pytest.raises(UsageError, match=r"have changed since r1 was scored \(then 00000000, now"):
         calibrate(database, record, "faithfulness", FPR)
     rescored = labelled_run(
-        database, "faithfulness", run="r2", signed=signed, run_facts={"spec": {"rescored_from": "r1"}}
+        database,
+        "faithfulness",
+        run="r2",
+        run_signature=run_signature,
+        run_columns={"spec": {"rescored_from": "r1"}},
     )
     assert calibrate(database, rescored, "faithfulness", FPR).judge == JUDGE
 
 
 def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
-    signed = signature(encoders=f"bge@1,cls,512tok,fp32+{MINILM}")
-    made = calibrate(database, labelled_run(database, signed=signed), "sgi", FPR)
+    run_signature = signature(encoders=f"bge@1,cls,512tok,fp32+{MINILM}")
+    made = calibrate(database, labelled_run(database, run_signature=run_signature), "sgi", FPR)
     assert made.encoders == ("bge@1,cls,512tok,fp32",)
     both = 'semantic_similarity(models=["bge", "minilm"])'
-    record = labelled_run(database, both, run="r2", signed=signed)
+    record = labelled_run(database, both, run="r2", run_signature=run_signature)
     assert calibrate(database, record, both, FPR).encoders == ("bge@1,cls,512tok,fp32", MINILM)
 
 
@@ -315,12 +321,12 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
         ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
         ({"changes": {k: {"label": False} for k in range(240)}}, "are not grounded by 'label'"),
-        ({"run_facts": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
-        ({"metric_facts": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 2"),
-        ({"metric_facts": {"version": 0}}, "an unknown version"),
-        ({"signed": "sgi:1"}, "does not record what computed its scores of sgi"),
-        ({"signed": signature(encoders="-")}, "does not record what computed its scores"),
-        ({"signed": signature(encoders="own")}, "does not record what computed its scores"),
+        ({"run_columns": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
+        ({"metric_columns": {"version": 7}}, "scored with version 7 of sgi; the installed one is version 2"),
+        ({"metric_columns": {"version": 0}}, "an unknown version"),
+        ({"run_signature": "sgi:1"}, "does not record what computed its scores of sgi"),
+        ({"run_signature": signature(encoders="-")}, "does not record what computed its scores"),
+        ({"run_signature": signature(encoders="own")}, "does not record what computed its scores"),
         ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
         (
             {"changes": {k: {"label": k not in {0, 1}} for k in range(240)}},

@@ -29,7 +29,7 @@ from support.wire import RawServer, serve
 
 KEY = "sk-very-secret-0123456789"
 _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-_BODY = ServerReply(verdicts_reply("y")).sent("m")
+_BODY = ServerReply(verdicts_reply("y")).to_bytes("m")
 pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
 
 
