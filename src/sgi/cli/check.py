@@ -33,9 +33,10 @@ def check(
 ) -> None:
     """Score how well passages support one answer, and show what they do not support.
 
-    The grounding score is from 0 to 1; higher means better supported. It is not a probability: fit one on
-    your labelled rows with `sgi calibrate`. For each sentence you see its score, its best passage, and its
-    numbers, dates and names with what the passages say. Unsupported parts are in [square brackets].
+    The grounding score is from 0 to 1; higher means better supported. It is not a probability; to get one,
+    fit a calibration on your labelled rows with `sgi calibrate`. For each sentence you see its score, its
+    best passage, and its numbers, dates and names with what the passages say. Unsupported parts are in
+    [square brackets].
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each

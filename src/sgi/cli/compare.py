@@ -22,7 +22,9 @@ def compare(
     base: options.Run,
     new: options.Run,
     metric: options.RunMetrics = None,
-    changed: Annotated[int, typer.Option(min=0, help="Number of most changed rows to list.")] = 5,
+    changed: Annotated[
+        int, typer.Option(min=0, help="Number of most changed rows to list for each metric.")
+    ] = 5,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,

@@ -33,8 +33,8 @@ ImportData = Annotated[
     typer.Option(
         "--data",
         metavar="PATH",
-        help="For a folder: the data of the run, as given to `sgi run --ray`. Without it, only data inside "
-        "the folder is read.",
+        help="For a folder: the data of the run, as given to `sgi run --ray`. Without --data, only data "
+        "inside the folder is read.",
     ),
 ]
 ExportFile = Annotated[
@@ -77,7 +77,7 @@ def status(database: options.Database = None, as_json: options.Json = False) -> 
     if as_json:
         print_json(asdict(state))
         return
-    current = "the current one" if state.revision == state.head else f"this version knows {state.head}"
+    current = "the current one" if state.revision == state.head else f"this version of SGI uses {state.head}"
     facts = {
         "database": state.shown,
         "kind": state.dialect,

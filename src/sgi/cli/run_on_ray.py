@@ -47,7 +47,7 @@ def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
         "--tag": options.tag,
         "--db": options.db,
         "--rejects": options.rejects,
-        "A cassette": cassette,
+        "sgi judge": cassette,
     }
     names = [option for option, value in unsupported.items() if value]
     if names:

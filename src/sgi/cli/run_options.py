@@ -50,8 +50,8 @@ TakeOver = Annotated[
     bool,
     _resume_option(
         "--take-over",
-        help="With --resume: take the run over from another process that writes it; that one stops with an "
-        "error.",
+        help="With --resume: take the run over from another process that writes it; the other process stops "
+        "with an error.",
     ),
 ]
 RetryFailed = Annotated[
@@ -115,8 +115,8 @@ WorkersOption = Annotated[
     _ray_option(
         "--workers",
         min=1,
-        help="With --ray: number of workers. Default: one per core. Each has its share of --max-cost; a "
-        "worker that dies is replaced, and its share starts again.",
+        help="With --ray: number of workers. Default: one per core. Each may spend an equal share of "
+        "--max-cost; a worker that dies is replaced by one that may spend the share again.",
     ),
 ]
 
@@ -170,7 +170,7 @@ class RunOptions:
 
     @property
     def vector_cache(self) -> bool | Path:
-        """The vector cache: a file, the user's default cache (True), or none on disk (False)."""
+        """The vector cache: a file, the user's default cache (True), or no cache on disk (False)."""
         return cache_choice(self.cache, no_cache=self.no_cache)
 
     def spec_values(self) -> dict[str, Any]:

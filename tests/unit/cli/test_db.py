@@ -54,7 +54,7 @@ def test_a_newer_database_is_reported_and_not_changed(sgi, kept, tmp_path):
     with sqlite3.connect(tmp_path / "sgi.db") as connection:
         connection.execute("UPDATE sgi_version SET version_num = '9999'")
     connection.close()
-    assert f"9999 (this version knows {HEAD})" in sgi("db", "status").out
+    assert f"9999 (this version of SGI uses {HEAD})" in sgi("db", "status").out
     for words in (["db", "upgrade"], ["runs"], ["show", "last"], ["db", "export", "x.jsonl"]):
         result = sgi(*words)
         assert (result.code, result.out) == (2, "")
