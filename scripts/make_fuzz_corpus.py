@@ -1,7 +1,7 @@
-"""Write ``tests/fuzz/corpus``: for each fault that was found once, one minimal input by the loader that fell.
+"""Write ``tests/fuzz/corpus``: one minimal input for each fixed error, by loader.
 
-Run it by hand after adding a fault: ``python scripts/make_fuzz_corpus.py``. Equal versions of pyarrow give
-equal bytes; the tests read the files as they are.
+Run ``python scripts/make_fuzz_corpus.py`` after you add an input. Equal versions of pyarrow give equal
+bytes. The tests read the committed files.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ TEXTS: dict[str, dict[str, bytes]] = {
 
 
 def old_evals() -> dict[str, bytes]:
-    """SQLite files whose schema or cells are not text."""
+    """Return SQLite files with an invalid schema or a truncated end."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "old.sqlite")
         connection = sqlite3.connect(path)
@@ -95,12 +95,12 @@ def old_evals() -> dict[str, bytes]:
         connection.execute("INSERT INTO evals VALUES ('e1', 'q1', 0.5, 'y')")
         connection.commit()
         connection.close()
-        sound = path.read_bytes()
-    return {"name-not-utf8": sound.replace(b"xxxx", b"xx\xff\x90"), "cut": sound[: len(sound) // 2]}
+        valid = path.read_bytes()
+    return {"name-not-utf8": valid.replace(b"xxxx", b"xx\xff\x90"), "cut": valid[: len(valid) // 2]}
 
 
 def parquet_files() -> dict[str, bytes]:
-    """Values that Parquet has and Python has not."""
+    """Return Parquet files with values that Python cannot represent."""
     day = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
     bad = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
     keys = pa.MapArray.from_arrays([0, 2], pa.array(["k", "k"]), pa.array([1, 2]))
@@ -115,24 +115,24 @@ def parquet_files() -> dict[str, bytes]:
         "not-utf8": bad,
         "duplicate-map-keys": keys,
     }
-    made = {}
+    contents = {}
     for name, column in columns.items():
         stream = io.BytesIO()
         table = pa.table({"response": ["r"], "x": column})
         parquet.write_table(table, stream, store_schema=True, write_statistics=False)
-        made[name] = stream.getvalue()
-    return made
+        contents[name] = stream.getvalue()
+    return contents
 
 
 def main() -> None:
-    """Write the corpus anew."""
+    """Write the corpus."""
     files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
-    sound = calibration_file().to_json()
+    valid = calibration_file().to_json()
     for name, old, new in (
         ("surrogate-in-a-text", '"run": "2026', '"run": "\\ud800'),
         ("count-out-of-range", '"rows": 240', '"rows": 1' + "0" * 30),
     ):
-        files["calibration"] = {**files["calibration"], name: sound.replace(old, new).encode()}
+        files["calibration"] = {**files["calibration"], name: valid.replace(old, new).encode()}
     files["compressed"] = {"cut": gzip.compress(b'{"response": "r"}\n' * 9, mtime=0)[:-12]}
     for target, inputs in files.items():
         (CORPUS / target).mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,8 @@ ALLOWED = {
     ),
     *("MIT-CMU", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"),
     *("Apache-2.0 WITH LLVM-exception", "BSL-1.0"),  # parts of torch
-    "MPL-2.0",  # covers its own files alone
-    "LGPL-3.0-only",  # psycopg, a library of its own that users can replace; never GPL or AGPL
+    "MPL-2.0",  # covers only its own files
+    "LGPL-3.0-only",  # psycopg: users can replace the library; GPL and AGPL stay excluded
 }
 TITLES = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -55,11 +55,11 @@ TITLES = {
 
 
 class Environment:
-    """Installed packages, of this environment and of others."""
+    """Installed packages of this environment and of other folders."""
 
     def __init__(self, folders: list[str]) -> None:
         packages = distributions(path=folders) if folders else ()
-        self.others = {canonicalize_name(some.name): some for some in packages}
+        self.others = {canonicalize_name(package.name): package for package in packages}
 
     def find(self, name: str) -> Distribution | None:
         try:
@@ -69,31 +69,31 @@ class Environment:
 
 
 def dependencies(environment: Environment) -> dict[str, set[str]]:
-    """The installed packages that SGI needs, each with the extras that need it; none for the base."""
-    found: dict[str, set[str]] = {}
+    """Return the installed packages that SGI needs, with the extras that need them; none for the base."""
+    needed_by: dict[str, set[str]] = {}
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     for extra, direct in {"": project["dependencies"], **project["optional-dependencies"]}.items():
-        waiting = [Requirement(text) for text in direct]
-        seen: set[tuple[str, frozenset[str]]] = set()
-        while waiting:
-            wanted = waiting.pop()
-            key = canonicalize_name(wanted.name), frozenset(wanted.extras)
-            package = environment.find(wanted.name)
-            if package is None or key in seen:
+        queue = [Requirement(text) for text in direct]
+        visited: set[tuple[str, frozenset[str]]] = set()
+        while queue:
+            requirement = queue.pop()
+            key = canonicalize_name(requirement.name), frozenset(requirement.extras)
+            package = environment.find(requirement.name)
+            if package is None or key in visited:
                 continue
-            seen.add(key)
-            found.setdefault(key[0], set()).add(extra)
+            visited.add(key)
+            needed_by.setdefault(key[0], set()).add(extra)
             for text in package.requires or ():
-                needed = Requirement(text)
-                if needed.marker is None or any(
-                    needed.marker.evaluate({"extra": some}) for some in wanted.extras | {""}
+                child = Requirement(text)
+                if child.marker is None or any(
+                    child.marker.evaluate({"extra": name}) for name in requirement.extras | {""}
                 ):
-                    waiting.append(needed)
-    return {name: set() if "" in extras else extras for name, extras in found.items()}
+                    queue.append(child)
+    return {name: set() if "" in extras else extras for name, extras in needed_by.items()}
 
 
 def licence(package: Distribution) -> str:
-    """The licence as an SPDX expression where that is known; else as the metadata have it, or blank."""
+    """Return the licence as an SPDX expression if it is known, otherwise as in the metadata, or blank."""
     data = package.metadata
     if data["License-Expression"]:
         return str(data["License-Expression"])
@@ -101,32 +101,32 @@ def licence(package: Distribution) -> str:
     classifiers = [
         text.rpartition(" :: ")[2] for text in data.get_all("Classifier") or () if text.startswith("License")
     ]
-    titles = [TITLES.get(title, title) for title in classifiers if title != "OSI Approved"]
-    written = TITLES.get(lines[0], lines[0]) if lines else ""
-    if written and (is_allowed(written) or not titles):
-        return written
+    titles = [TITLES.get(name, name) for name in classifiers if name != "OSI Approved"]
+    title = TITLES.get(lines[0], lines[0]) if lines else ""
+    if title and (is_allowed(title) or not titles):
+        return title
     return " AND ".join(titles)
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether every part of a licence is allowed, or one of its alternatives."""
+    """Return whether every part of a licence, or one of its alternatives, is allowed."""
     parts = re.split(r"\s+AND\s+", expression.replace("(", "").replace(")", ""))
     return all(any(name in ALLOWED for name in re.split(r"\s+OR\s+", part)) for part in parts)
 
 
 def rows(environment: Environment) -> list[tuple[str, str, str]]:
-    """Name, licence and extras of every package, by name."""
-    listed = []
+    """Return name, licence and extras of every package, sorted by name."""
+    packages = []
     for name, extras in sorted(dependencies(environment).items()):
         package = environment.find(name)
         assert package is not None
-        listed.append((name, licence(package), ", ".join(sorted(extras)) or "always"))
-    return listed
+        packages.append((name, licence(package), ", ".join(sorted(extras)) or "always"))
+    return packages
 
 
-def page(listed: list[tuple[str, str, str]]) -> str:
-    """The page in Markdown."""
-    table = "".join(f"| {name} | {text} | {extras} |\n" for name, text, extras in listed)
+def page(packages: list[tuple[str, str, str]]) -> str:
+    """Return the page in Markdown."""
+    table = "".join(f"| {name} | {text} | {extras} |\n" for name, text, extras in packages)
     allowed = ", ".join(sorted(ALLOWED))
     return f"""# Licences of dependencies
 
@@ -142,11 +142,11 @@ The build of torch for NVIDIA GPUs also installs NVIDIA's libraries, under NVIDI
 
 def main() -> None:
     """Check the licences, and write the page."""
-    listed = rows(Environment(sys.argv[1:]))
-    refused = [f"{name}: {text or 'no licence'}" for name, text, _ in listed if not is_allowed(text)]
-    if refused:
-        sys.exit("Not allowed:\n" + "\n".join(refused))
-    PAGE.write_text(page(listed), encoding="utf-8")
+    packages = rows(Environment(sys.argv[1:]))
+    errors = [f"{name}: {text or 'no licence'}" for name, text, _ in packages if not is_allowed(text)]
+    if errors:
+        sys.exit("Not allowed:\n" + "\n".join(errors))
+    PAGE.write_text(page(packages), encoding="utf-8")
 
 
 if __name__ == "__main__":

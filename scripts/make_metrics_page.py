@@ -1,4 +1,4 @@
-"""Write docs/metrics.md from the metrics themselves, so that the page cannot differ from the code.
+"""Write docs/metrics.md from the metric classes.
 
 python scripts/make_metrics_page.py
 """
@@ -30,10 +30,10 @@ _HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source"}
 
 
 def page() -> str:
-    """The whole page."""
-    kinds = [metric_class(name) for name in metric_names()]
-    listed = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {_first(kind)} |" for kind in kinds)
-    return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{listed}\n", *map(_section, kinds)])
+    """Return the page in Markdown."""
+    classes = [metric_class(name) for name in metric_names()]
+    table = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {_first(kind)} |" for kind in classes)
+    return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{table}\n", *map(_section, classes)])
 
 
 def _first(kind: type[Metric]) -> str:
@@ -57,7 +57,7 @@ def _section(kind: type[Metric]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A docstring as Markdown: formulas and examples fenced, attributes as a list, one backtick."""
+    """Return a docstring as Markdown, with fenced formulas and examples, and attributes as a list."""
     parts = [_part(part.splitlines()) for part in text.replace("``", "`").split("\n\n")]
     return "\n\n".join(part for part in parts if part)
 
@@ -78,7 +78,7 @@ def _part(lines: list[str]) -> str:
 
 
 def _item(line: str) -> str:
-    """An indented ``name: words`` as a list item; what continues one stays with it."""
+    """Return an indented ``name: text`` as a list item, or its next line."""
     if re.match(r"    \w+: ", line):
         name, _, words = line.strip().partition(": ")
         return f"- `{name}`: {words}"

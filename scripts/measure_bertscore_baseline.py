@@ -1,7 +1,7 @@
-"""Measures what unrelated texts score under BERTScore, from which rescaled values count.
+"""Measure the BERTScore of unrelated texts, which is the baseline of rescaled values.
 
-Sentences of HaluEval's passages and answers are drawn as pairs that belong to no common row, in the manner of
-Zhang et al. (2020), section 5; the means of precision, recall and F1 go into src/sgi/metrics/bertscore.py.
+The script draws pairs of sentences from different rows of HaluEval (Zhang et al. 2020, section 5). The means
+of precision, recall and F1 go into src/sgi/metrics/bertscore.py.
 
     python scripts/measure_bertscore_baseline.py DATA_FOLDER [MODEL [LAYER]]
 """
@@ -24,32 +24,34 @@ SEED = 0
 
 
 def sentences(folder: Path) -> list[tuple[int, str]]:
-    """Distinct sentences, each with the row it comes from."""
-    found: dict[str, int] = {}
+    """Return distinct sentences with their row."""
+    row_of: dict[str, int] = {}
     with (folder / "halueval_qa.jsonl").open(encoding="utf-8") as lines:
         for row, line in enumerate(lines):
             item = json.loads(line)
             for text in (*sentences_of(item["knowledge"]), item["right_answer"]):
-                found.setdefault(text, row)
-    return [(row, text) for text, row in found.items()]
+                row_of.setdefault(text, row)
+    return [(row, text) for text, row in row_of.items()]
 
 
-def pairs(found: list[tuple[int, str]]) -> list[dict[str, str]]:
-    """Pairs of sentences of different rows."""
-    draw = np.random.default_rng(SEED)
-    kept = [found[place] for place in draw.choice(len(found), SENTENCES, replace=False).tolist()]
-    drawn = draw.integers(SENTENCES, size=(2 * PAIRS, 2)).tolist()
-    apart = ((kept[left], kept[right]) for left, right in drawn if kept[left][0] != kept[right][0])
-    rows = [{"response": left[1], "reference": right[1]} for left, right in apart]
+def pairs(row_sentences: list[tuple[int, str]]) -> list[dict[str, str]]:
+    """Draw pairs of sentences from different rows."""
+    rng = np.random.default_rng(SEED)
+    sample = [
+        row_sentences[index] for index in rng.choice(len(row_sentences), SENTENCES, replace=False).tolist()
+    ]
+    indices = rng.integers(SENTENCES, size=(2 * PAIRS, 2)).tolist()
+    candidates = ((sample[left], sample[right]) for left, right in indices)
+    rows = [{"response": left[1], "reference": right[1]} for left, right in candidates if left[0] != right[0]]
     return rows[:PAIRS]
 
 
 def main() -> None:
-    """Print the three means, with their standard errors."""
+    """Print the three means with their standard errors."""
     folder, *model = sys.argv[1:]
-    named = {"model": model[0]} if model else {}
+    options = {"model": model[0]} if model else {}
     layer = {"layer": int(model[1])} if model[1:] else {}
-    metrics = [kind(**named, **layer) for kind in (BertScorePrecision, BertScoreRecall, BertScore)]
+    metrics = [kind(**options, **layer) for kind in (BertScorePrecision, BertScoreRecall, BertScore)]
     rows = pairs(sentences(Path(folder)))
     result = sgi.evaluate(rows, metrics)
     print(result.signature)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SHARED = 0.3
-"""The intraclass correlation of the normal variables that values are made of."""
+"""Intraclass correlation of the normal variables behind the values."""
 
 MOST_ROWS = 8
 MAX_DROP = 0.02
-"""The limit of the gate, of which the true drop is three times as much."""
+"""Limit of the gate; the true drop is three times as large."""
 
 CLUSTERS = (5, 12, 30, 100, 400)
 _BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
@@ -42,12 +42,12 @@ _BEGIN, _END = "<!-- tables: begin -->", "<!-- tables: end -->"
 
 @dataclass(frozen=True)
 class Population:
-    """Where values come from.
+    """A distribution of values.
 
     Attributes:
-        name: what the tables call it.
+        name: its name in the tables.
         mean: the true mean.
-        values: a value for each standard normal variable.
+        values: maps standard normal variables to values.
         low: the least possible value; None if there is none.
         high: the greatest possible value; None if there is none.
     """
@@ -64,7 +64,7 @@ def _uniform(z: Floats) -> Floats:
 
 
 def _inflated(mass: float) -> Population:
-    """Values at 1 with a probability, else uniform on [0, 1]."""
+    """Return values that are 1 with a probability, and otherwise uniform on [0, 1]."""
     mean = mass + (1 - mass) / 2
     values = lambda z: np.minimum(1.0, _uniform(z) / (1 - mass))  # noqa: E731 - one expression
     return Population(f"{mass:.0%} at 1, others uniform", mean, values, 0.0, 1.0)
@@ -75,7 +75,7 @@ def _share(share: float) -> Population:
 
 
 def _lost_and_gained(lost: float, gained: float) -> Population:
-    """Differences of 0/1 values."""
+    """Return differences of 0/1 values."""
 
     def values(z: Floats) -> Floats:
         u = _uniform(z)
@@ -85,7 +85,7 @@ def _lost_and_gained(lost: float, gained: float) -> Population:
 
 
 def _unchanged(share: float) -> Population:
-    """Differences that are 0 with a probability, else uniform on [−1, 0.5]."""
+    """Return differences that are 0 with a probability, and otherwise uniform on [−1, 0.5]."""
     values = lambda z: np.where((u := _uniform(z) / (1 - share)) < 1, 1.5 * u - 1, 0.0)  # noqa: E731
     return Population(f"{share:.0%} unchanged, others −1 to 0.5", -0.25 * (1 - share), values, -1.0, 1.0)
 
@@ -121,12 +121,12 @@ DROPS = (
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often intervals hold the truth.
+    """How often intervals contain the true value.
 
     Attributes:
         none: the share of data sets without an interval.
-        above: of the others, the share whose interval lies above the truth: its low end is wrong.
-        below: of the others, the share whose interval lies below the truth: its high end is wrong.
+        above: the share of intervals above the true value: the lower limit is wrong.
+        below: the share of intervals below the true value: the upper limit is wrong.
     """
 
     none: float
@@ -134,15 +134,15 @@ class Coverage:
     below: float
 
     @property
-    def held(self) -> float:
-        """The share of intervals that hold the truth; NaN without any."""
+    def covered(self) -> float:
+        """Share of intervals that contain the true value; NaN without intervals."""
         return 1 - self.above - self.below
 
 
 def data_set(
     generator: np.random.Generator, population: Population, clusters: int, rows: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Values and their clusters: one row in each, or 1 to ``rows``."""
+    """Draw values and their clusters, with 1 to ``rows`` rows each."""
     sizes = generator.integers(1, rows + 1, size=clusters)
     codes = np.repeat(np.arange(clusters), sizes)
     shared = generator.normal(size=clusters)[codes]
@@ -151,7 +151,7 @@ def data_set(
 
 
 def coverage(intervals: Iterable[Interval | None], truth: float) -> Coverage:
-    """How often these intervals hold the truth, but for rounding."""
+    """Compute the coverage of intervals, with a tolerance for rounding."""
     slack = 1e-12
     every = list(intervals)
     known = [interval for interval in every if interval is not None]
@@ -163,14 +163,14 @@ def coverage(intervals: Iterable[Interval | None], truth: float) -> Coverage:
 
 
 def mean_coverage(population: Population, clusters: int, rows: int, sets: int, seed: int = 0) -> Coverage:
-    """The coverage of `mean_interval`."""
+    """Simulate the coverage of `mean_interval`."""
     generator = np.random.default_rng((seed, clusters, rows))
 
     def intervals() -> Iterator[Interval | None]:
         for _ in range(sets):
             values, codes = data_set(generator, population, clusters, rows)
-            found = mean_interval(values, codes, low=population.low, high=population.high)
-            yield found if isinstance(found, Interval) else None
+            interval = mean_interval(values, codes, low=population.low, high=population.high)
+            yield interval if isinstance(interval, Interval) else None
 
     return coverage(intervals(), population.mean)
 
@@ -178,28 +178,28 @@ def mean_coverage(population: Population, clusters: int, rows: int, sets: int, s
 def difference_coverage(
     population: Population, clusters: int, rows: int, sets: int, seed: int = 0
 ) -> tuple[Coverage, float]:
-    """The coverage of `paired_differences`, and how often ``MAX_DROP`` is met."""
+    """Simulate the coverage of `paired_differences`, and how often a gate with ``MAX_DROP`` passes."""
     generator = np.random.default_rng((seed, clusters, rows))
     ranges = None if population.high is None else [population.high]
-    made = []
+    simulated = []
     for _ in range(sets):
         values, codes = data_set(generator, population, clusters, rows)
-        (found,) = paired_differences(np.zeros(len(values)), values, codes, ranges=ranges, draws=1)
-        made.append(found.interval)
-    met = sum(found is not None and found.low >= -MAX_DROP for found in made) / sets
-    return coverage(made, population.mean), met
+        (difference,) = paired_differences(np.zeros(len(values)), values, codes, ranges=ranges, draws=1)
+        simulated.append(difference.interval)
+    passed = sum(one is not None and one.low >= -MAX_DROP for one in simulated) / sets
+    return coverage(simulated, population.mean), passed
 
 
 def power(metrics: int, clusters: int, rows: int, sets: int, seed: int = 0) -> float:
-    """How often a true difference of the detectable size is found by Holm, if no other metric differs.
+    """Simulate the power of Holm's test for one true difference of the detectable size.
 
-    The true difference is the root of the mean square of what `PairedDifference.smallest` says over 200 data
-    sets: what it says of one is as uncertain as a standard error.
+    The true difference is the root mean square of `PairedDifference.smallest` over 200 data sets, because its
+    value for one data set is as uncertain as a standard error.
     """
     generator = np.random.default_rng((seed, metrics, clusters))
     normal = Population("normal", 0.0, lambda z: z)
 
-    def compared(effect: float, draws: int) -> Sequence[tuple[float | None, float | None]]:
+    def compare(effect: float, draws: int) -> Sequence[tuple[float | None, float | None]]:
         values, codes = data_set(generator, normal, clusters, rows)
         table = np.empty((len(values), metrics))
         table[:, 0] = values + effect
@@ -212,43 +212,43 @@ def power(metrics: int, clusters: int, rows: int, sets: int, seed: int = 0) -> f
             for one, p in zip(differences, holm([each.p for each in differences]), strict=True)
         ]
 
-    known = [smallest for _ in range(200) if (smallest := compared(0.0, 1999)[0][0])]
+    known = [smallest for _ in range(200) if (smallest := compare(0.0, 1999)[0][0])]
     if not known:
         return math.nan
     effect = math.sqrt(float(np.mean(np.square(known))))
-    adjusted = [compared(effect, 1999)[0][1] for _ in range(sets)]
+    adjusted = [compare(effect, 1999)[0][1] for _ in range(sets)]
     return float(np.mean([p is not None and p < 0.05 for p in adjusted]))  # noqa: PLR2004 - the level
 
 
 def coverage_table(
-    populations: Sequence[Population], covered: Callable[[Population, int, int], Coverage]
+    populations: Sequence[Population], simulate: Callable[[Population, int, int], Coverage]
 ) -> Iterator[str]:
-    """A table in Markdown, a line for each population and number of clusters."""
+    """Yield a Markdown table with one line per population and number of clusters."""
     ends = "lower limit too high | upper limit too low"
     yield f"| values | rows per cluster | clusters | no interval | covered | {ends} |"
     yield "|:--|:--|--:|--:|--:|--:|--:|"
     for population in populations:
         for rows in (1, MOST_ROWS):
             for clusters in CLUSTERS:
-                found = covered(population, clusters, rows)
-                cells = (found.none, found.held, found.above, found.below)
-                shown = " | ".join("–" if math.isnan(cell) else f"{100 * cell:.1f} %" for cell in cells)
+                result = simulate(population, clusters, rows)
+                cells = (result.none, result.covered, result.above, result.below)
+                values = " | ".join("–" if math.isnan(cell) else f"{100 * cell:.1f} %" for cell in cells)
                 size = "1" if rows == 1 else f"1 to {rows}"
-                yield f"| {population.name} | {size} | {clusters} | {shown} |"
+                yield f"| {population.name} | {size} | {clusters} | {values} |"
 
 
 def drop_table(sets: int) -> Iterator[str]:
-    """How often a gate lets a drop pass that is three times as large as its limit."""
+    """Yield how often a gate passes a drop that is three times its limit."""
     yield "| true drop of 0.06, limit 0.02 | questions | gate passed |"
     yield "|:--|--:|--:|"
     for population in DROPS:
         for questions in (5, 10, 30, 100, 300):
-            _, met = difference_coverage(population, questions, 1, sets)
-            yield f"| {population.name} | {questions} | {100 * met:.1f} % |"
+            _, passed = difference_coverage(population, questions, 1, sets)
+            yield f"| {population.name} | {questions} | {100 * passed:.1f} % |"
 
 
 def power_table(sets: int) -> Iterator[str]:
-    """The real power of a true difference of the detectable size."""
+    """Yield the power for a true difference of the detectable size."""
     yield "| metrics | clusters | power |"
     yield "|--:|--:|--:|"
     for metrics in (1, 3, 10):
@@ -257,7 +257,7 @@ def power_table(sets: int) -> Iterator[str]:
 
 
 def tables(sets: int) -> str:
-    """All tables, in Markdown."""
+    """Return all tables in Markdown."""
     parts = (
         "## Intervals of a mean",
         "\n".join(coverage_table(MEANS, lambda one, n, rows: mean_coverage(one, n, rows, sets))),
@@ -276,8 +276,8 @@ def tables(sets: int) -> str:
 def main() -> None:
     """Print the tables, or write them into a page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--sets", type=int, default=2000, help="data sets for each line (default 2000)")
-    parser.add_argument("--write", type=Path, help=f"the page, with the lines {_BEGIN} and {_END}")
+    parser.add_argument("--sets", type=int, default=2000, help="data sets per line (default 2000)")
+    parser.add_argument("--write", type=Path, help=f"page with the lines {_BEGIN} and {_END}")
     options = parser.parse_args()
     run_tables = tables(options.sets)
     if options.write is None:

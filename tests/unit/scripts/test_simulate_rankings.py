@@ -1,4 +1,4 @@
-"""Intervals of rankings cover the truth in the cells where percentiles of a bootstrap do not."""
+"""Test the coverage of ranking intervals where a percentile bootstrap fails."""
 
 import pytest
 
@@ -24,9 +24,9 @@ def simulation():
     ],
 )
 def test_intervals_of_auroc_cover(simulation, design, questions, share, area):
-    found = simulation.area_coverage(design, questions, share, area, SETS)
-    assert found.covered >= 0.91
-    assert found.above <= 0.06 * SETS
+    coverage = simulation.area_coverage(design, questions, share, area, SETS)
+    assert coverage.covered >= 0.91
+    assert coverage.above <= 0.06 * SETS
 
 
 def test_five_questions_rarely_have_an_interval(simulation):
@@ -34,18 +34,18 @@ def test_five_questions_rarely_have_an_interval(simulation):
 
 
 @pytest.mark.parametrize(("questions", "share", "area"), [(12, 0.5, 0.76), (100, 0.1, 0.76), (30, 0.5, 0.96)])
-def test_equal_scores_are_rarely_found_to_differ(simulation, questions, share, area):
-    found = simulation.difference_coverage("one or two", questions, share, (area, area), SETS)
-    assert found.covered >= 0.91
+def test_equal_scores_rarely_differ_significantly(simulation, questions, share, area):
+    coverage = simulation.difference_coverage("one or two", questions, share, (area, area), SETS)
+    assert coverage.covered >= 0.91
 
 
 def test_a_difference_near_1_is_covered(simulation):
-    found = simulation.difference_coverage("one or two", 100, 0.1, (0.99, 0.9), SETS)
-    assert found.covered >= 0.91  # AUROC difference ± t·SE covers in 88 %
+    coverage = simulation.difference_coverage("one or two", 100, 0.1, (0.99, 0.9), SETS)
+    assert coverage.covered >= 0.91  # AUROC difference ± t·SE covers in 88 %
 
 
 def test_counts(simulation):
-    made = [None, *(Interval(low, low + 0.2, 0.95, "any") for low in (0.3, 0.6, 0.7))]
-    found = simulation.Coverage.of(made, 0.55)
-    assert (found.sets, found.above, found.below, found.none) == (4, 2, 1, 1)
-    assert found.cells() == ["–", "–", "–", "25"]
+    intervals = [None, *(Interval(low, low + 0.2, 0.95, "any") for low in (0.3, 0.6, 0.7))]
+    coverage = simulation.Coverage.of(intervals, 0.55)
+    assert (coverage.sets, coverage.above, coverage.below, coverage.none) == (4, 2, 1, 1)
+    assert coverage.cells() == ["–", "–", "–", "25"]
