@@ -1,1 +1,1 @@
-"""Integrations with other tools, one module each, imported only by that tool."""
+"""Integrations with other tools, one module for each tool, which only that tool imports."""

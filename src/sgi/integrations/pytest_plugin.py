@@ -35,7 +35,7 @@ class Score(Protocol):
         embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Score rows."""
+        """Score rows, and return the result."""
 
 
 class AssertGate(Protocol):
@@ -53,7 +53,7 @@ class AssertGate(Protocol):
 
 @pytest.fixture(scope="session")
 def sgi_score() -> Score:
-    """Score rows like `sgi.evaluate`."""
+    """Fixture: a function that scores rows, with the arguments of `sgi.evaluate`."""
     from sgi.engine.evaluate import evaluate
 
     return evaluate
@@ -61,7 +61,7 @@ def sgi_score() -> Score:
 
 @pytest.fixture(scope="session")
 def assert_gate() -> AssertGate:
-    """Fail the test unless a result meets its rules."""
+    """Fixture: a function that fails the test unless the result of `sgi_score` meets the rules."""
     from sgi.analysis.gate.gate import gate
     from sgi.engine.results import Result
 

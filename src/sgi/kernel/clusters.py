@@ -33,7 +33,7 @@ _MAX_NAMES = 20
 
 
 def is_column(by: str) -> bool:
-    """Whether a rule is the name of a metadata column."""
+    """Return whether a rule is the name of a metadata column."""
     return by not in WORDS
 
 
@@ -45,7 +45,7 @@ def cluster_number(
     contexts: Sequence[str] = (),
     metadata: Mapping[str, Any] = _NO_COLUMNS,
 ) -> int:
-    """The number of a row's cluster, a signed 64-bit integer.
+    """Return the number of a row's cluster, a signed 64-bit integer.
 
     A row without the fields of the rule is a cluster of its own. White space is ignored, and a placeholder
     (`sgi.kernel.placeholders`) gives the same number as its text. ``by`` is one of ``WORDS``, or a metadata
@@ -60,7 +60,7 @@ def cluster_number(
 
 
 def has_value(metadata: Mapping[str, Any], column: str) -> bool:
-    """Whether a row has a value in a metadata column; null and blank texts are none."""
+    """Return whether a row has a value in a metadata column; null and blank texts are none."""
     value = metadata.get(column)
     return value is not None and (not isinstance(value, str) or bool(value.strip()))
 
@@ -68,7 +68,7 @@ def has_value(metadata: Mapping[str, Any], column: str) -> bool:
 def _cluster_texts(
     by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The values that the rows of a cluster have in common, as placeholders; empty for a row of its own."""
+    """Return the values that the rows of a cluster have in common, as placeholders; empty for a row of its own."""
     if by == BY_ROW:
         return ()
     if by == BY_QUESTION and question.strip():
@@ -81,7 +81,7 @@ def _cluster_texts(
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
-    """The error for a column that does not exist, with the existing ones."""
+    """Return the error for a column that does not exist, with the existing ones."""
     names = sorted(columns)
     more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     hint = f"It has: {', '.join(names[:_MAX_NAMES])}{more}." if names else "It has none."
@@ -142,6 +142,6 @@ def _dominant_note(question: DominantQuestion, rows: int) -> str:
 
 
 def dominant_question(text: str, rows: int, contexts: int, *, of: int) -> DominantQuestion | None:
-    """The question, if more than half of the rows have it and their passages differ."""
+    """Return the question, if more than half of the rows have it and their passages differ."""
     dominates = 2 * rows > of and contexts > 1 and bool(text.strip())
     return DominantQuestion(text, rows, contexts) if dominates else None

@@ -80,12 +80,12 @@ class Service:
 
 
 def openai_url(url: str = "") -> str:
-    """The argument, else OPENAI_BASE_URL, else OpenAI's own address."""
+    """Return the argument, else OPENAI_BASE_URL, else OpenAI's own address."""
     return url or setting(_OPENAI_ADDRESS) or OPENAI_URL
 
 
 def azure_url(url: str = "") -> str:
-    """The argument, else AZURE_OPENAI_ENDPOINT; UsageError if both are empty."""
+    """Return the argument, else AZURE_OPENAI_ENDPOINT; UsageError if both are empty."""
     where = url or setting(AZURE_ADDRESS)
     if not where:
         raise UsageError(f"{AZURE_ADDRESS} is not set.", hint=_how_to_set(AZURE_ADDRESS))
@@ -102,7 +102,7 @@ def address_label(url: str) -> str:
 
 
 def setting(name: str) -> str:
-    """A variable of the environment, or of ``.env`` in the working folder; empty if neither has it.
+    """Return a variable of the environment, or of ``.env`` in the working folder; empty if neither has it.
 
     Raises:
         UsageError: ``.env`` cannot be read.

@@ -13,7 +13,7 @@ DISTRIBUTION = "semantic-grounding-index"
 
 
 def install_target(*extras: str) -> str:
-    """The arguments of ``pip install`` that install this package from the same source, with extras.
+    """Return the arguments of ``pip install`` that install this package from the same source, with extras.
 
     A checkout is named by its path (``.`` in the checkout itself), another direct source by its URL, and a
     package of an index by its name. Source: PEP 610, ``direct_url.json``.
@@ -40,7 +40,7 @@ def install_target(*extras: str) -> str:
 
 @cache
 def _direct_url() -> dict[str, Any]:
-    """The installer's record of the source; empty for a package from an index."""
+    """Return the installer's record of the source; empty for a package from an index."""
     try:
         content = distribution(DISTRIBUTION).read_text("direct_url.json")
     except PackageNotFoundError:

@@ -97,7 +97,7 @@ def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
 
 
 def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
-    """The names and values that one step leads to; None if it leads nowhere."""
+    """Return the names and values that one step leads to; None if it leads nowhere."""
     if isinstance(place, dict) and step in place:
         return [(step, place[step])]
     if isinstance(place, list) and step == EVERY:
@@ -106,7 +106,7 @@ def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
 
 
 def _may_be_absent(place: Any, step: str) -> bool:
-    """Whether other values of this kind can have this step."""
+    """Return whether other values of this kind can have this step."""
     return place is None or (isinstance(place, dict) and step != EVERY) or _is_index(place, step)
 
 

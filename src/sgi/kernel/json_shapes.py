@@ -62,7 +62,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def first_problem(errors: ValidationError) -> str:
-    """The first validation error as ``path: reason``, without the value.
+    """Return the first validation error as ``path: reason``, without the value.
 
     >>> try:
     ...     validate(dict[str, Rows], {"rows": -1})

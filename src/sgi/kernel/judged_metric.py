@@ -45,11 +45,11 @@ class UnusableReply(BaseModel):
 
     @classmethod
     def of(cls, error: JudgeError) -> UnusableReply:
-        """The reply that an error carries."""
+        """Return the reply that an error carries."""
         return cls(text=shorten(error.text, MAX_REPLY), cached=error.cached)
 
     def details(self) -> dict[str, JsonValue]:
-        """The reply as the details of a score."""
+        """Return the reply as the details of a score."""
         return {"judge_reply": self.text, CACHED_REPLY: self.cached}
 
 
@@ -96,5 +96,5 @@ def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
 
 
 def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
-    """The metrics that ask a judge."""
+    """Return the metrics that ask a judge."""
     return [metric for metric in metrics if isinstance(metric, JudgedMetric)]

@@ -34,7 +34,7 @@ NAMES: Final = tuple(field.name for field in fields(InputLimits))
 
 
 def input_limits() -> InputLimits:
-    """The limits from the environment, otherwise the defaults."""
+    """Return the limits from the environment, otherwise the defaults."""
     return _limits(tuple(os.environ.get(variable(name)) for name in NAMES))
 
 
@@ -45,12 +45,12 @@ def _limits(texts: tuple[str | None, ...]) -> InputLimits:
 
 
 def variable(name: str) -> str:
-    """The variable of the environment that sets a limit."""
+    """Return the variable of the environment that sets a limit."""
     return f"{_PREFIX}{name.upper()}"
 
 
 def how_to_raise(name: str) -> str:
-    """The hint of an error about a limit."""
+    """Return the hint of an error about a limit."""
     ways = f"sgi --max-{name} SIZE, or with the variable {variable(name)}"
     return f"If the data is right, raise the limit with {ways}."
 

@@ -10,7 +10,7 @@ _ITEM = 32
 
 
 def size_of(value: Any, most: int) -> int:
-    """The approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
+    """Return the approximate size of a JSON value in bytes: the characters of texts, and 32 for each value.
 
     The count stops at ``most``, so that a list may contain itself.
 

@@ -70,7 +70,7 @@ def parsing(
 def placed_error(
     error: type[SgiError], problem: str, file: str, line: int | None = None, hint: str = ""
 ) -> SgiError:
-    """An error of this class whose message begins with the file and the line."""
+    """Return an error of this class whose message begins with the file and the line."""
     if issubclass(error, DataError):
         return error(problem, file=file, line=line, hint=hint)
     place = file if line is None else f"{file}:{line}"
@@ -78,7 +78,7 @@ def placed_error(
 
 
 def reason(error: BaseException) -> str:
-    """The message of a parser's error, on one line."""
+    """Return the message of a parser's error, on one line."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, MemoryError):

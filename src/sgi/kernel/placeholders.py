@@ -24,12 +24,12 @@ T = TypeVar("T", bound="str | None")
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a text is a placeholder."""
+    """Return whether a text is a placeholder."""
     return text.startswith("text:") and _PLACEHOLDER.fullmatch(text) is not None
 
 
 def placeholder(text: str) -> str:
-    """The placeholder of a text, ignoring the amount of white space; a blank text stays the same.
+    """Return the placeholder of a text, ignoring the amount of white space; a blank text stays the same.
 
     >>> placeholder("Who?"), placeholder(" ")
     ('text:3ddbff031d55c6ff70eba93dde63b982', ' ')
@@ -43,7 +43,7 @@ def placeholder(text: str) -> str:
 
 
 def display_text(text: T) -> T | str:
-    """A text for display."""
+    """Return a text for display."""
     return TEXT_NOT_KEPT if text is not None and is_placeholder(text) else text
 
 
@@ -81,7 +81,7 @@ def dataset_without_texts(dataset: str) -> str:
 
 
 def is_same_data(one: str, other: str) -> bool:
-    """Whether two hashes are of the same data, each with or without texts.
+    """Return whether two hashes are of the same data, each with or without texts.
 
     >>> is_same_data("00ff", dataset_without_texts("00ff")), is_same_data("00ff", "00aa")
     (True, False)

@@ -38,7 +38,7 @@ class ReplyModel(BaseModel):
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
-        """A reply of typical length, for cost estimates."""
+        """Return a reply of typical length, for cost estimates."""
         del items
         return example
 
@@ -80,7 +80,7 @@ class Verdicts(ReplyModel, Generic[V]):
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
-        """The example's first verdict, once for each item."""
+        """Return the example's first verdict, once for each item."""
         if not isinstance(example, Verdicts) or items is None:
             return example
         first = example.verdicts[0]

@@ -37,7 +37,7 @@ class Embedder(Protocol):
         """Everything that can change a vector: ``name@revision,pooling,limit,precision``."""
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, d)."""
+        """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
 
 
 @runtime_checkable
@@ -45,7 +45,7 @@ class TruncatingEmbedder(Embedder, Protocol):
     """An embedder with a token limit that reports which texts it truncated."""
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows, and which texts were truncated."""
+        """Return the unit vectors of the texts, and which texts were truncated."""
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ class TokenCounter(Protocol):
         """The most tokens of a text, special tokens included; None without a limit."""
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
-        """The number of tokens of each whole text, special tokens included."""
+        """Return the number of tokens of each whole text, special tokens included."""
 
 
 @runtime_checkable
@@ -73,10 +73,10 @@ class TokenEncoder(Protocol):
         """The length of a row."""
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
-        """The tokens of these texts, repeats once, with their unit rows; raises EmbedderError."""
+        """Return the tokens of these texts, repeats once, with their unit rows; raises EmbedderError."""
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of each text, as in ``encode_tokens``, without computing vectors."""
+        """Return the token ids of each text, as in ``encode_tokens``, without computing vectors."""
 
 
 ENTAILMENT = "entailment:"
@@ -104,10 +104,10 @@ class EntailmentModel(Protocol):
         """Everything that can change a probability: ``entailment:name@revision,limit,outputs,precision``."""
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """Which hypotheses leave enough of the model's window for a premise, shape (n,)."""
+        """Return which hypotheses leave enough of the model's window for a premise, shape (n,)."""
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
-        """The probabilities for (premise, hypothesis) pairs, in the order given; raises EmbedderError."""
+        """Return the probabilities for (premise, hypothesis) pairs, in the order given; raises EmbedderError."""
 
 
 @runtime_checkable
@@ -169,7 +169,7 @@ class Usage:
         return self._combine(other, add)
 
     def since(self, earlier: Usage) -> Usage:
-        """The difference to an earlier count."""
+        """Return the difference to an earlier count."""
         return self._combine(earlier, sub)
 
     def _combine(self, other: Usage, operation: Callable[[Any, Any], Any]) -> Usage:
@@ -219,7 +219,7 @@ class DurableJudge(CountingJudge, Protocol):
 
 
 def usage_of(judge: Judge | None) -> Usage:
-    """The judge's usage; zero for a judge that does not count."""
+    """Return the judge's usage; zero for a judge that does not count."""
     return judge.usage if isinstance(judge, CountingJudge) else Usage()
 
 
@@ -231,5 +231,5 @@ def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
 
 
 def embedder_name(embedder: Embedder) -> str:
-    """The embedder's name: its fingerprint before the ``@``."""
+    """Return the embedder's name: its fingerprint before the ``@``."""
     return embedder.fingerprint.partition("@")[0]

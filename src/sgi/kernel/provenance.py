@@ -53,7 +53,7 @@ class MetricProvenance:
         return not any(model.endswith(UNOPENED) for model in self.models)
 
     def differences(self, after: MetricProvenance) -> Iterator[FieldDifference]:
-        """The fields that differ in a later record; a field that one record lacks is not compared.
+        """Return the fields that differ in a later record; a field that one record lacks is not compared.
 
         >>> list(map(str, MetricProvenance(("m@1",)).differences(MetricProvenance(("m@2",)))))
         ['embedder: m@1 → m@2']
@@ -86,7 +86,7 @@ class RunProvenance:
         return tuple(dict.fromkeys(m for record in self.metrics.values() if record for m in record.models))
 
     def differences(self, after: RunProvenance) -> Iterator[FieldDifference]:
-        """The fields that differ in a later record of the same metrics, except the data."""
+        """Return the fields that differ in a later record of the same metrics, except the data."""
         if self.package != after.package:
             yield FieldDifference("version of SGI", self.package or "not recorded", after.package)
         for name, record in self.metrics.items():

@@ -73,13 +73,13 @@ BUILT_IN: dict[str, str] = {
 
 @cache
 def metric_names() -> dict[str, str]:
-    """The location of each metric, by name: built-in metrics first, then those of plugins."""
+    """Return the location of each metric, by name: built-in metrics first, then those of plugins."""
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 
 
 def metric_class(name: str) -> type[AnyMetric]:
-    """The class of a metric.
+    """Return the class of a metric.
 
     Raises:
         UnknownNameError: no metric has this name; the error suggests similar names.
@@ -102,7 +102,7 @@ def metric_class(name: str) -> type[AnyMetric]:
 
 
 def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]:
-    """The classes of all metrics by name, and the errors of plugins that cannot be loaded."""
+    """Return the classes of all metrics by name, and the errors of plugins that cannot be loaded."""
     classes: dict[str, type[AnyMetric]] = {}
     errors: dict[str, UsageError] = {}
     for name in metric_names():
@@ -114,7 +114,7 @@ def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]
 
 
 def metric(text: str | AnyMetric) -> AnyMetric:
-    """The metric of a canonical string; a metric is returned unchanged.
+    """Return the metric of a canonical string; a metric is returned unchanged.
 
     Raises:
         UnknownNameError: there is no such metric, or no such parameter.
@@ -144,7 +144,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
 
 
 def metric_name(canonical: str) -> str:
-    """The metric's name in a canonical string, without parameters."""
+    """Return the metric's name in a canonical string, without parameters."""
     return canonical.partition("(")[0].strip()
 
 
@@ -164,7 +164,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a literal. Lists become tuples, since metrics are frozen; a bare word is a text."""
+    """Return the value of a literal. Lists become tuples, since metrics are frozen; a bare word is a text."""
     if isinstance(node, ast.Name):
         return {"true": True, "false": False, "null": None}.get(node.id, node.id)
     if isinstance(node, (ast.List, ast.Tuple)):

@@ -48,7 +48,7 @@ _LISTS = ("contexts", "alternatives")
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
-    """Whether ids are the row numbers that rows without an id get: rising, from 1.
+    """Return whether ids are the row numbers that rows without an id get: rising, from 1.
 
     A row with two answers has the ids ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``; ``stem`` is the
     file name of the data without its suffix.
@@ -145,11 +145,11 @@ class Sample(BaseModel):
         return sample.model_copy(update={"metadata": metadata})
 
     def has(self, field: Field) -> bool:
-        """Whether the field is present; a blank text is present."""
+        """Return whether the field is present; a blank text is present."""
         return field.value in self.model_fields_set
 
     def cluster(self, position: int, by: str = BY_QUESTION) -> int:
-        """The number of the row's cluster, a signed 64-bit integer; see `sgi.kernel.clusters` for the rules.
+        """Return the number of the row's cluster, a signed 64-bit integer; see `sgi.kernel.clusters` for the rules.
 
         Rows of one cluster are not independent; statistics resample them together.
         """
@@ -158,7 +158,7 @@ class Sample(BaseModel):
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """The reason of the status ``missing``: the absent ones of these fields."""
+        """Return the reason of the status ``missing``: the absent ones of these fields."""
         return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
 
 
@@ -232,7 +232,7 @@ class Batch:
         return result
 
     def present(self, fields: Fields) -> NDArray[np.bool_]:
-        """Which rows have all of these fields, shape (n,)."""
+        """Return which rows have all of these fields, shape (n,)."""
         names = tuple(fields)
         return np.fromiter((all(map(s.has, names)) for s in self.samples), dtype=np.bool_, count=len(self))
 

@@ -90,7 +90,7 @@ class MetricColumn:
         return self.unit == RATIO
 
     def counts(self) -> dict[Status, int]:
-        """How many rows have each status."""
+        """Return how many rows have each status."""
         totals = np.bincount(self.codes, minlength=len(STATUSES))
         return dict(zip(STATUSES, totals.tolist(), strict=True))
 
@@ -126,7 +126,7 @@ class ScoredRun:
     __repr__ = short_repr
 
     def metric(self, name: str) -> MetricColumn:
-        """A metric by its canonical string, or by its bare name if only one metric has it.
+        """Return a metric by its canonical string, or by its bare name if only one metric has it.
 
         Raises an UnknownNameError if the run has no such metric, or several with that name.
         """

@@ -19,7 +19,7 @@ _MAX_NESTED = 120
 
 
 def short_repr(self: Any) -> str:
-    """The ``__repr__`` of a large dataclass or model; assign it in the body of the class.
+    """Return the ``__repr__`` of a large dataclass or model; assign it in the body of the class.
 
     Texts are truncated, arrays become type and shape, and long collections their first items and size. Fields
     with ``repr=False`` and fields of a model that were not set are left out.
@@ -60,7 +60,7 @@ def short(value: Any) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a collection has no ``__repr__`` of its own."""
+    """Return whether a collection has no ``__repr__`` of its own."""
     return "__repr__" not in vars(type(value)) or type(value).__module__ == "builtins"
 
 

@@ -18,7 +18,7 @@ SIGNATURE_VERSION = 1
 
 @cache
 def package_version() -> str:
-    """The installed version of this package."""
+    """Return the installed version of this package."""
     return version(DISTRIBUTION)
 
 
@@ -39,7 +39,7 @@ def digest(*parts: bytes, size: int = 16) -> bytes:
 
 
 def run_signature(embedders: Iterable[str], *, n: int, judge: str = "-") -> str:
-    """The line under every table, which names the origin of its numbers.
+    """Return the line under every table, which names the origin of its numbers.
 
     >>> run_signature(["minilm@3f2a,mean,256tok,fp32"], n=512).rpartition("|v:")[0]
     'sgi:1|emb:minilm@3f2a,mean,256tok,fp32|judge:-|n:512'

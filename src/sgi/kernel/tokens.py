@@ -77,7 +77,7 @@ class TokenFrequencies:
 
     @classmethod
     def none(cls) -> Self:
-        """The frequencies of no texts."""
+        """Return the frequencies of no texts."""
         return cls(0, np.zeros(0, dtype=np.int64))
 
     def add(self, texts: Sequence[NDArray[np.int64]]) -> Self:
@@ -91,7 +91,7 @@ class TokenFrequencies:
         return type(self)(self.documents + len(texts), counts)
 
     def weights(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        r"""The inverse document frequency of each token, shape of ``ids``; at least 0.
+        r"""Return the inverse document frequency of each token, shape of ``ids``; at least 0.
 
         .. math:: \log \frac{N + 1}{df + 1}
 
@@ -165,7 +165,7 @@ class TokenTable:
         return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), window_counts)
 
     def of(self, text: str, /) -> TextTokens:
-        """The tokens of a text, as views; KeyError if it is not in the table."""
+        """Return the tokens of a text, as views; KeyError if it is not in the table."""
         place = self.index[text]
         tokens = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
         return TextTokens(self.ids[tokens], self.rows[tokens], self.special[tokens], int(self.windows[place]))

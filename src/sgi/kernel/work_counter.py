@@ -59,7 +59,7 @@ _CURRENT: ContextVar[WorkCount | None] = ContextVar("sgi_work", default=None)
 
 
 def current_work() -> WorkCount:
-    """The count of this context; without one, a new count that nothing reads."""
+    """Return the count of this context; without one, a new count that nothing reads."""
     return _CURRENT.get() or WorkCount()
 
 

@@ -162,7 +162,7 @@ class _Budget:
             )
 
     def _describe_cost(self) -> str:
-        """The cost so far, and which parts are from earlier attempts or estimated."""
+        """Return the cost so far, and which parts are from earlier attempts or estimated."""
         earlier = _cost(self._counter.earlier, self._price)
         parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
         if self._unanswered_count:
@@ -171,5 +171,5 @@ class _Budget:
 
 
 def _cost(usage: Usage, price: Price) -> float:
-    """The cost of a usage in US dollars; by the price if it was unknown then."""
+    """Return the cost of a usage in US dollars; by the price if it was unknown then."""
     return price.of(usage.input_tokens, usage.output_tokens) if usage.cost is None else usage.cost

@@ -45,7 +45,7 @@ class Call:
     take: int = 1
 
     def key(self, fingerprint: str) -> bytes:
-        """A digest of the call and the model's fingerprint."""
+        """Return a digest of the call and the model's fingerprint."""
         turns = [part for message in self.messages for part in (message.role, message.text)]
         facts = fingerprint, str(self.take), self.shape.name, self.shape.text, *turns
         # A text may contain a lone surrogate, as JSON can.
@@ -86,7 +86,7 @@ class Chat(Protocol):
         """Everything that can change a reply, without secrets."""
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply; raises a JudgeError if there is none."""
+        """Return the model's reply; raises a JudgeError if there is none."""
 
 
 _COMPLETION = TypeAdapter(Completion)

@@ -144,7 +144,7 @@ class CassettePlayer:
         return outcome
 
     def contains(self, call: Call) -> bool:
-        """Whether the call is recorded."""
+        """Return whether the call is recorded."""
         return call.key(self.fingerprint) in self._outcomes
 
 
@@ -199,7 +199,7 @@ def incomplete_end(path: Path) -> str:
 
 
 def _complete_length(content: bytes) -> int:
-    r"""The number of bytes before an incomplete end: a line without newline, or with unwritten parts.
+    r"""Return the number of bytes before an incomplete end: a line without newline, or with unwritten parts.
 
     An unwritten part reads as zeros, which no line of a cassette contains.
 
@@ -211,7 +211,7 @@ def _complete_length(content: bytes) -> int:
 
 
 def cassette_judge(path: Path) -> dict[str, JsonValue]:
-    """The settings of the judge of a cassette."""
+    """Return the settings of the judge of a cassette."""
     header, _, _ = read_whole(path).partition(b"\n")
     _fingerprint(path, header)
     judge = _object(path, 1, header).get("judge")

@@ -66,7 +66,7 @@ class ModelChat:
         self._mode = _mode(model)
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply.
+        """Return the model's reply.
 
         Raises:
             JudgeUnavailableError: the service cannot be reached, is busy or fails, or the connection breaks.
@@ -123,7 +123,7 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
 
 
 def _converted_parameters(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:
-    """The schema as the service accepts it; not in strict mode if that does not support the schema."""
+    """Return the schema as the service accepts it; not in strict mode if that does not support the schema."""
     try:
         return model.customize_request_parameters(_parameters(shape, mode, strict=True))
     except UserError:
@@ -176,7 +176,7 @@ def _part_text(part: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text with replacement characters for lone surrogates, which UTF-8 cannot encode."""
+    """Return the text with replacement characters for lone surrogates, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -130,7 +130,7 @@ async def _read_all(response: ClientResponse) -> bytes:
 
 
 async def _read_start(response: ClientResponse) -> bytes:
-    """The start of the body of an error; a broken connection does not hide the status."""
+    """Return the start of the body of an error; a broken connection does not hide the status."""
     read = bytearray()
     with suppress(ClientError, OSError):
         while len(read) < _MAX_ERROR_BODY and (part := await response.content.readany()):
@@ -139,7 +139,7 @@ async def _read_start(response: ClientResponse) -> bytes:
 
 
 def _completion(body: Any) -> ChatCompletion:
-    """The completion, without validation if optional fields are missing."""
+    """Return the completion, without validation if optional fields are missing."""
     if not isinstance(body, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004 - handled like invalid JSON
     try:
@@ -185,7 +185,7 @@ def _address(service: Service, model: str) -> str:
 
 
 def proxy_of(url: URL) -> URL | None:
-    """The proxy in the environment for a URL, by the rules of httpx; UsageError if it is not an HTTP proxy.
+    """Return the proxy in the environment for a URL, by the rules of httpx; UsageError if it is not an HTTP proxy.
 
     ``HTTP_PROXY`` or ``HTTPS_PROXY`` by the scheme, else ``ALL_PROXY``; none if ``NO_PROXY`` matches: ``*``,
     a host with its subdomains, ``.host`` for subdomains only, an IP address or a network such as
@@ -219,7 +219,7 @@ def _matches(entry: str, url: URL) -> bool:
 
 
 def _names(place: str, host: str, port: int | None, *, only: bool) -> bool:
-    """Whether an entry, a host with an optional port, is this host or a parent domain of it."""
+    """Return whether an entry, a host with an optional port, is this host or a parent domain of it."""
     try:
         parts = urlsplit(f"//{place}")
         name, entry_port = parts.hostname or "", parts.port

@@ -60,7 +60,7 @@ class EstimatingJudge:
 
     @classmethod
     def of(cls, spec: JudgeSpec, cache: Cache | None = None, *, again: bool = False) -> Self:
-        """The estimate for the judge of a spec; no key is required."""
+        """Return the estimate for the judge of a spec; no key is required."""
         try:
             cached_model = fingerprint_of(spec)
         except UsageError:
@@ -75,7 +75,7 @@ class EstimatingJudge:
         return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The cached reply, else one of typical length, which does not depend on the texts."""
+        """Return the cached reply, else one of typical length, which does not depend on the texts."""
         try:
             return await self._judge.ask(inquiry, schema)
         except _UnknownCallError as unknown:
@@ -103,7 +103,7 @@ def _typical(inquiry: Inquiry, schema: type[T]) -> T:
 
 
 def _with_unique_texts(reply: T, key: bytes) -> T:
-    """The reply with texts unique to its call, so that inquiries that follow from it are distinct."""
+    """Return the reply with texts unique to its call, so that inquiries that follow from it are distinct."""
     lists = {
         name: tuple(f"{text} {key.hex()[:6]}" for text in value)
         for name, value in reply

@@ -61,7 +61,7 @@ class ChatJudge:
         self._counter.store_with(store, earlier)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """The reply, with a verdict for every item.
+        """Return the reply, with a verdict for every item.
 
         Raises:
             JudgeUnavailableError: the service cannot be reached, or stays busy.
@@ -100,13 +100,13 @@ class ChatJudge:
 
 
 def first_call(inquiry: Inquiry, schema: type[ReplyModel]) -> Call:
-    """The request for an inquiry."""
+    """Return the request for an inquiry."""
     opening = Message("system", inquiry.prompt.system), Message("user", inquiry.text)
     return Call(opening, _shape(schema, inquiry.items))
 
 
 def _repair(reply: str, problem: str) -> tuple[Message, ...]:
-    """The invalid reply and the reason; an empty reply is left out, since services reject empty messages."""
+    """Return the invalid reply and the reason; an empty reply is left out, since services reject empty messages."""
     request = (  # a changed text makes cached and recorded repairs unusable
         f"This reply cannot be used: {problem}. Answer the same request once more, in full, with nothing but "
         "JSON that fits the schema."

@@ -90,7 +90,7 @@ def _require_complete(completion: Completion) -> None:
 
 
 def _json_of(text: str) -> str:
-    """The text, or the only object in its code fence or prose; other brackets around it are an error."""
+    """Return the text, or the only object in its code fence or prose; other brackets around it are an error."""
     try:
         _DECODER.decode(text)
     except _AmbiguousJsonError as error:
@@ -132,7 +132,7 @@ def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _normalized_key(name: str) -> str:
-    """A key without case and separators: ``verdict`` and ``Verdict`` in one object are ambiguous."""
+    """Return a key without case and separators: ``verdict`` and ``Verdict`` in one object are ambiguous."""
     return name.casefold().translate(_WITHOUT_SEPARATORS)
 
 
@@ -153,7 +153,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _problem(error: ErrorDetails) -> str:
-    """The path of an invalid value, the reason, and the value, if there is one."""
+    """Return the path of an invalid value, the reason, and the value, if there is one."""
     path = _path(error["loc"])
     reason = error["msg"].removeprefix("Value error, ")
     reason = f"{reason[:1].lower()}{reason[1:]}"
@@ -167,7 +167,7 @@ def _problem(error: ErrorDetails) -> str:
 
 
 def _path(steps: Sequence[int | str]) -> str:
-    """The path of a field, as in code.
+    """Return the path of a field, as in code.
 
     >>> _path(("verdicts", 2, "supported"))
     'verdicts[2].supported'

@@ -27,12 +27,12 @@ class Price:
     output_price: float
 
     def of(self, input_tokens: float, output_tokens: float) -> float:
-        """The cost in US dollars."""
+        """Return the cost in US dollars."""
         return (input_tokens * self.input_price + output_tokens * self.output_price) / _MILLION
 
 
 def price_of(spec: JudgeSpec) -> Price | None:
-    """The prices in the spec, else the published prices of the service; None if unknown.
+    """Return the prices in the spec, else the published prices of the service; None if unknown.
 
     Published prices are in ``genai-prices``; nothing is downloaded. Users' own servers have none.
     """

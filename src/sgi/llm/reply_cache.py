@@ -37,7 +37,7 @@ class CachedChat:
         self._group = GroupCommit(self._write)
 
     async def complete(self, call: Call, /) -> Completion:
-        """The cached reply, else the model's; JudgeError without a reply, StoreError if the cache fails."""
+        """Return the cached reply, else the model's; JudgeError without a reply, StoreError if the cache fails."""
         key = call.key(self.fingerprint)
         while flight := self._flights.get(key):
             outcome = await asyncio.shield(flight)

@@ -58,7 +58,7 @@ class RetryingChat:
         self._rejections = 0
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply.
+        """Return the model's reply.
 
         Raises:
             JudgeUnavailableError: every attempt failed, or the time is over.
@@ -90,7 +90,7 @@ class RetryingChat:
         raise AssertionError("the last attempt returns or raises")
 
     def _probe(self, now: float) -> JudgeRejectedError | None:
-        """The error of a rejecting service, if it is time to send one request again."""
+        """Return the error of a rejecting service, if it is time to send one request again."""
         if self._rejected is None or now < self._next_probe:
             return None
         self._next_probe = now + _PROBE_INTERVAL
@@ -133,7 +133,7 @@ class RetryingChat:
 
 
 def _wait(error: JudgeUnavailableError, tries: int) -> float:
-    """Seconds before the next attempt: as the service requests, else random up to a doubling bound."""
+    """Return seconds before the next attempt: as the service requests, else random up to a doubling bound."""
     if error.retry_after is not None:
         return min(error.retry_after, MAX_PAUSE)
     return _JITTER.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2 ** (tries - 1)))

@@ -36,7 +36,7 @@ class Service(environment.Service):
 
     @classmethod
     def of(cls, name: ModelName) -> Self:
-        """The service of a judge's name, with settings from the environment or ``.env``.
+        """Return the service of a judge's name, with settings from the environment or ``.env``.
 
         Raises a UsageError if a key or an address is missing or unusable, or only the address is in ``.env``.
         """
@@ -60,7 +60,7 @@ class Service(environment.Service):
 
 
 def fingerprint_of(spec: JudgeSpec) -> str:
-    """The fingerprint of the opened model, without its key and client.
+    """Return the fingerprint of the opened model, without its key and client.
 
     Raises a UsageError if the address is missing or unusable.
     """

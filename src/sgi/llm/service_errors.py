@@ -37,7 +37,7 @@ _SCHEMAS = ("response_format", "json_schema", "json schema", "structured output"
 
 
 def is_schema_error(error: AgentRunError) -> bool:
-    """Whether a service rejects the schema of a request."""
+    """Return whether a service rejects the schema of a request."""
     if not isinstance(error, ModelHTTPError) or error.status_code not in (400, 422, 501):
         return False
     message = _service_message(error).lower()
@@ -115,5 +115,5 @@ def _service_message(error: ModelAPIError) -> str:
 
 
 def redact(text: str, service: Service) -> str:
-    """The text without the key."""
+    """Return the text without the key."""
     return text.replace(service.key, "***") if len(service.key) > len("none") else text

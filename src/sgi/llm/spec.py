@@ -110,7 +110,7 @@ class JudgeSpec(Settings):
 
     @classmethod
     def of(cls, values: str | Mapping[str, Any]) -> Self:
-        """A spec from a judge's name, or from values by attribute."""
+        """Return a spec from a judge's name, or from values by attribute."""
         return cls(**({"model": values} if isinstance(values, str) else values))
 
     @property
@@ -130,7 +130,7 @@ class JudgeSpec(Settings):
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:
-        """The settings that can change a score."""
+        """Return the settings that can change a score."""
         return self.model_dump(mode="json", include=set(_IDENTITY))
 
     def check_combination(self) -> None:

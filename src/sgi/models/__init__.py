@@ -1,5 +1,5 @@
 """Embedding models, token encoders and entailment models.
 
-``model_location.find_model`` resolves the name of a model of any kind; each sub-package opens one kind in
-``load``, with one module for each runtime.
+``model_location.find_model`` finds a model of any kind by its name. Each sub-package is for one kind of
+model: its module ``load`` opens a model, and it has one module for each runtime.
 """

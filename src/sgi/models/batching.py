@@ -1,4 +1,4 @@
-"""Computes each distinct text once, in batches of texts of equal length."""
+"""Groups texts of equal length into batches, so that each distinct text is computed once without padding."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOKENS_PER_BATCH = 512
-"""The widest layer's activations still fit into the cache; larger batches were not faster."""
+"""With this size the activations of the widest layer fit into the processor's cache; larger is not faster."""
 
 
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct texts in order of appearance, and for each text its position among them."""
+    """Return the distinct texts in order of appearance, and for each text its position among them."""
     index: dict[str, int] = {}
     positions = [index.setdefault(text, len(index)) for text in texts]
     return list(index), np.asarray(positions, dtype=np.int64)
 
 
 def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.int64]]:
-    """Batches of texts with the same number of tokens, longest first.
+    """Return batches of texts with the same number of tokens, longest first.
 
-    Nothing is padded, so a text has the same bits alone, in any batch and in any order. The longest come
-    first so that threads finish at about the same time.
+    Nothing is padded, so the vector of a text has the same bits in every batch. The longest texts come first
+    so that threads finish at about the same time.
 
     Args:
-        lengths: tokens of each text.
-        budget: the most tokens in a batch; a longer text is a batch of its own.
+        lengths: the number of tokens of each text.
+        budget: the maximum number of tokens in a batch; a longer text is a batch of its own.
 
-    Returns the positions of the texts in each batch.
+    Returns:
+        For each batch the positions of its texts in ``lengths``.
 
     >>> [batch.tolist() for batch in equal_length_batches([2, 5, 2, 2, 9], budget=4)]
     [[4], [1], [0, 2], [3]]
@@ -51,7 +52,7 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
 def run_batches(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], None], threads: int
 ) -> None:
-    """Compute batches in parallel, and raise the first error."""
+    """Call ``compute`` for each batch in parallel threads, and raise the first error."""
     with ThreadPoolExecutor(max(1, min(threads, len(batches)))) as pool:
         for _ in pool.map(compute, batches):
             pass  # reading a result raises its error

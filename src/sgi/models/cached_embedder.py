@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, Embedder
 
 _TEXTS_PER_WRITE = 4096
-"""Texts computed between writes of the cache, unless the embedder has its own number."""
+"""The number of texts computed between two writes to the cache, if the embedder does not define its own."""
 _ROW = np.dtype("<f4")
 
 
 class CachedEmbedder:
-    """Computes each distinct text once, unless the cache has its vector.
+    """Embedder that computes only the distinct texts whose vectors are not in the cache.
 
-    A key is the digest of fingerprint and text. A value is one byte, 1 if the text was truncated, and the row
-    as little-endian float32. A value that is not a unit row is computed again and replaced.
+    A cache key is the digest of the model's fingerprint and the text. A value is one byte (1 if the text was
+    truncated, 0 otherwise) and the vector as little-endian float32. A value that does not contain a vector of
+    length 1 is computed again and replaced.
 
     Attributes:
-        hits: distinct texts that the cache had.
-        misses: distinct texts that were computed.
+        hits: the number of distinct texts found in the cache.
+        misses: the number of distinct texts that were computed.
     """
 
     def __init__(self, embedder: Embedder, cache: Cache) -> None:
@@ -52,15 +53,15 @@ class CachedEmbedder:
         return self.embedder.fingerprint
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order of the texts, float32, shape (n, d)."""
+        """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows, and which texts were truncated.
+        """Return the unit vectors of the texts, and which texts were truncated.
 
         Raises:
             EmbedderError: the embedder fails.
-            NonFiniteVectorError: some texts have no usable vector; the error names them.
+            NonFiniteVectorError: the vectors of some texts are zero or not finite; the error names the texts.
             StoreError: the cache cannot be read or written.
         """
         unique, positions = distinct(texts)
@@ -105,7 +106,7 @@ class CachedEmbedder:
 
 
 def _valid_values(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """The values with a flag and a unit row, of the most common length (the greater of two)."""
+    """Return the values that contain a unit vector of the most common length; if tied, of the greatest."""
     lengths = Counter(len(value) for value in values.values() if len(value) % _ROW.itemsize == 1)
     if not lengths:
         return {}

@@ -1,4 +1,4 @@
-"""How many CPU cores this process may use, by its affinity and the quota of its container."""
+"""Finds how many CPU cores this process may use, from its affinity and the quota of its container."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_cores(cgroup: Path = _CGROUP) -> int:
-    """The number of usable cores, at least one.
+    """Return the number of usable cores, at least one.
 
     ``cgroup`` is the folder with the container's limits (version 2: ``cpu.max``; version 1:
     ``cpu/cpu.cfs_quota_us``).
@@ -20,7 +20,7 @@ def usable_cores(cgroup: Path = _CGROUP) -> int:
 
 
 def _quota(cgroup: Path) -> int:
-    """The container's CPU quota in cores, rounded up; a large number without a quota."""
+    """Return the container's CPU quota in cores, rounded up; a large number if there is no quota."""
     unlimited = 1 << 30
     try:
         if (cgroup / "cpu.max").exists():

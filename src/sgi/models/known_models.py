@@ -1,7 +1,7 @@
 """The known embedding models: repository, dimension, token limit, pooling.
 
-Only ``minilm`` is installed with the package. The others are looked for in the user's folder of models and on
-the Hugging Face hub (extra ``hub``), as the ONNX files that their authors publish.
+Only ``minilm`` is installed with the package. The ONNX files that the authors of the other models publish are
+looked for in the user's folder of models, then on the Hugging Face hub (extra ``hub``).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ Pooling = Literal["mean", "cls"]
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """A known model.
+    """A known embedding model.
 
     Attributes:
         name: the name in this package.
-        hub: its repository on the hub.
+        hub: its repository on the Hugging Face hub.
         dimension: the length of its vectors.
-        limit: the most tokens that it reads, special tokens included; longer texts are truncated.
+        limit: its maximum number of tokens, including special tokens; longer texts are truncated.
         pooling: ``mean`` of all token vectors, or the first one (``cls``).
         licence: the licence of the weights (SPDX).
-        prefix: text before every text. A model with different prefixes for queries and passages gets the one
-            that its card recommends for symmetric tasks.
+        prefix: a string that is put before every text. If a model has different prefixes for queries and
+            passages, it is the one that the model card recommends for symmetric tasks.
         embedded: whether its files are installed with the package.
         alias: its short name in the SGI paper (arXiv:2512.13771).
     """
@@ -70,5 +70,5 @@ ALIASES: dict[str, ModelRecord] = {record.alias: record for record in MODELS.val
 
 
 def known_model(name: str) -> ModelRecord | None:
-    """The model with this name or short name, or None."""
+    """Return the known model with this name or short name, or None."""
     return MODELS.get(name) or ALIASES.get(name)

@@ -25,13 +25,13 @@ _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
 class ModelKind(NamedTuple):
-    """How models of a kind can be named.
+    """A kind of model, with the possible forms of a model's name.
 
     Attributes:
-        noun: the kind, for messages.
-        hub: whether a name is a repository on the hub, ``owner/model``; otherwise it is one of
-            `sgi.models.known_models`.
-        hint: the possible forms of a name.
+        noun: the name of the kind in messages.
+        hub: whether a name can be a repository on the Hugging Face hub, ``owner/model``; otherwise it is one
+            of `sgi.models.known_models`.
+        hint: the possible forms of a name, for errors.
     """
 
     noun: str
@@ -54,13 +54,13 @@ ENTAILMENT = ModelKind(
 
 @dataclass(frozen=True)
 class ModelLocation:
-    """Where the files of a model are.
+    """Location of the files of a model.
 
     Attributes:
         name: the model's name in fingerprints.
         folder: the folder with its settings, if there is one.
-        hub: the repository with the files that are not in ``folder``; empty if all are.
-        record: the facts of a known model.
+        hub: the repository on the Hugging Face hub that contains the files; empty if they are in ``folder``.
+        record: the record of a known model; None for other models.
     """
 
     name: str
@@ -75,9 +75,9 @@ class ModelLocation:
 
     @property
     def has_graph(self) -> bool:
-        """Whether there is an ONNX graph; a graph on the hub is downloaded.
+        """Whether the model has an ONNX graph; if the graph is on the hub, this downloads it.
 
-        Raises a ModelMissingError if the hub is unreachable, so this is unknown.
+        Raises a ModelMissingError if the hub is unreachable and the graph is not on this machine.
         """
         if self.folder is not None and not self.hub:
             return graph_path(self.folder) is not None
@@ -85,21 +85,21 @@ class ModelLocation:
 
     @property
     def torch_source(self) -> str:
-        """What torch loads: a repository on the hub, or a folder."""
+        """The repository on the hub, or the folder, from which torch loads the model."""
         return self.hub or str(self.folder)
 
     def needs_torch(self, backend: str) -> bool:
-        """Whether torch runs the model: as requested, or because there are weights but no ONNX graph."""
+        """Return whether torch runs the model: if requested, or if it has weights but no ONNX graph."""
         if backend != "auto":
             return backend == "torch"
         return not self.has_graph and (bool(self.hub) or _has_weights(self.folder))
 
     def onnx_files(self) -> ModelFiles:
-        """The ONNX files, downloaded if needed, with the facts of a known model.
+        """Return the ONNX files, with limit, pooling and prefix of a known model; download them if needed.
 
         Raises:
             MissingExtraError: huggingface_hub is not installed.
-            ModelMissingError: there is no graph or no tokenizer, or it cannot be downloaded.
+            ModelMissingError: the graph or the tokenizer does not exist or cannot be downloaded.
         """
         record = self.record
         if record is not None and record.embedded:
@@ -151,7 +151,7 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
 
 
 def existing_folder(name: str | Path) -> Path | None:
-    """The folder of this name, or None. Any text is accepted.
+    """Return the path of an existing folder; None if ``name``, which can be any text, is not one.
 
     >>> existing_folder("~nobody-here/x"), existing_folder("x" * 300), existing_folder("")
     (None, None, None)
@@ -164,20 +164,20 @@ def existing_folder(name: str | Path) -> Path | None:
 
 
 def require_choice(kind: str, name: str, choices: tuple[str, ...]) -> None:
-    """Raise UnknownNameError unless ``name`` is one of the choices."""
+    """Raise an UnknownNameError unless ``name`` is one of the choices."""
     if name not in choices:
         near = tuple(difflib.get_close_matches(name, choices))
         raise UnknownNameError(kind, name, near, hint=f"There are: {', '.join(choices)}.")
 
 
 def require_threads(threads: int | None) -> None:
-    """Raise UsageError if ``threads`` is less than 1."""
+    """Raise a UsageError if ``threads`` is less than 1."""
     if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; it must be at least 1.")
+        raise UsageError(f"`threads` must be at least 1, not {threads}.")
 
 
 def _user_folder(name: str) -> Path | None:
-    """The folder of this name among the user's models, if it holds a graph or weights."""
+    """Return this model's folder in the user's folder of models; None if it has neither graph nor weights."""
     folder = existing_folder(models_folder() / name)
     return folder if folder and (graph_path(folder) or _has_weights(folder)) else None
 

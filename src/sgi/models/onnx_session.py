@@ -1,4 +1,4 @@
-"""Opens ONNX graphs with ONNX Runtime, and gives them their inputs."""
+"""Opens ONNX graphs with ONNX Runtime, and prepares their inputs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 _EXTERNAL_WEIGHTS = "session.model_external_initializers_file_folder_path"
 _CONSTANT_INPUTS = {"attention_mask": 1, "token_type_ids": 0}
-"""Inputs beside the ids: nothing is padded, and there is one text."""
+"""The values of inputs other than token ids: 1 in the mask (no padding), type id 0 for a single text."""
 
 INPUTS = frozenset({"input_ids", *_CONSTANT_INPUTS})
 """The inputs that a graph may have."""
 
 
 def graph_inputs(names: Iterable[str], ids: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """The value of each input of a graph: the ids, a mask of ones, types of zeros.
+    """Return the value of each input of a graph: token ids, an attention mask of ones, token type ids 0.
 
     >>> graph_inputs(["input_ids", "attention_mask"], np.array([[101, 102]]))["attention_mask"].tolist()
     [[1, 1]]
@@ -35,9 +35,9 @@ def graph_inputs(names: Iterable[str], ids: NDArray[np.int64]) -> dict[str, NDAr
 
 
 def open_session(files: ModelFiles, threads: int) -> Any:
-    """Open a graph with ONNX Runtime on the CPU; ModelCorruptError if it cannot be loaded.
+    """Open a graph with ONNX Runtime on the CPU; raise ModelCorruptError if it cannot be loaded.
 
-    ``threads`` compute each operation.
+    ``threads`` is the number of threads for each operation.
     """
     import onnxruntime
 

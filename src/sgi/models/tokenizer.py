@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 _TEXTS_PER_CALL = 2048
-"""Limits the memory of offsets and masks, which are not used."""
+"""The number of texts tokenized in one call; it limits the memory for offsets and masks, which are unused."""
 _FIRST_CHARACTERS = 32_768
-"""A longer text is first tokenized up to here, which mostly gives many times the tokens of the limit."""
+"""A longer text is cut after this many characters for a first try, which mostly exceeds the limit by far."""
 _SAFE_OVERFLOW = 256
-"""With this many tokens beyond the limit, the cut in the text did not affect the tokens within it."""
+"""The number of extra tokens beyond the limit that show that the cut did not change the tokens within it."""
 _UNKNOWN = "[UNK]"
 
 
@@ -49,9 +49,10 @@ def open_tokenizer(path: Path, limit: int) -> Tokenizer:
 
 
 def bert_tokenizer(vocabulary: Path) -> Tokenizer:
-    """BERT's uncased tokenizer: lower case, no accents, CJK characters split; longest word pieces first.
+    """Return BERT's uncased tokenizer for a vocabulary.
 
-    Source: Devlin et al. (2018), arXiv:1810.04805, and the tokenizer its authors published.
+    It converts to lower case, removes accents, splits CJK characters, and takes the longest word pieces.
+    Source: Devlin et al. (2018), arXiv:1810.04805, and the tokenizer that its authors published.
 
     >>> from importlib.resources import files
     >>> bert_tokenizer(files("sgi") / "data" / "bert_vocab.txt").encode("Café 日本").tokens
@@ -75,10 +76,10 @@ def bert_tokenizer(vocabulary: Path) -> Tokenizer:
 
 
 def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
-    """The token ids of every text, truncated at the tokenizer's limit.
+    """Return the token ids of every text, truncated at the tokenizer's limit.
 
-    Of a very long text only the needed part is tokenized. Raises an EmbedderError if a text has a lone
-    surrogate, or is not a text.
+    Only the needed part of a very long text is tokenized. Raises an EmbedderError if a text has a lone
+    surrogate, or is not a str.
     """
     ids: list[NDArray[np.int64]] = []
     truncated = []
@@ -90,7 +91,7 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
 
 
 def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
-    """The number of tokens of each whole text, special tokens included, regardless of the limit."""
+    """Return the number of tokens of each whole text, including special tokens; ignore the limit."""
     special = tokenizer.num_special_tokens_to_add(is_pair=False)
     whole = [(encoding, *encoding.overflowing) for encoding in tokenizer.encode_batch(list(texts))]
     return [special + sum(len(part.ids) - special for part in parts) for parts in whole]
@@ -106,7 +107,7 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
                 if overflow < _SAFE_OVERFLOW:
                     encodings[position] = tokenizer.encode(text)
     except (TypeError, UnicodeEncodeError) as error:
-        raise EmbedderError(_invalid_text(texts), hint="Text must be valid Unicode.") from error
+        raise EmbedderError(_invalid_text(texts), hint="A text must be valid Unicode.") from error
     return encodings
 
 

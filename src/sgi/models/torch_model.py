@@ -1,4 +1,4 @@
-"""What models run by torch share: the source, safe loading, and the bytes of a fingerprint."""
+"""The common part of models run by torch: source, safe loading, and the data for fingerprints."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ UNTRUSTED: dict[str, Any] = {
     "attn_implementation": None,
     "use_kernels": False,
 }
-"""Arguments of `from_pretrained` that refuse code, pickled weights and kernels from a model. Without them its
-own settings decide, and transformers asks on standard input whether to run its code."""
+"""Arguments of `from_pretrained` that refuse code, pickled weights and kernels from a model. Without them the
+model's own settings decide, and transformers asks on standard input whether to run its code."""
 
 _IGNORED_SETTINGS = ("_name_or_path", "transformers_version")
-"""Settings that change no vector: where and by which version the model was saved."""
+"""Settings that do not affect vectors: the path of the model, and the version that saved it."""
 
 
 class TorchModel(ABC):
-    """A model in a folder or on the Hugging Face hub, loaded at first use and shared by threads.
+    """A model in a folder or on the Hugging Face hub, loaded at first use; it is thread-safe.
 
-    ``source`` is a folder with weights, configuration and tokenizer, or a repository on the hub. At first use
-    there is a MissingExtraError if the extra ``torch`` is not installed, a ModelMissingError if the model is
-    not on this machine and cannot be downloaded, and a ModelCorruptError if the files are not a model.
+    ``source`` is a folder with weights, configuration and tokenizer, or a repository on the hub. The first
+    use raises a MissingExtraError if the extra ``torch`` is not installed, a ModelMissingError if the model
+    is not on this machine and cannot be downloaded, and a ModelCorruptError if the files are not a model.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -49,7 +49,7 @@ class TorchModel(ABC):
 
     @property
     def name(self) -> str:
-        """``torch:`` and the repository, or the folder's own name."""
+        """The name in fingerprints: ``torch:`` and the repository, or the last part of the folder's path."""
         folder = self._folder
         return f"torch:{quote(self.source if folder is None else folder.resolve().name, safe='/')}"
 
@@ -70,10 +70,10 @@ class TorchModel(ABC):
     @property
     @abstractmethod
     def _loaded_model(self) -> Any:
-        """What a subclass loads, and caches."""
+        """The loaded model, which a subclass loads once and caches."""
 
     def _run(self, network: Any, ids: NDArray[np.int64], **options: Any) -> Any:
-        """The output of a network for tokens of shape (n, length), none of them padding."""
+        """Return the output of a network for token ids of shape (n, length) without padding."""
         import torch
 
         inputs = torch.from_numpy(np.ascontiguousarray(ids))
@@ -85,7 +85,7 @@ class TorchModel(ABC):
 
     @contextmanager
     def _load_errors(self) -> Iterator[str]:
-        """Yield what to load from; convert errors of the block."""
+        """Context manager that yields the source of the model, and converts loading errors in its block."""
         try:
             yield str(self._folder or self.source)
         except OSError as error:
@@ -100,9 +100,9 @@ class TorchModel(ABC):
 
 
 def model_digest(model: Any, settings: Sequence[bytes], tokenizer: Any, *, without: str | None = None) -> str:
-    """A digest of everything that can change a result: modules, settings, tokenizer and weights.
+    """Return a digest of all parts of a model that affect results: modules, settings, tokenizer and weights.
 
-    Weights whose names start with ``without`` are left out.
+    Weights whose names start with ``without`` are excluded.
     """
     weights = model.state_dict().items()
     if without is not None:
@@ -112,7 +112,7 @@ def model_digest(model: Any, settings: Sequence[bytes], tokenizer: Any, *, witho
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """The first twelve digits of the sha256 of length-prefixed parts."""
+    """Return the first 12 hexadecimal digits of the sha256 of the parts, each preceded by its length."""
     state = sha256()
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -121,13 +121,13 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def configuration_bytes(configuration: Any) -> bytes:
-    """The settings of a transformers configuration that can change a vector."""
+    """Return the settings of a transformers configuration that affect vectors, as JSON."""
     settings = {key: value for key, value in configuration.to_dict().items() if key not in _IGNORED_SETTINGS}
     return json.dumps(settings, sort_keys=True, default=str).encode()
 
 
 def tokenizer_bytes(tokenizer: Any) -> bytes:
-    """A tokenizer, without the state that its use changes."""
+    """Return a tokenizer as JSON, without truncation and padding, which change when it is used."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(backend, "to_str"):
         data = json.loads(backend.to_str())
@@ -138,7 +138,7 @@ def tokenizer_bytes(tokenizer: Any) -> bytes:
 
 
 def weights_bytes(weights: Iterable[tuple[str, Any]]) -> Iterator[bytes]:
-    """Name, type and shape of each tensor, then its values."""
+    """Yield for each tensor its name, data type and shape, then its values."""
     for name, tensor in weights:
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         yield tensor.detach().cpu().float().numpy().tobytes()

@@ -1,4 +1,4 @@
-"""Special tokens around a text, and overlapping windows over a long one."""
+"""Special tokens around a text, and windows: overlapping parts of a text that exceeds the token limit."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class SpecialTokens(NamedTuple):
     """The tokens that a tokenizer adds around a text, such as [CLS] and [SEP]."""
 
     before: int
-    """The number of tokens before the text."""
+    """The number of special tokens before the text."""
     after: int
-    """The number of tokens after it."""
+    """The number of special tokens after the text."""
     ids: tuple[int, ...]
-    """Their distinct ids."""
+    """The distinct ids of the special tokens."""
 
     @classmethod
     def of(cls, ids: Sequence[int], mask: Sequence[int]) -> SpecialTokens:
-        """The special tokens of a tokenized text that has at least one token of its own.
+        """Find the special tokens in a tokenized text that also has at least one other token.
 
-        ``mask`` is 1 for a special token, else 0.
+        ``mask`` is 1 for a special token and 0 for every other token.
         """
         own = [position for position, special in enumerate(mask) if not special]
         distinct = tuple(dict.fromkeys(token for token, special in zip(ids, mask, strict=True) if special))
@@ -31,9 +31,10 @@ class SpecialTokens(NamedTuple):
 
 
 def window_starts(length: int, width: int) -> list[int]:
-    """The starts of windows over a text: neighbours overlap by at least half, the last window ends the text.
+    """Return the first positions of windows over a text; adjacent windows overlap by at least half.
 
-    ``length`` is the number of tokens of the text, more than the ``width`` of a window.
+    ``length`` is the number of tokens of the text, which is greater than ``width``, the number of tokens of a
+    window. The last window ends at the end of the text.
 
     >>> window_starts(11, 4)
     [0, 2, 4, 6, 7]
@@ -43,10 +44,10 @@ def window_starts(length: int, width: int) -> list[int]:
 
 
 def window_seams(starts: Sequence[int], width: int) -> list[int]:
-    """For each window but the first, the first token whose vector it provides.
+    """Return for each window, except the first, the position of the first token whose vector it provides.
 
-    A token's vector comes from the window whose nearer end is farther from the token; ties go to the earlier
-    window. Source: Devlin et al. (2018), `run_squad`, "max context".
+    A token's vector comes from the window in which the token is farther from the nearer end; in a tie, from
+    the earlier window. Source: Devlin et al. (2018), `run_squad`, "max context".
 
     >>> window_seams([0, 2, 4], 4)
     [3, 5]

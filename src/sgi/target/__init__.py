@@ -1,6 +1,7 @@
 """The RAG system under test: a Python function or an HTTP service that answers one question at a time.
 
-``TargetSpec`` has its settings; ``open_target`` opens it with its limits.
+This system is called the target. ``TargetSpec`` has its settings; ``open_target`` opens it and enforces its
+limits (rate, time, concurrency).
 """
 
 from sgi.target.load import open_target

@@ -17,10 +17,10 @@ from sgi.kernel.errors import UsageError
 
 
 def require_module_in(folder: Path, where: str) -> None:
-    """Raise a UsageError if importing the module of a target may run code outside of a folder.
+    """Raise a UsageError if an import of the target's module may run code outside of a folder.
 
-    The module and its packages must be source files in the folder, and not loaded from elsewhere. Nothing is
-    imported: their files are found by name.
+    The module and its packages must be source files in the folder, and not already loaded from elsewhere.
+    This function finds their files by name and imports nothing.
     """
     name = where.partition(":")[0]
     file = source_file(folder, name)
@@ -34,9 +34,10 @@ def require_module_in(folder: Path, where: str) -> None:
 
 
 def require_code_in(folder: Path, where: str, function: Any) -> None:
-    """Raise a UsageError unless the code of a target is in a module of a folder.
+    """Raise a UsageError unless the code of the target's function is in a module in the folder.
 
-    Decorators that set ``__wrapped__`` are followed. Imported functions, builtins and partials are refused.
+    If a decorator sets ``__wrapped__``, the wrapped function is checked. Imported functions, builtins and
+    partials are refused.
     """
     code = _python_function(function)
     if code is None:
@@ -47,7 +48,7 @@ def require_code_in(folder: Path, where: str, function: Any) -> None:
 
 
 def source_file(folder: Path, module: str) -> Path | None:
-    """The source file of a module below a folder; None if it is missing, or a link leads out of the folder.
+    """Return the source file of a module in a folder; None if it is missing, or a link to another folder.
 
     >>> source_file(Path("/nonexistent"), "os") is None
     True
@@ -71,14 +72,14 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def _locations(module: Any) -> list[Path]:
-    """The file of a module or its spec; the folders of a package without a file; none for a builtin."""
+    """Return the file of a module or spec, or the folders of a package without one; empty for a builtin."""
     file = getattr(module, "origin", None) or getattr(module, "__file__", None)
     folders = getattr(module, "submodule_search_locations", None) or getattr(module, "__path__", None)
     return [Path(place) for place in ([file] if file else folders or [])]
 
 
 def _python_function(value: Any) -> FunctionType | None:
-    """The Python function that a call of ``value`` runs; None if there is none."""
+    """Return the Python function that a call of ``value`` runs; None if it runs another kind of callable."""
     for _ in range(sys.getrecursionlimit()):
         if isinstance(value, functools.partial):
             value = value.func

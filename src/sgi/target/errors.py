@@ -1,4 +1,4 @@
-"""Errors of targets."""
+"""Errors of targets, the RAG systems under test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DISCONNECTED = (ConnectionError, TimeoutError, socket.gaierror, socket.herror)
 
 
 class TransientError(TargetError):
-    """An error that a retry may avoid; ``retry_after`` is the wait in seconds that the target requests."""
+    """Temporary error; ``retry_after`` is the wait in seconds that the target requests, or None."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -19,9 +19,9 @@ class TransientError(TargetError):
 
 
 def raised_error(who: str, error: BaseException) -> TargetError:
-    """The target error for an exception of a user's function: its type and message.
+    """Return a TargetError with the type and message of an exception that a user's function raised.
 
-    It is transient if the exception, or one that caused it, is that of a connection.
+    It is a TransientError if the exception, or one that caused it, is a connection error.
     """
     try:
         words = quote(str(error))

@@ -1,4 +1,4 @@
-"""A service as target: questions are sent by POST as JSON, and answers are read from JSON."""
+"""An HTTP service as target: sends questions by POST as JSON, and reads answers from JSON."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from sgi.target.spec import TargetSpec
 
 MAX_REPLY = 10_000_000
-"""Bytes of a reply."""
+"""The maximum size of a reply in bytes."""
 _MAX_ERROR_BODY = 65_536
-"""Bytes that are read of the body of an error."""
+"""The maximum number of bytes that are read from an error reply."""
 _ENCODINGS = ("identity", "gzip", "deflate")
 _TRANSIENT = {408, 425, 429}
 _HINTS = {
@@ -48,14 +48,14 @@ _HINTS = {
 
 
 class HttpTarget:
-    """A service that answers questions.
+    """An HTTP service that answers questions.
 
     Args:
-        spec: the paths of question, answer and passages.
-        client: sends the requests; it has the headers.
-        url: the address, with its secrets.
-        body: the constant part of each request, with its secrets.
-        secrets: texts that messages never show.
+        spec: the settings; they contain the JSON paths of question, answer and passages.
+        client: the HTTP client, with the headers of the requests.
+        url: the address, in which variables are replaced by their secret values.
+        body: the constant part of each request, in which variables are replaced by their secret values.
+        secrets: the values that messages must not contain.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class HttpTarget:
         Raises:
             TransientError: the service cannot be reached, closed the connection, or is busy (408, 425, 429,
                 5xx).
-            TargetError: it answered with another error, or with something without an answer.
+            TargetError: the service sent another error, or a reply without an answer.
         """
         import httpx2
 
@@ -102,7 +102,9 @@ class HttpTarget:
                 await self._read(response, body, MAX_REPLY)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             message = f"{self._place} cannot be reached."
-            raise TransientError(message, hint="Check the URL, the network and whether it runs.") from None
+            raise TransientError(
+                message, hint="Check the URL and the network, and whether it runs."
+            ) from None
         except faults as error:
             message = f"{self._place} closed the connection ({type(error).__name__})."
             raise TransientError(message) from None
@@ -113,14 +115,14 @@ class HttpTarget:
         return self._reply(bytes(body))
 
     async def _read(self, response: Response, body: bytearray, most: int) -> None:
-        """Append the body up to a little more than ``most`` bytes.
+        """Append the reply's bytes to ``body``, and stop when there are more than ``most``.
 
-        Encodings with unlimited compression are refused; 64 KB of gzip are at most 64 MB.
+        Encodings with unlimited compression are refused; 64 KB of gzip expand to at most 64 MB.
         """
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in _ENCODINGS:
             message = f"{self._place} sent a body with the encoding {quote(encoding)}."
-            raise TargetError(message, hint=f"Supported are {', '.join(_ENCODINGS)}.")
+            raise TargetError(message, hint=f"The supported encodings are {', '.join(_ENCODINGS)}.")
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > most:
@@ -134,7 +136,7 @@ class HttpTarget:
         message = f"{self._place} answered {status}{f' ({phrase})' if phrase else ''}"
         if response.has_redirect_location:
             location = self._quote(_redirect_target(self._url, response.headers["location"]))
-            hint = "Redirects are not followed; give the URL they lead to."
+            hint = "Redirects are not followed; give the URL of the service itself."
             return TargetError(f"{message}: it redirects to {location}.", hint=hint)
         body = bytearray()
         with suppress(httpx2.HTTPError, TargetError):  # an incomplete body does not hide the status
@@ -160,12 +162,12 @@ class HttpTarget:
             reply = Reply(answer, _passages(document, self._spec.contexts_field))
         except LookupError as error:
             problem = self._quote(str(error.args[0]))
-            hint = "Set answer_field and contexts_field to the paths of answer and passages."
+            hint = "Set answer_field and contexts_field to the JSON paths of the answer and the passages."
             raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
         return encodable(self._place, reply)
 
     def _quote(self, text: str) -> str:
-        """The start of the service's text; cleaning can complete a secret, so secrets are removed twice."""
+        """Return the start of a text from the service, cleaned; secrets are removed before and after."""
         return self._redact(quote(self._redact(text)))
 
     def _redact(self, text: str) -> str:
@@ -175,7 +177,7 @@ class HttpTarget:
 
 
 def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
-    """The passages of a reply; LookupError if they are not texts."""
+    """Return the passages of a reply; None if it has none, LookupError if they are not texts."""
     if path is None:
         return None
     required = path.removesuffix("?")
@@ -194,7 +196,7 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
 
 
 def _place(url: str) -> str:
-    """The URL without user, query and fragment, which may be secret."""
+    """Return the URL without user, password, query and fragment, which may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -207,12 +209,12 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 def _forms(secret: str) -> tuple[str, ...]:
-    """A secret as a service may repeat it: plain, in a URL, in JSON."""
+    """Return the forms of a secret that a service may send back: plain, quoted for a URL, quoted for JSON."""
     return secret, percent_encode(secret, safe=""), percent_encode(secret), json.dumps(secret)[1:-1]
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """The seconds of a Retry-After header, a number or a date (RFC 9110, 10.2.3); None if invalid.
+    """Parse a Retry-After header, a number or a date (RFC 9110, 10.2.3); return seconds, None if invalid.
 
     >>> _seconds("2"), _seconds("Fri, 31 Dec 1999 23:59:59 GMT"), _seconds("soon")
     (2.0, 0.0, None)
@@ -232,14 +234,14 @@ def _seconds(retry_after: str | None) -> float | None:
 
 @asynccontextmanager
 async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
-    """Open the service of a spec with one HTTP client.
+    """Context manager that opens the HTTP service of a spec with one HTTP client.
 
-    The client follows no redirects and stores no cookies: questions are independent, and secrets stay with
-    the service.
+    The client stores no cookies, so questions are independent. It follows no redirects, so no other service
+    gets the secrets.
 
     Raises:
         MissingExtraError: the extra ``http`` is not installed.
-        UsageError: the URL, the proxy or a variable in the spec cannot be used.
+        UsageError: the URL or the proxy is invalid, or a variable in the spec is not set or invalid.
     """
     if find_spec("httpx2") is None:
         raise MissingExtraError("A target behind a URL", "http")
@@ -278,8 +280,8 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
 
 
 def _header(name: str, value: str) -> str:
-    """Check the value of a header; the client's own error would show it."""
+    """Return the value of a header; raise UsageError if it is invalid (the client's error would show it)."""
     if not (value.isascii() and value.isprintable()):
-        message = f"The variable in the header {name} has characters that a header cannot have."
+        message = f"The variable in the header {name} contains characters that are not allowed in a header."
         raise UsageError(message, hint="Set it again, without line breaks.")
     return value

@@ -1,4 +1,4 @@
-"""Limits concurrency, time, retries and rate of calls to a target."""
+"""Limits concurrency, time, retries and rate of calls to a target, the RAG system under test."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Reply, Target
 
 MAX_WAIT = 120.0
-"""Seconds; a longer wait that a target requests is shortened."""
+"""The maximum wait in seconds; a longer wait that a target requests is shortened."""
 _BACKOFF = wait_exponential(multiplier=0.5, max=30)
 _JITTER = SystemRandom()  # a target may seed the shared generator
 
 
 class LimitedTarget:
-    """Limits the calls of a target.
+    """Target that calls another target within limits.
 
-    A question holds its slot until it is answered or fails, also between attempts, so a busy target gets
-    fewer calls. It is retried after a TransientError or a timeout: after the wait that the target requests
-    (at most 120 s), else after 0.5, 1, 2, … s (at most 30), plus up to one half. With a rate, every attempt
-    also waits for its time, which does not count for the timeout.
+    A question occupies one of ``concurrency`` slots until it is answered or fails, also between attempts, so
+    a busy target gets fewer calls. After a TransientError or a timeout, the question is sent again: after the
+    wait that the target requests (at most 120 s), or if it requests none after 0.5, 1, 2, … s (at most 30).
+    A random time of up to one half is added. The wait for ``rate`` does not count for the timeout.
 
     Args:
         target: the target.
-        concurrency: the most questions in flight.
-        timeout: seconds for an attempt. A sync function that takes longer cannot be stopped and runs on.
-        retries: further attempts after the first.
-        rate: the most attempts per minute, evenly spaced; None for no limit.
-        clock: the current time in seconds.
+        concurrency: the maximum number of questions in flight.
+        timeout: seconds for an attempt. A sync function that takes longer cannot be stopped and continues.
+        retries: the number of further attempts after the first.
+        rate: the maximum number of attempts per minute, evenly spaced; None means no limit.
+        clock: returns the current time in seconds.
         sleep: waits for a number of seconds.
     """
 
@@ -65,7 +65,7 @@ class LimitedTarget:
         self._sleep = sleep
 
     async def answer(self, question: str, /) -> Reply:
-        """Return the target's answer; TargetError if every attempt failed."""
+        """Return the target's answer; raise TargetError if every attempt failed."""
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retries + 1),
             wait=_wait,

@@ -1,4 +1,4 @@
-"""Opens a target by its spec, with its limits around it."""
+"""Opens a target, the RAG system under test, by its spec, and enforces its limits (rate, time, retries)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> AsyncIterator[Target]:
-    """Open the target of a spec, with its limits.
+    """Context manager that opens the target of a spec and enforces its limits.
 
     Args:
         spec: the target and its settings.
-        code_folder: the only folder whose code may run as a Python target; None allows any.
+        code_folder: the only folder whose code may run as a Python target; None allows every folder.
 
     Raises:
-        UsageError: there is no such function, a variable in the spec is not set, or the function is not
-            defined in ``code_folder``.
+        UsageError: the function does not exist or is not defined in ``code_folder``, or a variable in the
+            spec is not set.
         MissingExtraError: the target is a URL, and the extra ``http`` is not installed.
     """
     if spec.is_url:

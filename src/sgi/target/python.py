@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class PythonTarget:
-    """A function that answers questions.
+    """A Python function that answers questions.
 
     A sync function runs in a thread, an async one on the event loop. Its exceptions become a TargetError with
     type and message, except interrupts and cancellations.
 
     Args:
-        where: ``module:function``, for messages.
+        where: ``module:function``, the name of the function in messages.
         function: takes the question; `sgi.target.reply.reply_of` describes its result.
 
     >>> asyncio.run(PythonTarget("rag:echo", lambda question: question).answer("Who?"))
@@ -47,7 +47,7 @@ class PythonTarget:
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
     async def answer(self, question: str, /) -> Reply:
-        """Call the function; TargetError if it raises, or returns something that is not an answer."""
+        """Call the function; raise TargetError if it fails, or returns something that is not an answer."""
         try:
             result = (
                 self._function(question) if self._is_async else await _in_thread(self._function, question)
@@ -62,16 +62,16 @@ class PythonTarget:
 
 
 def _is_cancelled() -> bool:
-    """Whether the task itself was cancelled; otherwise the function raised the CancelledError."""
+    """Return whether the task was cancelled; if not, the function itself raised the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
-    """Call the function in a thread of its own.
+    """Call the function in a new thread.
 
-    The thread cannot be killed. As a daemon, unlike the workers of a thread pool, it does not prevent the
-    process from ending.
+    A thread cannot be killed. This one is a daemon, so it does not prevent the process from ending; a worker
+    of a thread pool would.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -99,16 +99,17 @@ async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
 
 @contextmanager
 def open_python(where: str, *, code_folder: Path | None = None) -> Iterator[PythonTarget]:
-    """Open the target at ``module:function``; meanwhile modules of the working folder can be imported.
+    """Context manager that opens a function as target, with the working folder on the import path.
 
     Args:
-        where: the name.
-        code_folder: the only folder whose code may run; None allows any, for a name that the user typed.
+        where: the name of the function, ``module:function``.
+        code_folder: the only folder whose code may run; None allows every folder, for a name that the user
+            typed.
 
     Raises:
         UsageError: the module is missing or cannot be imported, the function cannot be called with a
             question, or the code is not in ``code_folder``.
-        UnknownNameError: the module has no such attribute.
+        UnknownNameError: the module does not have this attribute.
     """
     folder = str(code_folder or Path.cwd())
     if code_folder is not None:
@@ -158,7 +159,7 @@ def _check_callable(where: str, value: Any) -> None:
         hint = "Create an instance in the module, and name it or one of its methods."
         raise UsageError(f"{where} is a class.", hint=hint)
     if not callable(value):
-        raise UsageError(f"{where} is not a function, but a value of type {type(value).__name__}.")
+        raise UsageError(f"{where} must be a function; it is a value of type {type(value).__name__}.")
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -166,5 +167,5 @@ def _check_callable(where: str, value: Any) -> None:
     try:
         signature.bind("")
     except TypeError as error:
-        message = f"{where}{signature} cannot be called with the question alone: {error}."
+        message = f"{where}{signature} must be callable with the question as its only argument: {error}."
         raise UsageError(message, hint="Give the other parameters defaults.") from error

@@ -1,4 +1,4 @@
-"""Converts the result of a target to a Reply, or to an error that describes both."""
+"""Converts the result of a target, the RAG system under test, to a Reply, or raises an error."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _ABSENT = object()
 
 
 def reply_of(who: str, result: Any) -> Reply:
-    """Convert the result of a Python function; TargetError if it is not an answer.
+    """Convert the result of a Python function; raise TargetError if it is not an answer.
 
     The result is a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and
-    optional ``contexts``. Texts are not changed; a blank answer is an answer.
+    optional ``contexts``. Texts stay the same; a blank answer is valid. ``who`` is the function's name in
+    messages.
 
     >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})
     Reply(response='Mars', contexts=('Mars is red.',))
@@ -36,7 +37,7 @@ def reply_of(who: str, result: Any) -> Reply:
 
 
 def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
-    """Convert contexts: a list of texts, a single text, or None; TargetError for anything else."""
+    """Convert contexts: a list of texts, a single text, or None; raise TargetError for other types."""
     if contexts is None:
         return None
     if isinstance(contexts, str):
@@ -49,9 +50,9 @@ def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
 
 
 def encodable(who: str, reply: Reply) -> Reply:
-    """Return a reply whose texts can be encoded as UTF-8; TargetError for a lone surrogate.
+    """Return the reply; raise TargetError if a text contains a lone surrogate, which UTF-8 cannot encode.
 
-    No embedder accepts other texts, and one such text would cost the vectors of a whole batch.
+    No embedder accepts such a text, and it would cause an error for its whole batch.
     """
     texts = {"the answer": reply.response}
     texts |= {f"context {index}": passage for index, passage in enumerate(reply.contexts or ())}
@@ -60,7 +61,7 @@ def encodable(who: str, reply: Reply) -> Reply:
             text.encode()
         except UnicodeEncodeError:
             message = f"{who}: {name} has a lone surrogate, which UTF-8 cannot encode."
-            hint = "It is half a character: check where texts are truncated or decoded."
+            hint = "A lone surrogate is half a character: check where texts are truncated or decoded."
             raise TargetError(message, hint=hint) from None
     return reply
 
@@ -78,7 +79,7 @@ def _text(who: str, what: str, value: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text as a plain ``str``: it is stored, and a subclass may compare differently."""
+    """Return the text as a plain ``str``: it is stored, and a subclass of str may compare differently."""
     return str.__str__(text)
 
 

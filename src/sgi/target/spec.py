@@ -23,27 +23,27 @@ _HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://
 
 
 class TargetSpec(Settings):
-    """The RAG system to evaluate, and how to call it.
+    """Settings of the RAG system to evaluate (the target), and of the calls to it.
 
     Values of ``headers``, ``body`` and the URL's query may contain ``${NAME}``, an environment variable that
-    is read when the target is opened. A secret must be written so, since a run stores this spec; only the
-    scheme of an Authorization header may precede it, as in ``Bearer ${NAME}``.
+    is read when the target is opened. A secret must be written in this form, since a run stores this spec;
+    only the scheme of an Authorization header may precede it, as in ``Bearer ${NAME}``.
 
-    Paths are names joined by dots: a key of an object, the number of an item, or ``*`` for every item:
-    ``choices.0.message.content``, ``sources.*.text``.
+    The location of a value in JSON is a path, names joined by dots: the key of an object, the number of a
+    list item, or ``*`` for every item: ``choices.0.message.content``, ``sources.*.text``.
 
     Attributes:
         where: ``module:function``, or the http(s) URL for POST requests.
-        concurrency: the most requests at once.
+        concurrency: the maximum number of requests in flight.
         timeout: seconds for an attempt.
-        retries: further attempts after transient errors.
-        rate: the most requests per minute, evenly spaced; None for no limit.
+        retries: the number of further attempts after temporary errors.
+        rate: the maximum number of requests per minute, evenly spaced; None means no limit.
         question_field: the path of the question in the request; its last part is a name.
-        body: the constant rest of the request, JSON.
-        headers: further headers.
+        body: the constant part of the request, JSON.
+        headers: additional HTTP headers.
         answer_field: the path of the answer in the reply.
         contexts_field: the path of the passages in the reply, a text or a list of texts. With a final ``?``
-            the first name may be missing; None if replies have no passages.
+            the first name may be missing; None means that replies have no passages.
 
     Raises:
         UsageError: a value is invalid, or contains a secret.
@@ -75,11 +75,11 @@ class TargetSpec(Settings):
 
     @property
     def fingerprint(self) -> str:
-        """What is asked, without secrets: ``python:module:function`` or ``http:URL``."""
+        """The target's identity, without secrets: ``python:module:function`` or ``http:URL``."""
         return f"{'http' if self.is_url else 'python'}:{self.where}"
 
     def check_combination(self) -> None:
-        """Raise a UsageError if `question_field` does not fit `body`, or a function has settings of URLs."""
+        """Raise a UsageError if ``question_field`` does not fit ``body``, or a function has URL settings."""
         if self.is_url:
             try:
                 set_path(self.body, self.question_field, "")
@@ -88,7 +88,7 @@ class TargetSpec(Settings):
             return
         for name in ("question_field", "body", "headers", "answer_field", "contexts_field"):
             if getattr(self, name) != type(self).model_fields[name].get_default(call_default_factory=True):
-                raise UsageError(f"The target's {name} is for URLs, but {self.where} is a Python function.")
+                raise UsageError(f"The target's {name} requires a URL; {self.where} is a Python function.")
 
     @field_validator("where")
     @classmethod
@@ -130,7 +130,9 @@ class TargetSpec(Settings):
         try:
             json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         except ValueError:
-            raise ValueError("it has NaN, infinity or a lone surrogate, which JSON cannot express") from None
+            raise ValueError(
+                "it contains NaN, infinity or a lone surrogate, which JSON cannot express"
+            ) from None
         return body
 
 
@@ -160,7 +162,7 @@ def _check_url(url: str) -> None:
             'the URL contains a password; write headers = {Authorization = "Basic ${NAME}"} instead'
         )
     if has_variable(url.partition("?")[0]):
-        raise ValueError("${NAME} is possible in the query of the URL, not in its host or path")
+        raise ValueError("${NAME} is allowed only in the query of the URL, not in its host or path")
     for name, value in parse_qsl(parts.query, keep_blank_values=True):
         _check_not_secret(name, value)
 
@@ -178,7 +180,7 @@ def _check_not_secret(name: str, value: JsonValue) -> None:
 
 
 def _values(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """All JSON values except lists and objects, each with its key."""
+    """Yield all texts, numbers, booleans and nulls in a JSON value, each with its key."""
     if isinstance(value, list):
         for item in value:
             yield from _values(item, name)

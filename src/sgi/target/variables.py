@@ -29,7 +29,7 @@ _COUNT_WORD = re.compile(
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a field of this name likely contains a secret.
+    """Return whether a field with this name probably contains a secret.
 
     >>> [names_a_secret(name) for name in ("Authorization", "X-Api-Key", "sig", "Accept", "tokenizer")]
     [True, True, True, False, False]
@@ -40,17 +40,17 @@ def names_a_secret(name: str) -> bool:
 
 
 def names_a_count(name: str) -> bool:
-    """Whether a field of this name contains a count, even if the name also contains a word for secrets."""
+    """Return whether a field with this name contains a number, such as max_tokens, and so not a secret."""
     return _has_word(name, _COUNT_WORD)
 
 
 def has_variable(text: str) -> bool:
-    """Whether the text contains ``${NAME}``."""
+    """Return whether the text contains ``${NAME}``."""
     return _VARIABLE.search(text) is not None
 
 
 def variables(value: JsonValue) -> set[str]:
-    """The names of the variables in a JSON value."""
+    """Return the names of the variables in a JSON value."""
     if isinstance(value, str):
         return set(_VARIABLE.findall(value))
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -58,7 +58,7 @@ def variables(value: JsonValue) -> set[str]:
 
 
 def is_variable(text: str) -> bool:
-    """Whether the text is only ``${NAME}``, optionally after the scheme of an Authorization header.
+    """Return whether the text is only ``${NAME}``, optionally after the scheme of an Authorization header.
 
     >>> [is_variable(text) for text in ("${KEY}", "Bearer ${KEY}", "Bearer s3cr3t${KEY}")]
     [True, True, False]
@@ -71,17 +71,17 @@ def _has_word(name: str, pattern: re.Pattern[str]) -> bool:
 
 
 class Environment:
-    """Expands variables, and remembers their values as secrets."""
+    """Replaces variables by their values, and collects the values as secrets."""
 
     def __init__(self) -> None:
         self.secrets: set[str] = set()
 
     def expand(self, text: str, quote: Callable[[str], str] = str) -> str:
-        """Replace each ``${NAME}`` by its value, passed through ``quote``; UsageError if it is not set."""
+        """Replace each ``${NAME}`` by its value, converted by ``quote``; UsageError if it is not set."""
         return _VARIABLE.sub(lambda match: quote(self._value(match[1])), text)
 
     def expand_all(self, value: JsonValue) -> JsonValue:
-        """Expand all texts in a JSON value, but no keys."""
+        """Replace the variables in all texts of a JSON value, but not in keys."""
         if isinstance(value, str):
             return self.expand(value)
         if isinstance(value, list):

@@ -68,7 +68,10 @@ def test_what_runs_here_is_not_azures(sgi):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--precision", "int8"), "No int8 with the default backend: it computes in float32"),
+        (
+            ("--precision", "int8"),
+            "int8 is not available with the default backend, which computes in float32",
+        ),
         (("--precision", "half"), "Unknown precision 'half'"),
         (("--backend", "openvin"), "Did you mean 'openvino'"),
     ],

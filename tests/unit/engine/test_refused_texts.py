@@ -71,7 +71,7 @@ def test_any_share_of_refused_texts_fails_only_their_rows(tmp_path, refused):
     [
         (Fault(401), "refused the key"),
         (Fault(404), "no model"),
-        (Fault(400), "and likewise the text 'text'"),
+        (Fault(400), "and it also refused the text 'text'"),
     ],
 )
 def test_a_service_that_refuses_everything_is_a_failure_of_the_service(tmp_path, fault, reason):

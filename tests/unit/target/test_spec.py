@@ -102,7 +102,7 @@ def test_a_question_has_a_place_in_the_body():
 
 @pytest.mark.parametrize("setting", [{"headers": {"X-A": "b"}}, {"answer_field": "text"}, {"body": {"k": 1}}])
 def test_settings_of_requests_are_no_settings_of_functions(setting):
-    with pytest.raises(UsageError, match="is for URLs, but rag:answer is a Python function"):
+    with pytest.raises(UsageError, match="requires a URL; rag:answer is a Python function"):
         TargetSpec(where="rag:answer", **setting)
 
 

@@ -1,1 +1,1 @@
-"""Embedders: texts to unit vectors, by ONNX Runtime, OpenVINO, sentence-transformers or a remote service."""
+"""Embedders: compute a unit vector for each text, locally or with a remote service."""

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 MAX_REPLY = 200_000_000
-"""Bytes of a reply: 2,048 vectors of 3,072 decimal numbers have at most 130 MB."""
+"""The maximum size of a reply in bytes; 2,048 vectors of 3,072 decimal numbers have at most 130 MB."""
 HEADERS = {"Accept-Encoding": "identity"}
-"""Without compression a reply takes no more memory than the bytes received."""
+"""Header of a request for uncompressed replies, so that a small reply cannot expand in memory."""
 
 
 class ReplyRefusedError(httpx2.ReadError):
-    """A reply is compressed or too large; the message completes "the service sent"."""
+    """A reply is compressed or too large. The message is the end of a sentence: "the service sent ..."."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -36,7 +36,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 async def limit_replies(response: httpx2.Response) -> None:
-    """Limit a reply to `MAX_REPLY` bytes; ReplyRefusedError if it is compressed. An event hook of httpx2."""
+    """Event hook of httpx2: limit a reply to `MAX_REPLY` bytes, and refuse a compressed reply."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
         raise ReplyRefusedError("a compressed reply, which was not requested")

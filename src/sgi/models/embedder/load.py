@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache, Embedder
 
 BACKENDS = ("auto", "onnx", "openvino", "torch")
-"""What can run a known model or a folder."""
+"""The backends that can run a known model or a model in a folder."""
 
 PRECISIONS = ("auto", "f32", "bf16", "int8")
-"""The precisions of the arithmetic."""
+"""The names of the arithmetic precisions."""
 
 
 def load_embedder(
@@ -35,17 +35,17 @@ def load_embedder(
 
     Args:
         name: a known model, which is looked for in the user's folder of models (``SGI_MODELS_DIR``) and then
-            on the hub; a folder; ``torch:`` with a repository on the hub or a folder; ``openai:MODEL``;
-            ``openai:MODEL@http://host:port/v1``; ``azure:DEPLOYMENT``.
+            on the Hugging Face hub; a folder; ``torch:`` and a folder or a repository on the hub;
+            ``openai:MODEL``; ``openai:MODEL@http://host:port/v1``; or ``azure:DEPLOYMENT``.
         backend: ``onnx``, ``openvino`` (extra ``openvino``), ``torch`` (extra ``torch``), or ``auto``: ONNX
-            Runtime if there is a graph, else torch. Ignored for names with a colon.
+            Runtime if the model has an ONNX graph, otherwise torch. Ignored for names with a colon.
         precision: ``f32``; with OpenVINO also ``bf16``, and ``int8`` for models with 8-bit weights; ``auto``
-            is bf16 if backend and processor support it, else f32 (torch: the precision of the weights).
-        cache: stores vectors, if given.
-        threads: batches computed in parallel; None for the cores that this process may use.
+            is bf16 if backend and processor support it, otherwise f32 (torch: the precision of the weights).
+        cache: stores the vectors; None means no cache.
+        threads: number of batches computed in parallel; None means all cores that this process may use.
 
     Raises:
-        UnknownNameError: no such model, backend or precision.
+        UnknownNameError: the model, the backend or the precision does not exist.
         UsageError: a setting is missing, or the backend does not support the precision.
         ModelMissingError: the files are not on this machine and cannot be downloaded.
         ModelCorruptError: the settings in a folder do not fit the model.
@@ -65,10 +65,10 @@ def load_embedder(
 
 
 def require_backend(backend: str, precision: str) -> None:
-    """Raise unless the backend exists, is installed, and supports the precision.
+    """Raise an error unless the backend exists, is installed, and supports the precision.
 
     Raises:
-        UnknownNameError: no such backend, or no such precision.
+        UnknownNameError: the backend or the precision does not exist.
         UsageError: the backend, or this processor, does not support the precision.
         MissingExtraError: the backend is not installed.
     """
@@ -82,8 +82,8 @@ def require_backend(backend: str, precision: str) -> None:
         supported_precision(precision)
     elif precision not in {"auto", "f32"}:
         runtime = {"auto": "the default backend"}.get(backend, f"the backend {backend}")
-        message = f"No {precision} with {runtime}: it computes in float32."
-        raise UsageError(message, hint='The backend "openvino" also has bf16 and int8.')
+        message = f"The precision {precision} is not available with {runtime}, which computes in float32."
+        raise UsageError(message, hint='The backend "openvino" also supports bf16 and int8.')
 
 
 def _open(name: str | Path, backend: str, precision: str, threads: int | None) -> Embedder:

@@ -1,4 +1,4 @@
-"""Embedders that run in this process: what ONNX Runtime and OpenVINO share."""
+"""The common part of the embedders that run in this process, with ONNX Runtime or OpenVINO."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
     from sgi.models.files import ModelFiles
 
 _SMALL_CALLS = 16
-"""Calls with few batches after which the model is opened again with all threads for each batch: opening takes
-about as long as this saves over as many texts."""
+"""After this many calls with few batches, the model is opened again so that each batch uses all threads. The
+time to open it equals about the time that it saves in as many calls."""
 _MIN_THREADS_PER_BATCH = 4
-"""With this many threads for each batch, sequential batches are faster than parallel ones."""
+"""From this number of threads for each batch on, sequential batches are faster than parallel ones."""
 _MIN_NORM = 1e-12
 _TOKEN_VECTORS = 3
-"""The dimensions of token vectors: batch, sequence, width."""
+"""The number of dimensions of an array of token vectors: batch, token, component."""
 
 
 class Network(Protocol):
-    """An open model; threads may share it."""
+    """An opened model, which computes token vectors; it is thread-safe."""
 
     dimension: int
     """The length of a vector."""
 
     @property
     def tokens_per_batch(self) -> int:
-        """The most tokens in a batch with which a text has the same bits alone and in the batch."""
+        """The maximum number of tokens in a batch for which vectors have the same bits as without a batch."""
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
+        """Return token vectors, shape (n, length, dimension), for token ids of shape (n, length)."""
 
 
 class LocalEmbedder(ABC):
-    """Unit vectors from a model's files; each distinct text is computed once.
+    """Computes unit vectors with a model in local files; each distinct text is computed once.
 
-    A batch has texts of one length. Batches run in parallel on one thread each; if most calls have only few
-    batches, they run one after the other on all threads. A text's vector has the same bits alone, with
-    others, in any order and for any number of threads.
+    All texts of a batch have the same number of tokens. Batches run in parallel on one thread each; if most
+    calls have only few batches, they run one after the other on all threads. A text's vector has the same
+    bits alone, with others, in any order and for any number of threads.
 
-    Files are verified at first use. Threads may share an embedder.
+    Files are verified at first use. An embedder is thread-safe.
 
     Args:
-        files: the model.
-        threads: batches computed in parallel; None for the cores that this process may use.
+        files: the files of the model.
+        threads: number of batches computed in parallel; None means all cores that this process may use.
     """
 
     def __init__(self, files: ModelFiles, *, threads: int | None = None) -> None:
@@ -75,30 +75,30 @@ class LocalEmbedder(ABC):
     @property
     @abstractmethod
     def arithmetic(self) -> str:
-        """The precision, and the runtime unless it is ONNX Runtime; a part of the fingerprint."""
+        """The part of the fingerprint with the precision, and the runtime if it is not ONNX Runtime."""
 
     @abstractmethod
     def _open(self, *, alone: bool) -> Network:
-        """Open the verified model for parallel batches, or for one batch at a time on all threads."""
+        """Open the verified model for parallel batches, or if ``alone`` for single batches on all threads."""
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, digest of graph and tokenizer, pooling, limit, prefix, arithmetic."""
+        """The model's identity: name, digests of its files, pooling, token limit, prefix and arithmetic."""
         prefix = f",{self.files.prefix.strip(': ')}" if self.files.prefix else ""
         how = f"{self.files.pooling},{self.files.limit}tok{prefix},{self.arithmetic}"
         return f"{self.files.name}@{revision(self.file_digests, self.files.prefix)},{how}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order of the texts, float32, shape (n, d)."""
+        """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows, and which texts were truncated.
+        """Return the unit vectors of the texts, and which texts were truncated.
 
         Raises:
             ModelMissingError: the files do not exist.
             ModelCorruptError: the files differ from the published ones, or are not a model.
-            EmbedderError: a text has a lone surrogate, or the model fails.
+            EmbedderError: a text has a lone surrogate (invalid Unicode), or the model fails.
         """
         unique, positions = distinct(texts)
         tokenizer = self._verified_tokenizer()
@@ -125,11 +125,11 @@ class LocalEmbedder(ABC):
         return Embeddings(rows[positions], truncated[positions])
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
-        """The number of tokens of each whole text, special tokens and prefix included."""
+        """Return the number of tokens of each whole text, special tokens and prefix included."""
         return token_counts(self._verified_tokenizer(), [self.files.prefix + text for text in texts])
 
     def network(self, *, alone: bool = False) -> Network:
-        """The verified model, opened at first use as in `_open`."""
+        """Return the model; the first call with each value of ``alone`` verifies and opens it."""
         with self._lock:  # load only once if two threads come first
             if alone not in self._networks:
                 _ = self.file_digests
@@ -164,17 +164,17 @@ class LocalEmbedder(ABC):
 
 
 def vector_length(files: ModelFiles, inputs: Iterable[str], shape: Sequence[object]) -> int:
-    """The length of the token vectors that a graph gives.
+    """Return the length of the token vectors that an ONNX graph computes.
 
-    ``shape`` is that of its output; an unknown dimension is not an int. Raises a ModelCorruptError if inputs
-    or output are not those of a text encoder.
+    ``shape`` is the shape of the graph's output; an unknown dimension is not an int. Raises a
+    ModelCorruptError if the inputs or the output are not those of a text encoder.
     """
     unknown = set(inputs) - INPUTS
     if unknown:
-        message = f"{files.graph} requires the inputs {', '.join(sorted(unknown))}; it is not a text encoder."
+        message = f"{files.graph} is not a text encoder: it requires the inputs {', '.join(sorted(unknown))}."
         raise ModelCorruptError(message, hint=files.hint)
     length = shape[-1] if len(shape) == _TOKEN_VECTORS else None
     if not isinstance(length, int):
-        message = f"{files.graph} gives an output of shape {list(shape)}, not a vector for each token."
+        message = f"{files.graph} must return a vector for each token; its output has shape {list(shape)}."
         raise ModelCorruptError(message, hint=files.hint)
     return length

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OnnxEmbedder(LocalEmbedder):
-    """Unit vectors from a model in ONNX form, in float32.
+    """Computes unit vectors with a model in ONNX form, in float32.
 
     >>> from sgi.models.files import embedded_files
     >>> from sgi.models.known_models import MODELS
@@ -34,11 +34,11 @@ class OnnxEmbedder(LocalEmbedder):
 
 
 class OnnxNetwork:
-    """A model opened by ONNX Runtime; its first output are the token vectors. Threads may share it.
+    """A model opened by ONNX Runtime; its first output contains the token vectors. It is thread-safe.
 
     Args:
-        files: the model.
-        threads: for each batch.
+        files: the files of the model.
+        threads: number of threads for each batch.
 
     Raises:
         ModelCorruptError: the graph cannot be loaded, or is not a text encoder.
@@ -55,7 +55,7 @@ class OnnxNetwork:
         self.dimension = vector_length(files, self._names, output.shape)
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
+        """Return token vectors, shape (n, length, dimension), for token ids of shape (n, length)."""
         try:
             (vectors,) = self._session.run([self._output], graph_inputs(self._names, ids))
         except Exception as error:  # the runtime's errors share no other class

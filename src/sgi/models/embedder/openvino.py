@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 Precision = Literal["f32", "bf16", "int8"]
 
 _GROUP = 64
-"""Activations that share a scale: the mean cosine with float32 is 0.9995. With 32 it is 0.9997, in a sixth
-more time; with 128 it is 0.9991, in the same time."""
+"""The number of 8-bit activations with a common scale. The mean cosine of a vector with its float32 vector is
+0.9995 for 64; 0.9997 for 32, which takes a sixth more time; 0.9991 for 128, in the same time."""
 _ARITHMETIC: dict[Precision, tuple[str, int]] = {
     "f32": ("f32", 0),
     "bf16": ("bf16", 0),
     "int8": ("f32", _GROUP),
 }
-"""The runtime's precision, and its group of 8-bit activations; by default the runtime uses 8 bits."""
+"""The runtime's settings for each precision: data type, and size of a group of 8-bit activations (0: no 8-bit
+activations, which the runtime otherwise uses by default)."""
 _EIGHT_BITS = ("i8", "u8")
 _PROBE_TEXTS = 3
 _PROBE_LENGTHS = (5, 12, 40)
-"""Tokens of the probe texts: the runtime chooses kernels by the number of rows."""
+"""The numbers of tokens of the test texts: the runtime chooses matrix kernels by the number of rows."""
 _CORE_LOCK = Lock()
 
 
@@ -53,20 +54,21 @@ class Processor(NamedTuple):
 
 
 class OpenvinoEmbedder(LocalEmbedder):
-    """Unit vectors from a model in ONNX form, run by OpenVINO.
+    """Computes unit vectors with a model in ONNX form, run by OpenVINO.
 
     In ``f32`` vectors differ from those of ONNX Runtime only by rounding. ``bf16`` multiplies matrices in
-    bfloat16. ``int8`` multiplies 8-bit weights with 8-bit activations, 64 to a scale; with the embedded model
-    and 1,000 texts of HaluEval, the cosine with float32 is 0.9995 on average and at least 0.997.
+    bfloat16. ``int8`` multiplies 8-bit weights with 8-bit activations, of which each 64 have a common scale;
+    with the embedded model and 1,000 texts of HaluEval, the cosine of a vector with its float32 vector is
+    0.9995 on average and at least 0.997.
 
     Args:
-        files: the model.
-        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, else f32.
-        threads: batches computed in parallel; None for the cores that this process may use.
+        files: the files of the model.
+        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, otherwise f32.
+        threads: number of batches computed in parallel; None means all cores that this process may use.
 
     Raises:
-        MissingExtraError: at first use: OpenVINO is not installed.
-        UsageError: at first use: processor or model does not support the precision.
+        MissingExtraError: OpenVINO is not installed (raised at first use).
+        UsageError: the processor or the model does not support the precision (raised at first use).
 
     Source: OpenVINO, "Precision control" and "Dynamic quantization".
     """
@@ -82,7 +84,7 @@ class OpenvinoEmbedder(LocalEmbedder):
 
     @property
     def arithmetic(self) -> str:
-        """The runtime and the precision; for 8 bits also how many activations share a scale."""
+        """The runtime and the precision; with int8 also the number of activations with a common scale."""
         return f"openvino-{self.precision}" + (f"x{_GROUP}" if self.precision == "int8" else "")
 
     def _open(self, *, alone: bool) -> OpenvinoNetwork:
@@ -91,13 +93,13 @@ class OpenvinoEmbedder(LocalEmbedder):
 
 
 class OpenvinoNetwork:
-    """A model opened by OpenVINO; its first output are the token vectors. Threads may share it.
+    """A model opened by OpenVINO; its first output contains the token vectors. It is thread-safe.
 
     Args:
-        files: the model.
-        precision: of matrix products.
-        threads: in total.
-        streams: batches computed in parallel, which share the threads.
+        files: the files of the model.
+        precision: the precision of matrix products.
+        threads: the total number of threads.
+        streams: the number of batches computed in parallel, among which the threads are divided.
     """
 
     def __init__(
@@ -110,14 +112,14 @@ class OpenvinoNetwork:
         dimensions = [extent.get_length() if extent.is_static else "?" for extent in shape]
         self.dimension = vector_length(files, self._names, dimensions)
         if precision == "int8" and not _has_small_weights(compiled):
-            message = f"The weights of {files.name} are not 8-bit numbers, which int8 requires."
+            message = f"The precision int8 requires 8-bit weights; the weights of {files.name} are not 8-bit."
             raise UsageError(message, hint="Use the precision f32 or auto.")
         self._requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(streams):
             self._requests.put(compiled.create_infer_request())
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Token vectors, shape (n, length, dimension), for ids of shape (n, length)."""
+        """Return token vectors, shape (n, length, dimension), for token ids of shape (n, length)."""
         request = self._requests.get()
         try:
             vectors = request.infer(graph_inputs(self._names, ids))[0]
@@ -126,20 +128,22 @@ class OpenvinoNetwork:
         finally:
             self._requests.put(request)
         if vectors.shape != (*ids.shape, self.dimension):  # an empty array, after a failure
-            message = f"The model {self.files.name} failed: {ids.shape} tokens gave {vectors.shape}."
+            message = (
+                f"The model {self.files.name} failed: it returned {vectors.shape} for tokens {ids.shape}."
+            )
             raise EmbedderError(message)
         return np.asarray(vectors, dtype=np.float32)
 
     @cached_property
     def tokens_per_batch(self) -> int:
-        """The most tokens in a batch; one text per batch if batches would change its bits."""
+        """The maximum number of tokens in a batch; 1 (one text per batch) if a batch changes the bits."""
         return TOKENS_PER_BATCH if self._batches_keep_bits() else 1
 
     def _batches_keep_bits(self) -> bool:
-        """Whether a text has the same bits in a batch as alone.
+        """Return whether the vectors of a text have the same bits in a batch as alone.
 
-        OpenVINO chooses matrix kernels by the number of rows. Without AVX-512 these sum in different orders,
-        and two thirds of the texts differ in their last digits.
+        OpenVINO chooses matrix kernels by the number of rows. Without AVX-512 these kernels sum in different
+        orders, and two thirds of the vectors differ in their last digits.
         """
         generator = np.random.default_rng(0)
         batches = [generator.integers(0, 2, (_PROBE_TEXTS, length)) for length in _PROBE_LENGTHS]
@@ -151,9 +155,9 @@ class OpenvinoNetwork:
 
 
 def supported_precision(precision: str) -> Precision:
-    """Resolve a precision; UsageError if the processor does not support it.
+    """Return the precision that ``precision`` (which may be ``auto``) means on this processor.
 
-    Raises a MissingExtraError if OpenVINO is not installed.
+    Raises a UsageError if the processor does not support it, a MissingExtraError without OpenVINO.
     """
     if precision == "f32":
         return "f32"
@@ -171,10 +175,10 @@ def supported_precision(precision: str) -> Precision:
 
 @cache
 def processor() -> Processor:
-    """The capabilities of this processor.
+    """Return the name of this processor, and which precisions it supports.
 
-    The runtime reports bfloat16. It does not report 8-bit activations and silently ignores them, so a product
-    of small matrices shows whether they change the result.
+    The runtime reports support of bfloat16. It does not report support of 8-bit activations and silently
+    ignores the setting, so a test multiplies small matrices with and without it.
     """
     core = _core()
     bf16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -199,10 +203,10 @@ def _quantises(core: Any) -> bool:
 
 
 def _core() -> Any:
-    """The runtime, opened once for the lifetime of the process.
+    """Return the runtime, which is opened once and stays open until the process ends.
 
-    The runtime gives its opening thread another signal stack and frees that stack with its last user, in any
-    thread; the next Ctrl-C would then crash the process.
+    The runtime replaces the signal stack of the thread that opens it, and frees that stack when it is closed
+    in any thread; the next Ctrl-C would then crash the process.
     """
     with _CORE_LOCK:
         return _open_core()
@@ -225,7 +229,7 @@ def _open_core() -> Any:
 
 @contextmanager
 def _without_telemetry() -> Iterator[None]:
-    """Hide the package that reports imports of OpenVINO; OpenVINO works without it."""
+    """Context manager that hides the package that reports imports of OpenVINO; OpenVINO works without it."""
     package = "openvino_telemetry"
     loaded = sys.modules.get(package)
     sys.modules[package] = None  # type: ignore[assignment]  # an import of it fails
@@ -261,7 +265,7 @@ def _compile_model(files: ModelFiles, settings: dict[str, Any]) -> Any:
 
 @contextmanager
 def _graph_with_weights(files: ModelFiles) -> Iterator[Path]:
-    """The graph in one folder with its weights: the runtime looks only there and follows no links."""
+    """Context manager that gives a graph in the folder of its weights: the runtime looks only there."""
     separate = files.weights is not None and files.weights.parent != files.graph.parent
     if files.weights is None or not (separate or files.weights.is_symlink()):
         yield files.graph

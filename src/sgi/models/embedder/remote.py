@@ -1,4 +1,4 @@
-"""Embedders of a service: OpenAI, Azure OpenAI, or any server with their embeddings API."""
+"""Remote embedders: OpenAI, Azure OpenAI, or any server with the same embeddings API."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _MAX_TEXTS = 2048
 _MAX_BYTES = 250_000
-"""A request may have 300,000 tokens, and a text has at most as many tokens as bytes."""
+"""The maximum bytes of a request: a service allows 300,000 tokens, and a token has at least one byte."""
 _MAX_QUOTED = 60
 _SHORT_TEXT = "text"
-"""Every embedding service accepts it; it shows whether a refusal concerns one text or all requests."""
+"""Every embedding service accepts this text; it shows whether a service refuses one text or all requests."""
 
 
 class _RequestError(EmbedderError):
@@ -37,18 +37,18 @@ class _RequestError(EmbedderError):
 
 
 class RemoteEmbedder:
-    """Unit rows from a remote model.
+    """Computes unit vectors with a remote model.
 
-    Each distinct text is sent once, in sequential requests of at most 2,048 texts and 250,000 bytes. Rate
-    limits, server errors and broken connections are retried. A service refuses texts that are too long for
-    its model, so nothing is truncated here.
+    Each distinct text is sent once, in sequential requests of at most 2,048 texts and 250,000 bytes. Requests
+    are repeated after rate limits, server errors and broken connections. A service refuses texts that are too
+    long for its model, so this class truncates nothing.
 
     Args:
-        service: address and key.
+        service: the address and the key of the service.
         model: the name of the model or deployment.
-        timeout: seconds without a byte after which an attempt fails.
+        timeout: seconds without a received byte after which an attempt fails.
         deadline: seconds for a request with all its attempts.
-        retries: further attempts after the first.
+        retries: the number of further attempts after the first.
 
     >>> service = Service("openai", "http://localhost:8080/v1", "a-secret", "OPENAI_API_KEY")
     >>> RemoteEmbedder(service, "bge-m3").fingerprint
@@ -56,7 +56,7 @@ class RemoteEmbedder:
     """
 
     texts_per_write = 512
-    """A cache stores this many texts before more are requested."""
+    """A `CachedEmbedder` stores the vectors of this many texts before it requests more."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class RemoteEmbedder:
         self._dimension = 0
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows as in `encode`; a NonFiniteVectorError names the texts that the service refuses."""
+        """Return the vectors of `encode`; raise NonFiniteVectorError if the service refuses some texts."""
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows; zeros for a text that the service refuses, for example for its length.
+        """Return the unit vectors; zeros for a text that the service refuses, for example for its length.
 
         Raises an EmbedderError if a text is blank or not Unicode, or the service fails or refuses every text.
         """
@@ -99,10 +99,10 @@ class RemoteEmbedder:
         return Embeddings(rows[positions], np.zeros(len(texts), dtype=np.bool_))
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
-        """Unit rows of the texts of one request; zeros for a text that the service refuses.
+        """Return the unit vectors of the texts of one request; zeros for a text that the service refuses.
 
-        A refused request is halved until each refused text is alone. For k refused texts of n this takes
-        at most 2k·⌈log₂ n⌉ + 2 requests.
+        A refused request is split in halves until each refused text is alone in a request. For k refused
+        texts of n this takes at most 2k·⌈log₂ n⌉ + 2 requests.
         """
         try:
             rows = self._vectors(texts)
@@ -115,16 +115,16 @@ class RemoteEmbedder:
         return unit_rows(self.name, texts, rows)
 
     def _require_working(self, refusal: _RequestError) -> None:
-        """Raise if the service refuses every text: then the request is wrong, not one of its texts.
+        """Raise an EmbedderError if the service refuses every text, so that the error is not in one text.
 
-        If no text was accepted before, one short text is sent.
+        If the service has not accepted a text before, this sends one short text.
         """
         if self._dimension:
             return
         try:
             self._vectors([_SHORT_TEXT])
         except _RequestError:
-            message = f"{refusal.message.removesuffix('.')}, and likewise the text {_SHORT_TEXT!r}."
+            message = f"{refusal.message.removesuffix('.')}, and it also refused the text {_SHORT_TEXT!r}."
             hint = "Check the model's name and whether it is an embedding model."
             raise EmbedderError(message, hint=hint) from None
 
@@ -140,7 +140,7 @@ class RemoteEmbedder:
         return rows
 
     def _post(self, texts: list[str]) -> bytes:
-        """The body of the reply. Errors do not chain the client's errors, which may contain the key."""
+        """Return the body of the reply; errors omit the client's errors, which may contain the key."""
         import openai
         from anyio.from_thread import start_blocking_portal
 
@@ -172,7 +172,7 @@ class RemoteEmbedder:
                 return bytes(raw.content)
 
     def _status_error(self, error: APIStatusError, texts: list[str]) -> EmbedderError:
-        """The error for an HTTP status. It does not quote the service, whose words may contain the key."""
+        """Return the error for an HTTP status, without the service's message, which may contain the key."""
         status = error.status_code
         who = f"{self.name} at {self.service.address}"
         longest = max(map(len, texts))
@@ -190,7 +190,7 @@ class RemoteEmbedder:
         if status in (400, 413, 422):
             what = "a text" if len(texts) == 1 else f"{len(texts)} texts, the longest"
             message = f"{who} refused {what} of {longest:,} characters ({status})."
-            return _RequestError(message, hint="Shorten what is longer than the model reads.")
+            return _RequestError(message, hint="Shorten texts that exceed the model's token limit.")
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."
             return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
@@ -198,15 +198,15 @@ class RemoteEmbedder:
 
     def _connection_error(self, what: str) -> EmbedderError:
         message = f"{self.name}: the service at {self.service.address} {what}."
-        return EmbedderError(message, hint="Check the URL, the network and whether the server runs.")
+        return EmbedderError(message, hint="Check the URL and the network, and whether the server runs.")
 
     def _reply_error(self, what: str) -> EmbedderError:
         message = f"{self.name}: the service at {self.service.address} sent {what}."
-        return EmbedderError(message, hint="Check that the URL is that of an embeddings API.")
+        return EmbedderError(message, hint="Check that the URL belongs to an embeddings API.")
 
 
 def open_remote(name: str) -> RemoteEmbedder:
-    """Open a remote embedder by name; nothing is sent before its first use.
+    """Open a remote embedder by name; it sends nothing before its first use.
 
     The name is ``openai:MODEL``, ``openai:MODEL@http://host:port/v1`` or ``azure:DEPLOYMENT``; ``azure:``
     alone uses AZURE_OPENAI_DEPLOYMENT_NAME.
@@ -221,7 +221,7 @@ def open_remote(name: str) -> RemoteEmbedder:
     match = re.fullmatch(r"(.+?)(?:@(\w+://.*))?", rest)
     if kind != "openai" or match is None or "://" in match[1] or not match[1].strip():
         hint = "Write openai:MODEL, openai:MODEL@http://host:port/v1 or azure:DEPLOYMENT."
-        raise UsageError("This is not the name of a remote model.", hint=hint)
+        raise UsageError("`name` is not the name of a remote model.", hint=hint)
     return RemoteEmbedder(Service.openai(match[2] or ""), match[1])
 
 
@@ -233,11 +233,11 @@ def _check_texts(texts: Sequence[str]) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             message = f"A text has a lone surrogate at character {error.start}: {text[:_MAX_QUOTED]!a}."
-            raise EmbedderError(message, hint="Text must be valid Unicode.") from None
+            raise EmbedderError(message, hint="A text must be valid Unicode.") from None
 
 
 def _requests(texts: list[str]) -> Iterator[list[str]]:
-    """The texts in order, split into requests; a text that is too long is alone."""
+    """Yield the texts of each request, in order; a text above the size limit is alone in its request."""
     part: list[str] = []
     left = _MAX_BYTES
     for text in texts:
@@ -252,7 +252,7 @@ def _requests(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _rows(body: bytes, n: int) -> NDArray[np.floating]:
-    """The rows of a reply, by index; a ValueError says what the service sent instead."""
+    """Return the vectors of a reply, ordered by index; raise a ValueError that describes an invalid reply."""
     import orjson
 
     try:
@@ -266,7 +266,7 @@ def _rows(body: bytes, n: int) -> NDArray[np.floating]:
         raise ValueError(f"{len(data)} vectors for {n} texts")
     by_index = {item.get("index"): item for item in data if type(item.get("index")) is int}
     if sorted(by_index) != list(range(n)):
-        raise ValueError("vectors with other indices than the texts")
+        raise ValueError("vectors whose indices are not those of the texts")
     rows = [_row(by_index[index].get("embedding")) for index in range(n)]
     if len({len(row) for row in rows}) != 1:
         raise ValueError("vectors of different lengths")
@@ -274,12 +274,12 @@ def _rows(body: bytes, n: int) -> NDArray[np.floating]:
 
 
 def _row(value: Any) -> NDArray[np.floating]:
-    """A list of numbers, or base64 of little-endian float32."""
+    """Parse a vector: a list of numbers, or base64 of little-endian float32."""
     if isinstance(value, str):
         try:
             row = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
         except ValueError:  # binascii's error is one
-            raise ValueError("a vector that is not base64 of numbers") from None
+            raise ValueError("a vector that is not base64 of float32 numbers") from None
         return row
     if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         raise ValueError("a vector with values that are not numbers")

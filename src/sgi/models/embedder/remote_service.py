@@ -29,11 +29,11 @@ class Service(environment.Service):
 
     @property
     def address(self) -> str:
-        """Host, port, and a digest of an unusual path; ``api`` for OpenAI itself."""
+        """Host and port, and a digest of a path other than the usual one; ``api`` for OpenAI itself."""
         return super().address or "api"
 
     def client(self, timeout: float, retries: int) -> AsyncOpenAI:
-        """The client. It retries after the time in Retry-After, or with growing waits.
+        """Return the client, which retries after the time in the header Retry-After, or after growing waits.
 
         It follows no redirects, which would send texts to another service, and limits the size of replies.
         """
@@ -58,9 +58,10 @@ class Service(environment.Service):
 
 
 def deployment_name(deployment: str = "") -> str:
-    """The Azure deployment: the argument, else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
+    """Return the name of the Azure deployment.
 
-    Raises a UsageError if Azure does not allow the name.
+    It is the argument; if that is empty, the variable AZURE_OPENAI_DEPLOYMENT_NAME; if that is not set,
+    ``text-embedding-3-small``. Raises a UsageError if Azure does not allow the name.
     """
     name = deployment or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
@@ -70,10 +71,11 @@ def deployment_name(deployment: str = "") -> str:
 
 
 def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
-    """The embedding model if the user names none.
+    """Return the embedding model that is used if the user does not name one.
 
-    Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in ``.env``
-    in the working folder; otherwise, or with a backend or a precision, the embedded model.
+    It is Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in
+    ``.env`` in the working folder, and neither a backend nor a precision is given. Otherwise it is the
+    embedded model.
 
     Raises:
         UsageError: only some of Azure's variables are set; the error names the missing ones.

@@ -1,4 +1,4 @@
-"""What the settings of an embedding model say: token limit, pooling, prefix."""
+"""Reads the settings of an embedding model: token limit, pooling, prefix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from sgi.models.model_location import ModelLocation
 
 _SPECIAL_TOKENS = 2
-"""[CLS] and [SEP]: a limit must leave room for a token of the text."""
+"""The number of special tokens, [CLS] and [SEP]; a token limit must be greater."""
 
 
 def embedder_files(location: ModelLocation) -> ModelFiles:
-    """The ONNX files of an embedding model, with the facts of a known model or the settings in its folder.
+    """Return the ONNX files of an embedding model, with the limit, pooling and prefix of the model.
+
+    These are those of the known model, or the settings in the folder.
 
     Raises:
-        ModelMissingError: there is no graph or no tokenizer.
+        ModelMissingError: the ONNX graph or the tokenizer is missing.
         ModelCorruptError: the settings cannot be read, or the pooling is not supported.
     """
     files, folder = location.onnx_files(), location.folder
@@ -41,9 +43,9 @@ def embedder_files(location: ModelLocation) -> ModelFiles:
 
 
 def require_prefix(location: ModelLocation) -> None:
-    """Raise a ModelCorruptError unless torch will put a known model's prefix before every text.
+    """Raise a ModelCorruptError unless sentence-transformers adds a known model's prefix to every text.
 
-    Torch reads the prefix from the settings in the folder.
+    It reads the prefix from the settings in the folder.
     """
     record, folder = location.record, location.folder
     if record is None or folder is None:
@@ -66,5 +68,5 @@ def _pooling(path: Path) -> Pooling:
         return "mean"
     if modes == {"pooling_mode_cls_token"}:
         return "cls"
-    hint = "Supported are mean and cls. Torch supports every pooling: torch:FOLDER."
+    hint = "Only mean and cls are supported. Torch supports every pooling: name the model torch:FOLDER."
     raise ModelCorruptError(f"{path} requires the pooling {', '.join(sorted(modes))}.", hint=hint)

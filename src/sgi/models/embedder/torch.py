@@ -28,14 +28,14 @@ _MIN_VERSION = 6
 
 
 class TorchEmbedder(TorchModel):
-    """Unit rows computed by sentence-transformers (extra ``torch``), each distinct text once.
+    """Computes unit vectors with sentence-transformers (extra ``torch``), one for each distinct text.
 
-    The model is loaded at first use; threads may share it. Texts are padded to the longest in their batch, so
+    The model is loaded at first use and is thread-safe. Texts are padded to the longest in their batch, so
     the last digits of a vector depend on the batch.
 
     Args:
         name: a folder that sentence-transformers can read, or a repository on the hub.
-        device: such as ``cpu`` or ``cuda``; None for the fastest available.
+        device: the device, such as ``cpu`` or ``cuda``; None means the fastest available.
         precision: ``f32``, or ``auto``: the precision of the weights.
     """
 
@@ -46,7 +46,7 @@ class TorchEmbedder(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, configuration and tokenizer, token limit and precision."""
+        """The model's identity: name, digest of its files, token limit and precision."""
         model = self._model
         limit = _limit(model)
         precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
@@ -59,11 +59,14 @@ class TorchEmbedder(TorchModel):
         return f"{self.name}@{revision},{tokens},{precision}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order of the texts, float32, shape (n, d)."""
+        """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
-        """Unit rows, and which texts were truncated; EmbedderError for invalid Unicode or a failure."""
+        """Return the unit vectors of the texts, and which texts were truncated.
+
+        Raises an EmbedderError if a text is not valid Unicode, or the model fails.
+        """
         unique, positions = distinct(texts)
         model = self._model
         try:
@@ -71,7 +74,9 @@ class TorchEmbedder(TorchModel):
                 truncated = _truncated_texts(model, unique)
                 rows = model.encode(unique or [""], batch_size=_TEXTS_PER_BATCH, show_progress_bar=False)
         except TypeError as error:
-            raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
+            raise EmbedderError(
+                f"{self.name} refused a text.", hint="A text must be valid Unicode."
+            ) from error
         except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
         vectors = np.asarray(rows, dtype=np.float32)[: len(unique)]
@@ -79,11 +84,11 @@ class TorchEmbedder(TorchModel):
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a text that the model reads, special tokens and prompt included."""
+        """The maximum number of tokens of a text, special tokens and prompt included; None if unlimited."""
         return _limit(self._model)
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
-        """The number of tokens of each whole text, special tokens and prompt included."""
+        """Return the number of tokens of each whole text, special tokens and prompt included."""
         model = self._model
         with self._lock:
             return _token_counts(model, list(texts))
@@ -96,7 +101,7 @@ class TorchEmbedder(TorchModel):
             raise MissingExtraError("A torch: embedder", "torch") from None
         installed = version("sentence-transformers")
         if int(installed.partition(".")[0]) < _MIN_VERSION:
-            message = f"sentence-transformers {installed} runs code that it finds in the folder of a model."
+            message = f"sentence-transformers {installed} is not safe: it runs code in the folder of a model."
             hint = f"Install {_MIN_VERSION}.0 or later: pip install {install_target('torch')}."
             raise UsageError(message, hint=hint)
         with self._load_errors() as source:

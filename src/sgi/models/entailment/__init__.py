@@ -1,1 +1,1 @@
-"""Entailment models: does a premise entail a hypothesis?"""
+"""Entailment models: compute the probability that a premise entails a hypothesis."""

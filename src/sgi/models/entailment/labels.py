@@ -28,21 +28,21 @@ _WORDS: dict[Meaning, str] = {
 }
 _MEANINGS: dict[str, Meaning] = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
 _NAMELESS = frozenset({"", "label", "class"})
-"""What remains of names that are only numbered: ``LABEL_0``, ``0``."""
+"""Output names without meaning, after digits and separators are removed: from ``LABEL_0`` or ``0``."""
 _TWO = 2
 _DEFAULT_OUTPUTS = 2
-"""The number of outputs if the configuration does not give it."""
+"""The assumed number of outputs if the configuration does not contain it."""
 
 
 @dataclass(frozen=True)
 class LabelMap:
-    """How the outputs of a classifier become probabilities.
+    """Rule for the conversion of a classifier's outputs to probabilities.
 
     Attributes:
         outputs: the number of outputs.
-        entailment: the output that means that the hypothesis follows.
-        contradiction: the output that means that it is contradicted; None if there is none.
-        sigmoid: whether each output is a logit of its own; otherwise a softmax over all gives probabilities.
+        entailment: the index of the output for entailment (the hypothesis follows from the premise).
+        contradiction: the index of the output for contradiction; None if the model has no such output.
+        sigmoid: whether a sigmoid converts each output by itself; otherwise a softmax converts them together.
         inverted: whether the output ``entailment`` means that the hypothesis does *not* follow.
 
     >>> LabelMap.read({"id2label": {"0": "CONTRADICTION", "1": "NEUTRAL", "2": "ENTAILMENT"}}, "nli")
@@ -60,20 +60,22 @@ class LabelMap:
         """Read ``id2label``, ``label2id``, ``num_labels`` and ``problem_type`` of a configuration.
 
         Three outputs are entailment, contradiction and neutral in any order and spelling. Two are entailment
-        (consistent, supported …) and its opposite. A single output is entailment, or its opposite if it is
-        named so. A single output and the outputs of a multi-label model go through a sigmoid.
+        (consistent, supported …) and its opposite. A single output is entailment, unless its name means the
+        opposite. The sigmoid applies to a single output and to the outputs of a multi-label model.
 
-        ``labels`` replaces the names of the outputs in the configuration.
+        ``labels`` replaces the names of the outputs in the configuration; ``name`` is the model's name for
+        errors.
 
         Raises:
-            UsageError: the names are unclear or contradictory, or the single output is not a logit.
+            UsageError: the names do not show which output means entailment, or contradict each other, or the
+                single output is not a logit.
         """
         names = _names(configuration, name) if labels is None else tuple(map(str, labels))
         meanings = [_meaning(label) for label in names]
         count = _count(configuration)
         if labels is not None and count is not None and count != len(names):
-            message = f"{name} has {count} outputs, but labels names {len(names)}: {', '.join(names)}."
-            raise UsageError(message, hint="Name each output once, in their order.")
+            message = f"{name} has {count} outputs, but `labels` has {len(names)} names: {', '.join(names)}."
+            raise UsageError(message, hint="Give one name for each output, in the order of the outputs.")
         problem, activation = configuration.get("problem_type"), _activation(configuration)
         several = problem == "multi_label_classification" or activation == "Sigmoid"
         unclear = labels is not None and any(_is_nameless(label) for label in names)
@@ -103,7 +105,7 @@ class LabelMap:
 
     @property
     def code(self) -> str:
-        """The code of the map in a fingerprint.
+        """The short form of this rule in a fingerprint.
 
         >>> LabelMap(3, 2, 0).code, LabelMap(1, 0, sigmoid=True, inverted=True).code
         ('softmax3-e2-c0', 'sigmoid1-x0')
@@ -115,7 +117,7 @@ class LabelMap:
     def probabilities(
         self, logits: NDArray[np.float32], /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Entailment and contradiction, each of shape (n,), from logits of shape (n, outputs).
+        r"""Return probabilities of entailment and contradiction, each of shape (n,), for logits (n, outputs).
 
         .. math:: \frac{e^{z_i}}{\sum_j e^{z_j}} \quad\text{or}\quad \frac{1}{1 + e^{-z_i}}
 
@@ -141,7 +143,7 @@ def _meaning(label: str) -> Meaning | None:
 
 
 def _is_unrelated(names: Sequence[str]) -> bool:
-    """Whether the name of the only output means something else than entailment, such as a sentiment."""
+    """Return whether the model has one output whose name is unrelated to entailment, such as a sentiment."""
     return len(names) == 1 and not _is_nameless(names[0]) and _meaning(names[0]) in {None, "neutral"}
 
 
@@ -150,7 +152,7 @@ def _is_nameless(label: str) -> bool:
 
 
 def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """The names of the outputs, by ``id2label`` or ``label2id``, whichever has more information."""
+    """Return the names of the outputs from ``id2label`` or ``label2id``, whichever has meaningful names."""
     by_index = _order(configuration.get("id2label"))
     named = configuration.get("label2id")
     by_name = _order({index: word for word, index in named.items()} if isinstance(named, dict) else None)
@@ -164,7 +166,7 @@ def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _order(names: object) -> tuple[str, ...] | None:
-    """Names by index, if the indices are 0, 1, and so on."""
+    """Return the names in the order of their indices; None if the indices are not 0, 1, and so on."""
     if not isinstance(names, dict) or not names:
         return None
     try:
@@ -184,7 +186,7 @@ def _count(configuration: Mapping[str, Any]) -> int | None:
 
 
 def _activation(configuration: Mapping[str, Any]) -> str:
-    """The class name of the activation that sentence-transformers applies to a cross-encoder's outputs."""
+    """Return the class name of the activation function that sentence-transformers applies to the outputs."""
     inner = configuration.get("sentence_transformers")
     current = inner.get("activation_fn") if isinstance(inner, dict) else None
     older = configuration.get("sbert_ce_default_activation_function")
@@ -196,7 +198,7 @@ def _unclear_names(
 ) -> str:
     quoted = ", ".join(repr(word) for word in names)
     if labels is not None:
-        return f"labels is {quoted}, so it is unknown which output of {name} means entailment."
+        return f"`labels` is {quoted}, which does not show which output of {name} means entailment."
     keys = [key for key in ("id2label", "label2id", "num_labels") if key in configuration]
     source = " and ".join(keys) or "defaults without id2label, label2id and num_labels"
     return (

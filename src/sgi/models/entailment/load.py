@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import EntailmentModel
 
 BACKENDS = ("auto", "onnx", "torch")
-"""What can run an entailment model."""
+"""The backends that can run an entailment model."""
 
 _WITH_LABELS = re.compile(r"(?P<name>.+)\(labels=(?P<labels>[^()]*)\)")
 _TORCH = "torch:"
@@ -35,21 +35,22 @@ def load_entailment_model(
 ) -> EntailmentModel:
     """Open a classifier of text pairs with two or three classes, or with a single logit.
 
-    The settings are read at once, and downloaded if needed; weights are loaded at first use.
+    This call reads the settings, and downloads them if needed; weights are loaded at first use.
 
     Args:
-        name: a folder with the hub's layout: ``config.json``, ``tokenizer.json``, and ``onnx/model.onnx`` (or
-            ``model.onnx``) or weights for torch; a model on the hub, ``owner/model``, which is looked for
-            in the user's folder of models (``SGI_MODELS_DIR``) first; or ``torch:`` and either.
-            ``(labels=…)`` after the name is the same as the argument.
-        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX Runtime if there is a graph, else
-            torch.
-        threads: batches computed in parallel; None for the cores that this process may use. Torch ignores it.
-        labels: the meanings of the outputs, in their order, if the configuration does not give them.
+        name: a folder with the layout of the Hugging Face hub (``config.json``, ``tokenizer.json``, and
+            ``onnx/model.onnx``, ``model.onnx`` or weights for torch); a model on the hub, ``owner/model``,
+            which is looked for in the user's folder of models (``SGI_MODELS_DIR``) first; or ``torch:``
+            before one of these. ``(labels=…)`` after the name has the same effect as the argument ``labels``.
+        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX Runtime if the model has an ONNX
+            graph, otherwise torch.
+        threads: number of batches computed in parallel; None means all cores that this process may use.
+            Torch ignores it.
+        labels: the meanings of the outputs, in their order, if the configuration does not contain them.
 
     Raises:
-        UnknownNameError: no such backend, or not the name of a model.
-        UsageError: it is unknown which output means entailment, or the files alone cannot be run.
+        UnknownNameError: the backend does not exist, or ``name`` is not the name of a model.
+        UsageError: it is unknown which output means entailment, or the model requires code from the hub.
         ModelMissingError: the files are not on this machine and cannot be downloaded.
         ModelCorruptError: the settings cannot be read.
         MissingExtraError: an optional dependency is not installed.
@@ -87,5 +88,8 @@ def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str |
     if match is None:
         return name, labels
     if labels is not None:
-        raise UsageError(f"{name} contains labels, and labels= is given too.", hint="Name them once.")
+        raise UsageError(
+            f"The name {name} contains labels, and the argument `labels` is set too.",
+            hint="Give the labels in one of both places.",
+        )
     return match["name"], tuple(label.strip() for label in match["labels"].split(","))

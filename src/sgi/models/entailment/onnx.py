@@ -25,15 +25,15 @@ _LOGITS = "logits"
 
 
 class OnnxPairNetwork:
-    """A classifier of text pairs in ONNX form, opened at first use and shared by threads.
+    """Classifier of text pairs in ONNX form; it is opened at first use and is thread-safe.
 
     Each batch runs on one thread, so the number of threads does not change the result.
 
     Args:
-        files: graph, tokenizer and limit.
+        files: graph, tokenizer and token limit.
         labels: the meanings of the outputs.
-        typed: whether token types separate premise and hypothesis.
-        threads: batches computed in parallel.
+        typed: whether premise and hypothesis have different token type ids.
+        threads: the number of batches computed in parallel.
     """
 
     def __init__(self, files: ModelFiles, labels: LabelMap, *, typed: bool, threads: int) -> None:
@@ -46,18 +46,18 @@ class OnnxPairNetwork:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic."""
+        """The model's identity: name, digests of its files, token limit, meanings of outputs, precision."""
         digest = revision([*self.files.verify().values()], "" if self.typed else "untyped")
         return f"{ENTAILMENT}{self.name}@{digest},{self.files.limit}tok,{self.labels.code},fp32"
 
     @property
     def tokenizer(self) -> PairTokenizer:
-        """The tokenizer, opened at first use; ModelCorruptError if it is not a tokenizer of pairs."""
+        """The tokenizer, opened at first use; it raises ModelCorruptError if it cannot join two texts."""
         with self._lock:  # load only once if two threads come first
             return self._tokenizer
 
     def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
+        """Return the logits, shape (n, outputs), for token ids and token type ids, each of shape (n, length).
 
         Raises:
             ModelCorruptError: the graph cannot be loaded, or is not a classifier of pairs.
@@ -86,10 +86,10 @@ class OnnxPairNetwork:
         unknown = sorted(set(names) - INPUTS)
         if unknown:
             message = (
-                f"{self.files.graph} requires the inputs {', '.join(unknown)}; "
-                "it is not a classifier of pairs of texts."
+                f"{self.files.graph} is not a classifier of pairs of texts: "
+                f"it requires the inputs {', '.join(unknown)}."
             )
-            hint = "Name a sequence classifier. Export a model that generates text with a head of logits."
+            hint = "Name a sequence classifier. Export a model that generates text with logits as output."
             raise ModelCorruptError(message, hint=hint)
         outputs = [node.name for node in session.get_outputs()]
         return session, names, _LOGITS if _LOGITS in outputs else outputs[0]

@@ -1,4 +1,7 @@
-"""Joins premise and hypothesis into the input of a model; splits a long premise into windows."""
+"""Joins premise and hypothesis into the input of a model.
+
+A premise that is too long is split into windows: overlapping parts that fit into the model's token limit.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _MIN_PREMISE_SHARE = 4
-"""A premise that is split gets at least one quarter of a window: shorter parts lack context."""
+"""A part of a split premise has at least 1/4 of the model's token limit; shorter parts say too little."""
 
 
 class Stretch(NamedTuple):
@@ -71,16 +74,16 @@ class Frame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many tokens the frame adds to a pair."""
+        """The number of tokens that the frame adds to a pair."""
         return len(self.before.ids) + len(self.between.ids) + len(self.after.ids)
 
     def without_types(self) -> Frame:
-        """The same frame with type 0 for every token."""
+        """Return the same frame with token type id 0 for every token."""
         before, between, after = (Stretch(part.ids, (0,) * len(part.ids)) for part in self[:3])
         return Frame(before, between, after, premise=0, hypothesis=0)
 
     def around(self, premise: NDArray[np.int64], hypothesis: NDArray[np.int64]) -> Window:
-        """The model's input for a pair.
+        """Return the model's input for a pair.
 
         >>> one = Stretch((2,), (0,))
         >>> Frame(one, Stretch((3,), (0,)), Stretch((3,), (1,)), 0, 1).around(np.array([7, 8]), np.array([9]))
@@ -94,26 +97,27 @@ class Frame(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The model's input for a hypothesis with its premise, or with a part of the premise."""
+    """The model's input for a hypothesis and its premise, or for a hypothesis and a part of its premise."""
 
     ids: NDArray[np.int64]
-    """Tokens, special tokens included, shape (length,)."""
+    """The token ids, including special tokens, shape (length,)."""
     types: NDArray[np.int64]
-    """The type of each token, shape (length,)."""
+    """The token type ids, shape (length,)."""
 
 
 class PairTokenizer:
-    """A tokenizer of pairs; threads may share it.
+    """Tokenizer of (premise, hypothesis) pairs; it is thread-safe.
 
     Special tokens in a text, such as ``[SEP]``, are read as words, so that no text can end the premise early.
 
     Args:
-        tokenizer: the model's tokenizer; its settings are changed.
-        limit: the most tokens that the model reads at once, special tokens included.
-        typed: whether token types separate premise and hypothesis.
+        tokenizer: the model's tokenizer; this class changes its settings.
+        limit: the maximum number of tokens that the model reads at once, including special tokens.
+        typed: whether premise and hypothesis have different token type ids.
 
     Raises:
-        ModelCorruptError: no special token is between two texts, or special tokens alone fill the limit.
+        ModelCorruptError: the tokenizer puts no special token between two texts, or the limit leaves no
+            tokens for the texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True) -> None:
@@ -125,7 +129,8 @@ class PairTokenizer:
         self.frame = frame if typed else frame.without_types()
         if self.frame.size + 2 > limit:
             message = (
-                f"The model reads {limit} tokens, {self.frame.size} of them special: no room for two texts."
+                f"The model's token limit of {limit}, minus {self.frame.size} special tokens, must have room "
+                "for two texts."
             )
             raise ModelCorruptError(message, hint="Correct the limit in the model's configuration.")
         self._tokenizer = tokenizer
@@ -134,24 +139,24 @@ class PairTokenizer:
         self._special = SpecialTokens.of(single.ids, single.special_tokens_mask)
 
     def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """The tokens of every whole text, without special ones; EmbedderError for invalid Unicode."""
+        """Return the token ids of each whole text, without special tokens; refuse invalid Unicode."""
         with self._lock:
             token_ids = tokenize(self._tokenizer, texts).ids
         return [ids[self._special.before : len(ids) - self._special.after] for ids in token_ids]
 
     def readable(self, hypothesis: NDArray[np.int64]) -> bool:
-        """Whether a hypothesis leaves a quarter of the window for the premise."""
+        """Return whether a hypothesis leaves at least a quarter of the token limit for the premise."""
         return self.room(hypothesis) * _MIN_PREMISE_SHARE >= self.limit
 
     def room(self, hypothesis: NDArray[np.int64]) -> int:
-        """How many tokens of a premise fit beside a hypothesis; negative if the hypothesis is too long."""
+        """Return how many tokens of a premise fit beside a hypothesis; negative if it is too long."""
         return self.limit - self.frame.size - len(hypothesis)
 
     def windows(self, premise: NDArray[np.int64], hypothesis: NDArray[np.int64]) -> list[Window] | None:
-        """The pair in one window or several; None if the hypothesis is too long.
+        """Return the windows of a pair, only one if the pair is short; None if the hypothesis is too long.
 
-        Each window holds the whole hypothesis. Neighbours overlap by at least half, so that a part shorter
-        than half a window is whole in one of them.
+        Each window contains the whole hypothesis. Adjacent windows overlap by at least half of their premise
+        tokens, so that one of them contains any shorter passage without a break.
         """
         room = self.room(hypothesis)
         if len(premise) <= room:

@@ -1,4 +1,4 @@
-"""What the settings of an entailment model say: classes, token limit, inputs, and whether we can run it."""
+"""Reads the settings of an entailment model: classes, token limit, inputs, and whether SGI can run it."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
 
 _CONFIGURATION = "config.json"
 _UNLIMITED = 1 << 20
-"""Tokenizers without a limit state a huge number."""
+"""A greater token limit in the settings means that the tokenizer has no limit."""
 _MIN_LIMIT = 2
 _POSITIONS_AFTER_PADDING = frozenset(
     {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "roberta-prelayernorm"}
     | {"xlm-roberta", "xlm-roberta-xl", "xmod"}
 )
-"""Models that number positions from the padding token's id on: their first positions are never used."""
-_EXPORT = "Export it to ONNX with a head that gives logits for a pair of texts, and name that folder."
+"""Model types that number positions from the padding token's id on; the first positions are unused."""
+_EXPORT = "Export it to ONNX as a classifier with logits for a pair of texts, and name that folder."
 
 
 @dataclass(frozen=True)
 class EntailmentSettings:
-    """The settings of an entailment model in a folder; ``name`` is for messages."""
+    """Settings of an entailment model, read from its folder; ``name`` is the model's name in messages."""
 
     name: str
     folder: Path
 
     @cached_property
     def configuration(self) -> dict[str, Any]:
-        """``config.json``, with the activation that sentence-transformers sets.
+        """The content of ``config.json``, with the activation function from sentence-transformers' settings.
 
         Raises:
-            ModelMissingError: there is no such file.
+            ModelMissingError: the file does not exist.
             ModelCorruptError: the file cannot be read.
         """
         path = self.folder / _CONFIGURATION
         if not path.exists():
-            message = f"{self.folder} has no {_CONFIGURATION}, which says what a classifier's outputs mean."
+            message = f"{self.folder} must contain {_CONFIGURATION} with the meanings of the outputs."
             raise ModelMissingError(
-                message, hint="Name the folder of an entailment model, with the layout of the hub."
+                message, hint="Name a folder of an entailment model with the layout of the Hugging Face hub."
             )
         more = self._settings("config_sentence_transformers.json")
         return {**{key: more[key] for key in ("activation_fn",) if key in more}, **read_settings(path)}
 
     @property
     def limit(self) -> int:
-        """The most tokens that the model reads at once: the lowest limit in the settings, or 512."""
+        """The maximum number of tokens that the model reads at once: the lowest in the settings, or 512."""
         return min(self._limits, default=DEFAULT_LIMIT)
 
     @property
@@ -71,21 +71,23 @@ class EntailmentSettings:
 
     @property
     def has_token_types(self) -> bool:
-        """Whether token types separate premise and hypothesis: not if the tokenizer's inputs lack them."""
+        """Whether the model takes token type ids, by which it tells the premise from the hypothesis."""
         inputs = self._settings("tokenizer_config.json").get("model_input_names")
         return "token_type_ids" in inputs if isinstance(inputs, list) else True
 
     def require_plain_pairs(self) -> None:
-        """Raise a UsageError if the model puts the pair into a prompt of its own code."""
+        """Raise a UsageError if the model's own code puts the pair into a prompt."""
         if str(self.configuration.get("model_type", "")).casefold().startswith("hhemv2"):
-            message = f"{self.name} reads a pair inside a prompt that is part of its own code."
+            message = f"{self.name} cannot be used: its own code puts the pair into a prompt."
             hint = "Use a cross-encoder that reads plain pairs: an NLI model, MiniCheck, HHEM 1.0."
             raise UsageError(message, hint=hint)
 
     def require_torch_classifier(self) -> None:
-        """Raise a UsageError unless torch can run the model, a classifier, without code from the hub."""
+        """Raise a UsageError unless the model is a classifier that torch runs without code from the hub."""
         if self.configuration.get("auto_map"):
-            message = f"{self.name} requires code of its own from the hub, and such code is not run here."
+            message = (
+                f"{self.name} requires its own code from the Hugging Face hub; SGI does not run such code."
+            )
             raise UsageError(message, hint=_EXPORT)
         architectures = self.configuration.get("architectures")
         kinds = [str(kind) for kind in architectures] if isinstance(architectures, list) else []

@@ -23,15 +23,15 @@ _ANY_TYPE = 1 << 20
 
 
 class TorchPairNetwork(TorchModel):
-    """A sequence classifier run by transformers (extra ``torch``) in float32; loaded at first use.
+    """Classifier of text pairs run by transformers (extra ``torch``) in float32; loaded at first use.
 
-    Code from the hub is never run.
+    It never runs code from the Hugging Face hub.
 
     Args:
         source: a folder with weights, configuration and tokenizer, or a repository on the hub.
         labels: the meanings of the outputs.
-        limit: the most tokens that the model reads at once.
-        typed: whether token types separate premise and hypothesis.
+        limit: the maximum number of tokens that the model reads at once.
+        typed: whether premise and hypothesis have different token type ids.
     """
 
     threads = 1  # torch itself uses all cores
@@ -44,7 +44,7 @@ class TorchPairNetwork(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, configuration and tokenizer, limit, meaning of outputs, precision.
+        """The model's identity: name, digest of its files, token limit, meanings of outputs, precision.
 
         Raises a UsageError if the tokenizer is code, and the errors of `TorchModel`.
         """
@@ -55,12 +55,12 @@ class TorchPairNetwork(TorchModel):
 
     @property
     def tokenizer(self) -> PairTokenizer:
-        """The tokenizer, loaded with the model."""
+        """The tokenizer, which is loaded with the model."""
         tokenizer: PairTokenizer = self._model[2]
         return tokenizer
 
     def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
+        """Return the logits, shape (n, outputs), for token ids and token type ids, each of shape (n, length).
 
         Raises an EmbedderError if the model fails, for example for lack of memory.
         """
@@ -95,6 +95,6 @@ class TorchPairNetwork(TorchModel):
 
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is None:
-            message = f"The tokenizer of {self.source!r} is code, not a tokenizer.json."
-            raise UsageError(message, hint="Save it as a fast tokenizer of transformers, in that format.")
+            message = f"The tokenizer of {self.source!r} must be a tokenizer.json; it is code."
+            raise UsageError(message, hint="Save it as a fast tokenizer of transformers.")
         return PairTokenizer(Tokenizer.from_str(backend.to_str()), self.limit, typed=self.typed)

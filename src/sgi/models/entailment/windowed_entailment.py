@@ -24,21 +24,22 @@ Pair = tuple[str, str]
 
 
 class WindowedEntailment:
-    r"""Entailment of pairs with a premise of any length; nothing is truncated.
+    r"""Entailment model for premises of any length; it truncates nothing.
 
-    A premise that does not fit beside its hypothesis is read in windows that overlap by half, each with the
-    whole hypothesis. With entailment :math:`e_w` and contradiction :math:`c_w` in window :math:`w`
+    A premise that exceeds the token limit is split into windows, parts that overlap by half; each is read
+    together with the whole hypothesis. With entailment :math:`e_w` and contradiction :math:`c_w` in window
+    :math:`w`
 
     .. math:: E = \max_w e_w \qquad
               C = \begin{cases} \max_w c_w & \text{if } \max_w c_w \ge E \\
                                 c_{\arg\max_w e_w} & \text{else} \end{cases}
 
     One window that entails the hypothesis is enough; a contradiction in another window counts only if it is
-    stronger. With one window both values are the model's.
+    stronger. With one window the probabilities are those of the model.
 
     Each distinct text is tokenized once, and each distinct pair is computed once. Every window is a batch of
-    its own, so a pair has the same bits alone, with others and in any order. Windows mostly have over a
-    hundred tokens and many lengths; larger batches were not faster.
+    its own, so the result for a pair does not depend on other pairs. Windows mostly have over a hundred
+    tokens and many lengths; larger batches were not faster.
 
     Source: the maximum over windows as in Laban et al. (2022), "SummaC", zero-shot; the rule for
     contradiction is our own.
@@ -49,25 +50,25 @@ class WindowedEntailment:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the network: model, limit and labels."""
+        """The model's identity: name, digest of its files, token limit, meanings of outputs, precision."""
         return self.network.fingerprint
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """Which hypotheses leave at least a quarter of the model's window for a premise, shape (n,)."""
+        """Return which hypotheses leave at least a quarter of the token limit for a premise, shape (n,)."""
         unique, positions = distinct(hypotheses)
         tokenizer = self.network.tokenizer
         readable = [tokenizer.readable(ids) for ids in tokenizer.token_ids(unique)]
         return np.array(readable, dtype=np.bool_)[positions]
 
     def entail(self, pairs: Sequence[Pair], /) -> EntailmentScores:
-        """Entailment, contradiction and number of windows of each (premise, hypothesis).
+        """Return entailment, contradiction and number of windows of each (premise, hypothesis) pair.
 
-        An empty premise is passed to the model as it is.
+        The model also gets empty premises.
 
         Raises:
-            NonFiniteVectorError: an output is not finite; the error's ``texts`` are the hypotheses concerned.
-            EmbedderError: a hypothesis is too long for its premise; a text is not valid Unicode; the model
-                cannot be opened or fails.
+            NonFiniteVectorError: an output is not finite; the error's ``texts`` are the affected hypotheses.
+            EmbedderError: a hypothesis leaves too few tokens for its premise; a text is not valid Unicode;
+                the model cannot be opened or fails.
         """
         index = {pair: position for position, pair in enumerate(dict.fromkeys(pairs))}
         unique = list(index)
@@ -106,7 +107,7 @@ class WindowedEntailment:
             output = network.logits(ids, types)
             if output.shape != (len(batch), labels.outputs):
                 expected = [len(batch), labels.outputs]
-                message = f"{network.name} gives an output of shape {list(output.shape)}, not {expected}."
+                message = f"{network.name} must return shape {expected}; it returned {list(output.shape)}."
                 raise ModelCorruptError(
                     message, hint="Its configuration must name as many labels as it has outputs."
                 )
@@ -128,7 +129,7 @@ class WindowedEntailment:
 def _pool_windows(
     counts: NDArray[np.int64], follows: NDArray[np.float64], against: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Entailment and contradiction of each pair, from the values of its windows (ordered by pair)."""
+    """Combine the values of windows (ordered by pair) into entailment and contradiction of each pair."""
     if not counts.size:
         return follows, against
     starts = np.cumsum(counts) - counts

@@ -1,1 +1,1 @@
-"""Token encoders: a unit vector for every token of a text, in its context."""
+"""Token encoders: compute a unit vector for every token of a text, which depends on the tokens around it."""

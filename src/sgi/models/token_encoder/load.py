@@ -23,15 +23,15 @@ def load_token_encoder(
     """Open a token encoder; weights are loaded at first use.
 
     Args:
-        model: the model, named as for `sgi.models.embedder.load.load_embedder`, and the layer. With torch it
-            can be any layer, with a model in ONNX form only the last.
-        backend: as for ``load_embedder``.
-        precision: as for ``load_embedder``.
-        threads: batches computed in parallel; None for the cores that this process may use.
+        model: the name of the model, as for `sgi.models.embedder.load.load_embedder`, and the layer. With
+            torch it can be any layer, with a model in ONNX form only the last.
+        backend: the same values as for ``load_embedder``.
+        precision: the same values as for ``load_embedder``.
+        threads: number of batches computed in parallel; None means all cores that this process may use.
 
     Raises:
-        UnknownNameError: no such model, or no such backend.
-        UsageError: the model gives no token vectors, or not of that layer.
+        UnknownNameError: the model or the backend does not exist.
+        UsageError: the model does not return token vectors, or not those of that layer.
         ModelMissingError: the files are not on this machine and cannot be downloaded.
         MissingExtraError: an optional dependency is not installed.
 
@@ -43,9 +43,11 @@ def load_token_encoder(
     if isinstance(embedder, TorchEmbedder):
         return WindowedTokenEncoder(TorchTokenNetwork(embedder.source, model.layer))
     if not isinstance(embedder, LocalEmbedder):
-        message = f"{model.name} gives one vector for each text, and no token vectors."
+        message = f"{model.name} does not return token vectors, only one vector for each text."
         raise UsageError(message, hint="Name a known model (`sgi models`), a folder, or torch:NAME.")
     if model.layer is not None:
-        message = f"{model.name}, in ONNX form, gives only its last layer, not layer {model.layer}."
-        raise UsageError(message, hint="Torch gives every layer: torch:NAME, or torch:FOLDER.")
+        message = f"{model.name}, in ONNX form, returns only its last layer, not layer {model.layer}."
+        raise UsageError(
+            message, hint="Torch returns every layer: name the model torch:NAME or torch:FOLDER."
+        )
     return WindowedTokenEncoder(LocalTokenNetwork(embedder))

@@ -1,4 +1,4 @@
-"""Token vectors by ONNX Runtime or OpenVINO: the last layer of a model in ONNX form."""
+"""Token vectors from the last layer of a model in ONNX form, computed by ONNX Runtime or OpenVINO."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class LocalTokenNetwork:
-    """The last layer of a model in ONNX form, run by the runtime of an embedder.
+    """Computes the last layer of an embedder's model in ONNX form.
 
-    Pooling and prefix of the embedder are not used.
+    It does not use the pooling and the prefix of the embedder.
     """
 
     def __init__(self, embedder: LocalEmbedder) -> None:
@@ -36,7 +36,7 @@ class LocalTokenNetwork:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name and layer, sha256 of weights, digest of graph and tokenizer, limit, arithmetic."""
+        """The model's identity: name and layer, digests of its files, token limit, arithmetic."""
         digest = revision(self.embedder.file_digests)
         return f"{TokenModel(self.name).label}@{digest},{self.limit}tok,{self.embedder.arithmetic}"
 
@@ -47,23 +47,23 @@ class LocalTokenNetwork:
 
     @property
     def tokens_per_batch(self) -> int:
-        """The most tokens in a batch."""
+        """The maximum number of tokens in a batch."""
         return self.embedder.network().tokens_per_batch
 
     @cached_property
     def special_tokens(self) -> SpecialTokens:
-        """The tokens around a text."""
+        """The special tokens that the tokenizer adds around a text."""
         encoding = self._tokenizer.encode("a")
         return SpecialTokens.of(encoding.ids, encoding.special_tokens_mask)
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every whole text; EmbedderError for invalid Unicode."""
+        """Return the token ids of each text, not truncated; raise EmbedderError for invalid Unicode."""
         with self._lock:  # load only once if two threads come first
             tokenizer = self._tokenizer
         return tokenize(tokenizer, texts).ids
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The last layer's output, shape (n, length, d), for ids of shape (n, length)."""
+        """Return the last layer's output, shape (n, length, d), for token ids of shape (n, length)."""
         return self.embedder.network().token_vectors(ids)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Token vectors by transformers and torch: any model on the hub, any layer."""
+"""Token vectors from any layer of any model on the Hugging Face hub, computed by transformers and torch."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNLIMITED = 1 << 20
-"""Tokenizers without a limit state a huge number."""
+"""A greater token limit in the settings means that the tokenizer has no limit."""
 _POOLER = "pooler."
-"""The weights after the last layer; transformers initialises them at random if a model has none."""
+"""The weights after the last layer, which transformers initialises at random if a model has none."""
 
 
 class TorchTokenNetwork(TorchModel):
-    """A model run by transformers (extra ``torch``) in float32; loaded at first use.
+    """Computes a layer of a model with transformers (extra ``torch``) in float32; loaded at first use.
 
     The last digits of a vector may depend on the size of its batch.
 
     Args:
         source: a folder with weights, configuration and tokenizer, or a repository on the hub.
-        layer: the layer whose output is used, 0 for the embeddings; None for the last.
+        layer: the layer whose output is used; 0 means the embeddings before the first layer, None the last.
     """
 
     threads = 1  # torch itself uses all cores
@@ -44,9 +44,9 @@ class TorchTokenNetwork(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 of weights, configuration and tokenizer, layer, limit and precision.
+        """The model's identity: name and layer, digest of its files, token limit and precision.
 
-        Raises a UsageError if the model has fewer layers.
+        Raises a UsageError if the model does not have the layer.
         """
         model, tokenizer = self._model
         _ = self._layer  # raises if there is no such layer
@@ -55,7 +55,7 @@ class TorchTokenNetwork(TorchModel):
 
     @property
     def limit(self) -> int:
-        """The most tokens that the model reads at once."""
+        """The maximum number of tokens that the model reads at once."""
         model, tokenizer = self._model
         limit = tokenizer.model_max_length
         if limit < _UNLIMITED:
@@ -69,22 +69,24 @@ class TorchTokenNetwork(TorchModel):
 
     @cached_property
     def special_tokens(self) -> SpecialTokens:
-        """The tokens around a text."""
+        """The special tokens that the tokenizer adds around a text."""
         encoding = self._model[1]("a", return_special_tokens_mask=True)
         return SpecialTokens.of(encoding["input_ids"], encoding["special_tokens_mask"])
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every text, stripped of white space; EmbedderError for invalid Unicode."""
+        """Return the token ids of each text without outer white space; EmbedderError for invalid Unicode."""
         tokenizer = self._model[1]
         try:
             with self._lock:  # truncation is a state of the tokenizer
                 encoding = tokenizer([text.strip() for text in texts], truncation=False, verbose=False)
         except TypeError as error:
-            raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
+            raise EmbedderError(
+                f"{self.name} refused a text.", hint="A text must be valid Unicode."
+            ) from error
         return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
 
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """The layer's output, shape (n, length, d), for ids of shape (n, length).
+        """Return the layer's output, shape (n, length, d), for token ids of shape (n, length).
 
         Raises an EmbedderError if the model fails, for example for lack of memory.
         """

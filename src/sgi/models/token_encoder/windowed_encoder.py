@@ -22,11 +22,11 @@ _MIN_NORM = 1e-12
 
 
 class WindowedTokenEncoder:
-    """Token vectors of texts of any length; a long text is read in windows that overlap by half.
+    """Token encoder for texts of any length.
 
-    A token in several windows gets the vector from the window whose nearer end is farthest from it. All
-    windows are as long as the model's limit. A batch holds windows of one length, so nothing is padded and
-    no text affects another.
+    A text that exceeds the model's token limit is split into windows: parts as long as the limit that overlap
+    by half. A token in several windows gets its vector from the window in which it is farthest from an end.
+    All windows of a batch have the same length, so nothing is padded and no text affects another.
 
     Source: windows as in Devlin et al. (2018), `run_squad`, "max context".
 
@@ -42,7 +42,7 @@ class WindowedTokenEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the network: model, layer and limit."""
+        """The model's identity: name and layer, digest of its files, token limit, precision."""
         return self.network.fingerprint
 
     @property
@@ -51,14 +51,14 @@ class WindowedTokenEncoder:
         return self.network.dimension
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The token ids of every text, special tokens included.
+        """Return the token ids of every text, including special tokens.
 
         Raises an EmbedderError if a text is not valid Unicode, or the model cannot be opened.
         """
         return self.network.token_ids(texts) if texts else []
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
-        """The tokens of each distinct text with their unit vectors.
+        """Return the tokens of each distinct text with their unit vectors.
 
         Raises an EmbedderError if a text is not valid Unicode, or the model cannot be opened or fails.
         """
@@ -115,7 +115,7 @@ class WindowedTokenEncoder:
 class _Window(NamedTuple):
     """A part of a text with special tokens around it.
 
-    Its tokens from ``start`` to ``stop`` provide the vectors from row ``offset`` on.
+    Its token vectors ``start:stop`` are stored in the result from row ``offset`` on.
     """
 
     ids: NDArray[np.int64]

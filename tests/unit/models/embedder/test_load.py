@@ -34,7 +34,7 @@ def test_a_cache_is_put_around_it(minilm):
 
 def test_threads():
     assert load_embedder("minilm", threads=3).threads == 3
-    with pytest.raises(UsageError, match="threads is 0"):
+    with pytest.raises(UsageError, match="`threads` must be at least 1, not 0"):
         load_embedder("minilm", threads=0)
 
 
@@ -69,7 +69,7 @@ def test_backends(folder):
 def test_onnx_runtime_computes_in_float32_alone(backend):
     assert isinstance(load_embedder("minilm", backend=backend, precision="f32"), OnnxEmbedder)
     for precision in ("bf16", "int8"):
-        with pytest.raises(UsageError, match=f"No {precision} with .* float32.*openvino"):
+        with pytest.raises(UsageError, match=f"{precision} is not available with .* float32.*openvino"):
             load_embedder("minilm", backend=backend, precision=precision)
 
 
@@ -86,7 +86,7 @@ def test_openvino_runs_known_models_and_folders(folder):
 def test_precision_for_torch(folder):
     assert load_embedder(folder, backend="torch", precision="f32").precision == "f32"
     assert load_embedder("torch:some/model", precision="f32").precision == "auto"
-    with pytest.raises(UsageError, match="the backend torch: it computes in float32"):
+    with pytest.raises(UsageError, match="the backend torch, which computes in float32"):
         load_embedder(folder, backend="torch", precision="int8")
 
 

@@ -217,5 +217,5 @@ def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match="not a vector for each token"):
+    with pytest.raises(ModelCorruptError, match="must return a vector for each token"):
         OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])

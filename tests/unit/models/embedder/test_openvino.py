@@ -218,7 +218,9 @@ def test_what_the_processor_lacks(monkeypatch, minilm_files):
 
 def test_eight_bits_are_for_weights_in_eight_bits(tmp_path, minilm_files):
     needs_int8()
-    with pytest.raises(UsageError, match=r"weights of floats are not 8-bit numbers.*precision f32"):
+    with pytest.raises(
+        UsageError, match=r"requires 8-bit weights; the weights of floats are not.*precision f32"
+    ):
         OpenvinoNetwork(float_model(tmp_path, minilm_files), precision="int8")
 
 

@@ -156,9 +156,9 @@ def test_the_way_out_leads_out():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (("entailment", "neutral"), "has 3 outputs, but labels names 2"),
-        (("yes", "no", "perhaps"), "labels is 'yes', 'no', 'perhaps'"),
-        ((), "has 3 outputs, but labels names 0"),
+        (("entailment", "neutral"), "has 3 outputs, but `labels` has 2 names"),
+        (("yes", "no", "perhaps"), "`labels` is 'yes', 'no', 'perhaps'"),
+        ((), "has 3 outputs, but `labels` has 0 names"),
     ],
 )
 def test_labels_that_do_not_fit(labels, words):
@@ -169,7 +169,7 @@ def test_labels_that_do_not_fit(labels, words):
 @pytest.mark.parametrize("label", ["", " ", "LABEL_0", "0"])
 def test_a_label_given_by_hand_has_to_say_something(label):
     for names in (("entailment", label), (label,)):
-        with pytest.raises(UsageError, match="labels is"):
+        with pytest.raises(UsageError, match="`labels` is"):
             LabelMap.read({"num_labels": len(names), "problem_type": "regression"}, "one", names)
 
 

@@ -77,7 +77,7 @@ def test_texts_without_a_mark_between_are_no_pairs():
 
 
 def test_no_room_for_two_texts():
-    with pytest.raises(ModelCorruptError, match="reads 4 tokens, 3 of them special"):
+    with pytest.raises(ModelCorruptError, match="limit of 4, minus 3 special tokens"):
         PairTokenizer(word_tokenizer(), 4)
 
 

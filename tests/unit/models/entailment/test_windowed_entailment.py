@@ -224,7 +224,7 @@ def test_what_is_no_text_is_told(counting):
 
 def test_more_outputs_than_labels(tmp_path):
     folder = counting_model(tmp_path / "three", labels=("unsupported", "supported"))
-    with pytest.raises(ModelCorruptError, match=r"shape \[1, 3\], not \[1, 2\]"):
+    with pytest.raises(ModelCorruptError, match=r"shape \[1, 2\]; it returned \[1, 3\]"):
         load_entailment_model(folder).entail([("a", "b")])
 
 
@@ -237,7 +237,10 @@ def test_a_graph_that_wants_something_else(tmp_path):
     extra = onnx.helper.make_tensor_value_info("decoder_input_ids", onnx.TensorProto.INT64, ["n", "length"])
     model.graph.input.append(extra)
     onnx.save(model, str(path))
-    with pytest.raises(ModelCorruptError, match="requires the inputs decoder_input_ids; it is not a"):
+    with pytest.raises(
+        ModelCorruptError,
+        match="is not a classifier of pairs of texts: it requires the inputs decoder_input_ids",
+    ):
         load_entailment_model(folder).entail([("a", "b")])
 
 

@@ -195,7 +195,7 @@ def test_a_folder_is_a_model_too(folder, encoder):
         (TokenModel("minilm", 3), UsageError, "only its last layer, not layer 3"),
         (TokenModel("no such model"), UnknownNameError, "Unknown model"),
         (TokenModel("/no/such/folder"), ModelMissingError, "no folder"),
-        (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "no token vectors"),
+        (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "does not return token vectors"),
     ],
 )
 def test_models_that_give_no_tokens(model, error, words):
