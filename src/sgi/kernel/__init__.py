@@ -1,1 +1,1 @@
-"""What every part speaks: samples, batches, metrics, scores, vectors, ports, errors, names."""
+"""Types that all parts of SGI use: samples, batches, metrics, scores, vectors, protocols, errors, names."""

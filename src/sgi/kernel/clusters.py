@@ -1,4 +1,4 @@
-"""Cluster rules: which rows are not independent."""
+"""Cluster rules: which rows form a cluster, because they are not statistically independent."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 BY_QUESTION = "question"
-"""Rows with the same question; rows without a question but with the same passages. The default."""
+"""The default rule: a cluster has the rows with the same question, or with none and the same passages."""
 
 BY_CONTEXTS = "contexts"
-"""Rows with the same passages."""
+"""Rule: a cluster has the rows with the same passages."""
 
 BY_ROW = "row"
-"""Every row is a cluster of its own."""
+"""Rule: every row is a separate cluster."""
 
 WORDS = (BY_QUESTION, BY_CONTEXTS, BY_ROW)
-"""The rules with a name of their own. Any other rule is the name of a metadata column."""
+"""The names of the built-in rules. Any other rule is the name of a metadata column."""
 
 _NO_COLUMNS: Mapping[str, Any] = {}
 _MAX_TEXT = 80
@@ -47,9 +47,9 @@ def cluster_number(
 ) -> int:
     """Return the number of a row's cluster, a signed 64-bit integer.
 
-    A row without the fields of the rule is a cluster of its own. White space is ignored, and a placeholder
-    (`sgi.kernel.placeholders`) gives the same number as its text. ``by`` is one of ``WORDS``, or a metadata
-    column; ``position`` is the index of the row.
+    A row without the fields of the rule is a separate cluster. White space is ignored, and a placeholder
+    (`sgi.kernel.placeholders`) gives the same number as its text. ``by`` is the rule: one of ``WORDS``, or a
+    metadata column; ``position`` is the index of the row.
 
     >>> cluster_number("doc", 0, metadata={"doc": 7}) == cluster_number("doc", 1, metadata={"doc": 7})
     True
@@ -60,7 +60,7 @@ def cluster_number(
 
 
 def has_value(metadata: Mapping[str, Any], column: str) -> bool:
-    """Return whether a row has a value in a metadata column; null and blank texts are none."""
+    """Return whether a row has a value in a metadata column; null and blank texts do not count."""
     value = metadata.get(column)
     return value is not None and (not isinstance(value, str) or bool(value.strip()))
 
@@ -68,7 +68,7 @@ def has_value(metadata: Mapping[str, Any], column: str) -> bool:
 def _cluster_texts(
     by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return the values that the rows of a cluster have in common, as placeholders; empty for a row of its own."""
+    """Return the values that all rows of a cluster have, as placeholders; empty for a separate row."""
     if by == BY_ROW:
         return ()
     if by == BY_QUESTION and question.strip():
@@ -81,7 +81,7 @@ def _cluster_texts(
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
-    """Return the error for a column that does not exist, with the existing ones."""
+    """Return the error for a column that does not exist; it lists the existing columns."""
     names = sorted(columns)
     more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     hint = f"It has: {', '.join(names[:_MAX_NAMES])}{more}." if names else "It has none."
@@ -100,14 +100,14 @@ class DominantQuestion:
 
 @dataclass(frozen=True)
 class Clustering:
-    """The cluster rule of a run, and the number of rows without a value in its metadata column."""
+    """The cluster rule of a run, the number of rows without a value for it, and the dominant question."""
 
     by: str = BY_QUESTION
     without_value: int = 0
     dominant: DominantQuestion | None = None
 
     def notes(self, rows: int) -> Iterator[str]:
-        r"""Notes for readers of intervals; ``rows`` is the number of all rows.
+        r"""Yield notes that explain how the intervals treat rows; ``rows`` is the number of all rows.
 
         >>> print(*Clustering("doc", without_value=2).notes(9), sep="\n")
         Intervals and tests treat rows with the same 'doc' as one cluster.
@@ -129,7 +129,7 @@ class Clustering:
 
 
 DEFAULT_CLUSTERING = Clustering()
-"""Rows clustered by question, with nothing to note."""
+"""The default rule, without further notes."""
 
 
 def _dominant_note(question: DominantQuestion, rows: int) -> str:
@@ -142,6 +142,6 @@ def _dominant_note(question: DominantQuestion, rows: int) -> str:
 
 
 def dominant_question(text: str, rows: int, contexts: int, *, of: int) -> DominantQuestion | None:
-    """Return the question, if more than half of the rows have it and their passages differ."""
+    """Return the question if more than half of the rows have it and their passages differ, or None."""
     dominates = 2 * rows > of and contexts > 1 and bool(text.strip())
     return DominantQuestion(text, rows, contexts) if dominates else None

@@ -1,4 +1,4 @@
-"""Writes files so that they survive a power loss: content and folder entry are on the disk."""
+"""Writes files so that they survive a power loss: the content and the folder entry are on the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSUPPORTED = {
     errno.EBADF,
     errno.EISDIR,
 }
-"""What systems answer that cannot sync a folder, or do not let us open one."""
+"""The error codes of systems that cannot flush a folder or do not let a program open one."""
 
 
 def sync_file(descriptor: int) -> None:
@@ -47,7 +47,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Create a folder with its parents, and flush their entries; ``mode`` is for the folder itself."""
+    """Create a folder and its parents, and flush their entries; ``mode`` applies only to the folder."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for one in missing:

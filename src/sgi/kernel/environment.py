@@ -1,4 +1,4 @@
-"""Addresses and keys of remote services, from the environment or a file ``.env``."""
+"""Reads addresses and keys of remote services from the environment or a file ``.env``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""Sent to a user's own server without a key; the clients require one."""
+"""The key for a user's own server if no key is set, since the client libraries require a key."""
 _OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_ADDRESS = "OPENAI_BASE_URL"
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
@@ -31,7 +31,7 @@ class Service:
         kind: the API: ``openai``, ``azure``, …
         url: the base URL.
         key: sent with every request; never displayed.
-        key_name: the variable with the key.
+        key_name: the name of the environment variable that contains the key.
         api_version: the version of Azure's API.
 
     >>> Service("openai", "http://localhost:8080/v1", "a-secret", "OPENAI_API_KEY")
@@ -51,9 +51,10 @@ class Service:
 
     @classmethod
     def openai(cls, url: str = "") -> Self:
-        """OpenAI, or the server at ``url``, with OPENAI_API_KEY, which only OpenAI itself requires.
+        """Return the service of OpenAI, or of the server at ``url``; the key is OPENAI_API_KEY.
 
-        Raises a UsageError if the key or the URL is missing or unusable, or only the URL is in ``.env``.
+        Only OpenAI itself requires a key. Raises a UsageError if the key or the URL is missing or invalid, or
+        only the URL is in ``.env``.
         """
         if not url:
             check_same_source(_OPENAI_KEY, _OPENAI_ADDRESS)
@@ -63,9 +64,9 @@ class Service:
 
     @classmethod
     def azure(cls, *, key: str = "", endpoint: str = "", api_version: str = "") -> Self:
-        """Azure OpenAI; the defaults are the variables AZURE_OPENAI_….
+        """Return the service of Azure OpenAI; empty arguments are replaced by the variables AZURE_OPENAI_….
 
-        Raises a UsageError if key or endpoint is missing or unusable, or only the endpoint is in ``.env``.
+        Raises a UsageError if key or endpoint is missing or invalid, or only the endpoint is in ``.env``.
         """
         if not key and not endpoint:
             check_same_source(AZURE_KEY, AZURE_ADDRESS)
@@ -75,17 +76,17 @@ class Service:
 
     @property
     def address(self) -> str:
-        """The address in fingerprints."""
+        """The short form of the address in fingerprints."""
         return address_label(self.url)
 
 
 def openai_url(url: str = "") -> str:
-    """Return the argument, else OPENAI_BASE_URL, else OpenAI's own address."""
+    """Return the argument; if empty, OPENAI_BASE_URL; if that is not set, OpenAI's own address."""
     return url or setting(_OPENAI_ADDRESS) or OPENAI_URL
 
 
 def azure_url(url: str = "") -> str:
-    """Return the argument, else AZURE_OPENAI_ENDPOINT; UsageError if both are empty."""
+    """Return the argument; if empty, AZURE_OPENAI_ENDPOINT; raise UsageError if that is not set."""
     where = url or setting(AZURE_ADDRESS)
     if not where:
         raise UsageError(f"{AZURE_ADDRESS} is not set.", hint=_how_to_set(AZURE_ADDRESS))
@@ -93,7 +94,7 @@ def azure_url(url: str = "") -> str:
 
 
 def address_label(url: str) -> str:
-    """Host, port, and a digest of an unusual path; empty for OpenAI itself or no address."""
+    """Return host, port, and a digest of a path other than the usual one; "" for OpenAI or no address."""
     if url in ("", OPENAI_URL):
         return ""
     parts = urlsplit(url)
@@ -102,7 +103,7 @@ def address_label(url: str) -> str:
 
 
 def setting(name: str) -> str:
-    """Return a variable of the environment, or of ``.env`` in the working folder; empty if neither has it.
+    """Return a variable from the environment, or from ``.env`` in the working folder; "" if it is not set.
 
     Raises:
         UsageError: ``.env`` cannot be read.
@@ -122,34 +123,34 @@ def setting(name: str) -> str:
 
 
 def check_same_source(key: str, address: str) -> None:
-    """Raise a UsageError if only ``.env`` has the address for a key that only the environment has.
+    """Raise a UsageError if the address is set only in ``.env`` and the key only in the environment.
 
-    Otherwise a ``.env`` in a downloaded folder could redirect the key.
+    Otherwise a ``.env`` in a downloaded folder could send the key to another server.
     """
     if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
-        message = f"{address} is set in .env, but {key} in the environment."
+        message = f"{address} is set in .env, but {key} in the environment; both must be in one place."
         raise UsageError(message, hint="Set both in .env or both in the environment.")
 
 
 def checked_key(key: str, name: str) -> str:
-    """Return a key that can be sent in a header; UsageError if it is empty or contains impossible characters.
+    """Return the key; raise UsageError if it is empty or cannot be sent in an HTTP header.
 
-    ``name`` is the variable with the key. Errors do not show the key.
+    ``name`` is the variable that contains the key. Errors do not show the key.
     """
     if not key:
         raise UsageError(f"{name} is not set.", hint=_how_to_set(name))
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise UsageError(
-            f"{name} has characters that no key has.", hint="Paste the key again, without quotes."
+            f"{name} contains characters that a key cannot have.", hint="Paste the key again, without quotes."
         )
     return key
 
 
 def checked_url(url: str, what: str) -> str:
-    """Return an http(s) URL without a slash at its end; ``what`` is its name in messages.
+    """Return an http(s) URL without a slash at its end; ``what`` is the name of the setting in messages.
 
-    Raises a UsageError if it is no such URL, or has a query, a fragment, a user or a password. Errors do not
-    show the URL, which may contain a password.
+    Raises a UsageError if it is not an http(s) URL, or has a query, a fragment, a user or a password. Errors
+    do not show the URL, which may contain a password.
     """
     try:
         parts = urlsplit(url)
@@ -163,7 +164,7 @@ def checked_url(url: str, what: str) -> str:
         hint = "Write https://host or http://host:port/v1."
         raise UsageError(f"{what} is not an http(s) URL.", hint=hint)
     if "@" in parts.netloc:
-        hint = "Leave it out: the key has a variable of its own."
+        hint = "Remove it from the URL: the key is set in another variable."
         raise UsageError(f"{what} contains a user or a password.", hint=hint)
     return url.rstrip("/")
 

@@ -8,7 +8,7 @@ from sgi.kernel.install_hint import install_target
 
 
 class SgiError(Exception):
-    """An error that the user can fix; printed without a traceback, exit code 2.
+    """An error that the user can fix; the CLI prints it without a traceback and exits with code 2.
 
     >>> str(SgiError("No such model.", hint="Run `sgi models`."))
     'No such model. Run `sgi models`.'
@@ -24,7 +24,7 @@ class SgiError(Exception):
         return f"{self.message}{stop} {self.hint}".rstrip()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy by state: constructors differ from class to class, and errors cross between processes."""
+        """Support copies and transfer between processes, although constructors differ from class to class."""
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
@@ -39,7 +39,7 @@ class UsageError(SgiError):
 
 
 class UnknownNameError(UsageError):
-    """An unknown name; has the closest known names."""
+    """A name is unknown; the message suggests the closest known names."""
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
         near = f" Did you mean {' or '.join(repr(s) for s in suggestions)}?" if suggestions else ""
@@ -50,7 +50,7 @@ class UnknownNameError(UsageError):
 
 
 class MissingExtraError(UsageError):
-    """An optional dependency is not installed; the hint has the pip command."""
+    """An optional dependency is not installed; the hint contains the pip command."""
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class MissingExtraError(UsageError):
 
 
 class DataError(SgiError):
-    """A row or a file that cannot be read; says where: file, line, sample id and field.
+    """A row or a file cannot be read; the message contains the file, line, sample id and field.
 
     >>> str(DataError("expected text, found 3", file="a.jsonl", line=7, sample_id="q1", field="question"))
     "a.jsonl:7: id 'q1': field 'question': expected text, found 3"
@@ -100,7 +100,7 @@ class TruncationWarning(UserWarning):
 
 
 class EmbedderError(SgiError):
-    """An embedder returned no usable vectors; the rows become ``failed``."""
+    """An embedder returned no usable vectors; the affected rows get the status ``failed``."""
 
 
 class ModelMissingError(EmbedderError):
@@ -108,7 +108,7 @@ class ModelMissingError(EmbedderError):
 
 
 class ModelCorruptError(EmbedderError):
-    """The model's files are not the ones that were published (sha256 differs)."""
+    """The model's files are invalid, or differ from the published ones (sha256)."""
 
 
 class NonFiniteVectorError(EmbedderError):
@@ -120,14 +120,14 @@ class NonFiniteVectorError(EmbedderError):
 
 
 class TargetError(SgiError):
-    """The RAG system under test returned no answer; the row becomes ``failed``."""
+    """The target (the RAG system under test) returned no answer; the row gets the status ``failed``."""
 
 
 class JudgeError(SgiError):
-    """A judge returned no usable reply; the row becomes ``failed``.
+    """A judge returned no usable reply; the row gets the status ``failed``.
 
-    ``text`` is the last reply, empty where there was none; ``cached`` says that all replies were cached ones;
-    ``answered`` says that the service answered the request with an error, which it does not bill.
+    ``text`` is the last reply, empty if there was none. ``cached`` is True if all replies came from the
+    cache. ``answered`` is True if the service answered the request with an error, which it does not bill.
     """
 
     def __init__(self, message: str, *, text: str = "", hint: str = "") -> None:
@@ -140,7 +140,8 @@ class JudgeError(SgiError):
 class JudgeUnavailableError(JudgeError):
     """The judge is unreachable or too busy; a later request may succeed.
 
-    ``retry_after`` is the wait in seconds that its service requests; ``throttled`` marks a rate limit.
+    ``retry_after`` is the wait in seconds that the service requests, if any; ``throttled`` is True if the
+    service limits the rate of requests.
     """
 
     def __init__(
@@ -172,11 +173,11 @@ class StoreError(SgiError):
 
 
 class SchemaTooOldError(StoreError):
-    """The database was made by an older version; says ``sgi db upgrade``."""
+    """An older version made the database; the hint is to run ``sgi db upgrade``."""
 
 
 class SchemaTooNewError(StoreError):
-    """The database was made by a newer version; it is not changed."""
+    """A newer version made the database; it is not changed."""
 
 
 class StoreDamagedError(StoreError):
@@ -184,7 +185,7 @@ class StoreDamagedError(StoreError):
 
 
 class RunBusyError(StoreError):
-    """Another process writes the run; names it."""
+    """Another process writes the run; the message names the process."""
 
 
 class RunMismatchError(StoreError):

@@ -1,4 +1,4 @@
-"""What models computed for the rows of a metric: embeddings, token vectors, entailment probabilities."""
+"""Features: the embeddings, token vectors and entailment probabilities that models compute for a metric."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The features that a metric asked for; a feature that it did not ask for is not there.
+    """The embeddings, token vectors and entailment probabilities that a metric requires, and no others.
 
     Attributes:
         by_embedder: the vectors of each embedder, by its name, the primary one first.
-        failures: embedders that returned no vectors, with the reason.
+        failures: the reason for each embedder that returned no vectors, by its name.
         token_table: the token vectors; None for a metric without ``token_texts``.
         entailment_table: the entailment probabilities; None for a metric without ``pairs``.
     """
@@ -32,24 +32,24 @@ class Features:
 
     @classmethod
     def of(cls, *tables: VectorTable) -> Self:
-        """Build features of vectors alone."""
+        """Build features that contain only these tables of vectors."""
         return cls({table.model: table for table in tables})
 
     @property
     def vectors(self) -> VectorTable:
-        """The vectors of the primary embedder; an empty table where no text was embedded."""
+        """The vectors of the primary embedder; an empty table if no text was embedded."""
         return next(iter(self.by_embedder.values()), VectorTable())
 
     @property
     def tokens(self) -> TokenTable:
-        """The token vectors; LookupError where the metric did not ask for them."""
+        """The token vectors; raises LookupError if the metric does not require them."""
         if self.token_table is None:
             raise LookupError("no token vectors: the metric defines no token_model and token_texts")
         return self.token_table
 
     @property
     def entailments(self) -> EntailmentTable:
-        """The entailment probabilities; LookupError where the metric did not ask for them."""
+        """The entailment probabilities; raises LookupError if the metric does not require them."""
         if self.entailment_table is None:
             raise LookupError("no entailment probabilities: the metric defines no entailment_model and pairs")
         return self.entailment_table

@@ -19,30 +19,31 @@ _MAX_INDEX_DIGITS = 9
 
 
 class PathAbsentError(LookupError):
-    """The path ends early at a null, at an object without the key, or past the end of a list.
+    """There is no value at a path: a part of it is null, lacks the key, or is a list with too few items.
 
-    If a step after ``*`` fails, a plain LookupError is raised: only some items have a value.
+    If this happens after ``*``, a plain LookupError is raised, since other items may have a value.
     """
 
 
 def check_path(path: str, *, every: bool) -> str:
-    """Return the path; ValueError if its syntax is invalid. ``every`` says whether ``*`` is allowed."""
+    """Return the path; raise ValueError if its syntax is invalid. ``*`` is allowed only if ``every``."""
     steps = path.split(".")
     if not path.isprintable():
-        raise ValueError("a path has no control characters")
+        raise ValueError("a path must not contain control characters")
     if "[" in path or "]" in path:
-        raise ValueError("items of lists need dots, as in choices.0.text or sources.*.text")
+        raise ValueError("write list items with dots, as in choices.0.text or sources.*.text")
     if not all(step and step == step.strip() for step in steps):
-        raise ValueError("a path consists of names with single dots between them, as in output.text")
+        raise ValueError("a path must consist of names with single dots between them, as in output.text")
     if EVERY in steps and not every:
         raise ValueError("the path must name one text, so `*` is not allowed")
     return path
 
 
 def set_path(body: dict[str, JsonValue], path: str, value: str) -> dict[str, JsonValue]:
-    """Return a copy of the body with the value at the path; missing objects are created.
+    """Return a copy of a request's body with the value at the path; missing objects are created.
 
-    Raises a ValueError if the path crosses a text or a number, passes the end of a list, or ends at a value.
+    Raises a ValueError if the path leads into a text or a number or past the end of a list, or if the body
+    already has a value there.
 
     >>> set_path({"messages": [{"role": "user"}]}, "messages.0.content", "Who?")
     {'messages': [{'role': 'user', 'content': 'Who?'}]}
@@ -64,15 +65,15 @@ def set_path(body: dict[str, JsonValue], path: str, value: str) -> dict[str, Jso
 
 
 def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
-    """Return the value at the path; with ``*`` in it, the list of all values there.
+    """Return the value at the path; if the path contains ``*``, the list of all values that it matches.
 
     Args:
-        document: JSON values.
-        path: as `check_path` accepts it.
-        root: what messages call the document.
+        document: a JSON value.
+        path: a path that `check_path` accepts.
+        root: the name of the document in messages.
 
     Raises:
-        LookupError: there is no value; a PathAbsentError if no ``*`` precedes the step that fails.
+        LookupError: there is no value; it is a PathAbsentError if no ``*`` precedes the missing part.
 
     >>> get_path({"sources": [{"text": "a"}, {"text": "b"}]}, "sources.*.text")
     ['a', 'b']
@@ -97,7 +98,7 @@ def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
 
 
 def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
-    """Return the names and values that one step leads to; None if it leads nowhere."""
+    """Return the names and values at one part of a path; None if there are none."""
     if isinstance(place, dict) and step in place:
         return [(step, place[step])]
     if isinstance(place, list) and step == EVERY:
@@ -106,7 +107,7 @@ def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
 
 
 def _may_be_absent(place: Any, step: str) -> bool:
-    """Return whether other values of this kind can have this step."""
+    """Return whether a value of this kind can lack this part of a path without being of a wrong kind."""
     return place is None or (isinstance(place, dict) and step != EVERY) or _is_index(place, step)
 
 

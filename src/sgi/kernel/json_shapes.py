@@ -1,7 +1,7 @@
-"""Types of JSON from other programs: pydantic checks the values of `json.loads` against them.
+"""Types for JSON from other programs; pydantic checks the values of `json.loads` against them.
 
-A text may contain lone surrogates, which pydantic's ``str`` rejects. Integers are not booleans, and fit into
-a database column.
+A text may contain lone surrogates, which pydantic's ``str`` rejects. Booleans are not integers, and integers
+must fit into a database column.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, PlainValidator, Strict, TypeAdapter,
 MAX_INT = 2**63 - 1
 MAX_ROWS = 2**31 - 1
 MAX_DEPTH = 100
-"""Levels of lists and objects; deeper values cannot be written again."""
+"""The maximum number of nested lists and objects; deeper values could be read but not written."""
 
 
 def _text(value: object) -> str:
@@ -33,7 +33,7 @@ def _finite(value: object) -> float:
 
 
 def check_depth(value: Any) -> Any:
-    """Return a JSON value; ValueError if it is nested deeper than `MAX_DEPTH` levels."""
+    """Return a JSON value; raise ValueError if it is nested deeper than `MAX_DEPTH` levels."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
         items = [item for item in level if isinstance(item, (dict, list))]
@@ -52,7 +52,7 @@ JsonObject = Annotated[dict[AnyText, Any], AfterValidator(check_depth)]
 
 
 def validate(kind: Any, value: object) -> Any:
-    """Convert a JSON value to a type; ValidationError if it does not fit."""
+    """Convert a JSON value to a type; raise ValidationError if it does not fit."""
     return _adapter(kind).validate_python(value)
 
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
 
 MAX_REPLY = 4000
-"""Characters that are kept of a reply that could not be used."""
+"""The maximum number of characters of an unusable reply that are stored."""
 
 CACHED_REPLY = "reply_from_cache"
-"""The detail of a failed row that says whether all replies about it came from the cache."""
+"""The key in the details of a failed row that tells whether all its replies came from the cache."""
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -45,7 +45,7 @@ class UnusableReply(BaseModel):
 
     @classmethod
     def of(cls, error: JudgeError) -> UnusableReply:
-        """Return the reply that an error carries."""
+        """Return the reply in a judge's error, shortened."""
         return cls(text=shorten(error.text, MAX_REPLY), cached=error.cached)
 
     def details(self) -> dict[str, JsonValue]:
@@ -64,7 +64,7 @@ class JudgedRows(Generic[E]):
         return len(self.batch)
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
-        """Select these rows, in this order."""
+        """Return these rows with their judgements, in this order."""
         return type(self)(self.batch.take(rows), tuple(self.judgements[row] for row in rows))
 
 
@@ -72,15 +72,15 @@ class JudgedMetric(AnyMetric, Generic[E]):
     """A metric that asks a judge about each row and computes scores from the stored judgements."""
 
     judgement: ClassVar[type[BaseModel]]
-    """The class of a judgement: what ``ask`` returns."""
+    """The class of a judgement, the object that ``ask`` returns."""
     prompts: ClassVar[tuple[Prompt, ...]]
     """Every prompt that ``ask`` may send."""
 
     @abstractmethod
     async def ask(self, sample: Sample, judge: Judge, /) -> E:
-        """Ask the judge about a sample that has all the fields the metric needs.
+        """Return the judgement of a sample that has all the fields the metric needs.
 
-        Raises a JudgeError if there is no usable reply; the row becomes ``failed``.
+        Raises a JudgeError if the judge returns no usable reply; the row gets the status ``failed``.
         """
 
     @abstractmethod
@@ -89,12 +89,12 @@ class JudgedMetric(AnyMetric, Generic[E]):
 
 
 def prompts_digest(metrics: Iterable[AnyMetric]) -> str:
-    """Hash of the prompts of these metrics; empty without judged metrics."""
+    """Return a hash of the prompts of these metrics; empty if none of them uses a judge."""
     judged = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     digests = sorted({prompt.digest for metric in judged for prompt in metric.prompts})
     return digest(canonical_json(digests), size=4).hex() if digests else ""
 
 
 def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
-    """Return the metrics that ask a judge."""
+    """Return the metrics that use a judge."""
     return [metric for metric in metrics if isinstance(metric, JudgedMetric)]

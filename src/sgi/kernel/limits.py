@@ -15,7 +15,7 @@ _PREFIX: Final = "SGI_MAX_"
 
 @dataclass(frozen=True)
 class InputLimits:
-    """Maximum sizes. The variable ``SGI_MAX_ROW`` or ``sgi --max-row`` sets ``row``, and so on.
+    """Maximum sizes of input. The variable ``SGI_MAX_ROW`` or ``sgi --max-row`` sets ``row``, and so on.
 
     Attributes:
         cell: bytes of one value of a row, which may be a list of texts.
@@ -34,7 +34,7 @@ NAMES: Final = tuple(field.name for field in fields(InputLimits))
 
 
 def input_limits() -> InputLimits:
-    """Return the limits from the environment, otherwise the defaults."""
+    """Return the limits that environment variables set; the other limits have their defaults."""
     return _limits(tuple(os.environ.get(variable(name)) for name in NAMES))
 
 
@@ -45,18 +45,18 @@ def _limits(texts: tuple[str | None, ...]) -> InputLimits:
 
 
 def variable(name: str) -> str:
-    """Return the variable of the environment that sets a limit."""
+    """Return the name of the environment variable that sets a limit."""
     return f"{_PREFIX}{name.upper()}"
 
 
 def how_to_raise(name: str) -> str:
-    """Return the hint of an error about a limit."""
+    """Return the hint of an error about an exceeded limit."""
     ways = f"sgi --max-{name} SIZE, or with the variable {variable(name)}"
     return f"If the data is right, raise the limit with {ways}."
 
 
 def size_text(size: int) -> str:
-    """Format a size.
+    """Format a size in bytes.
 
     >>> size_text(8_000_000), size_text(1500), size_text(20)
     ('8 MB', '1.5 KB', '20 bytes')
@@ -68,7 +68,7 @@ def size_text(size: int) -> str:
 
 
 def size_in_bytes(text: str) -> int:
-    """Parse a size."""
+    """Parse a size such as ``8MB``, and return it in bytes; UsageError for an invalid size."""
     upper = text.strip().upper()
     digits = upper.rstrip("BKMG ")
     try:

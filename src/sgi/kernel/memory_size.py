@@ -1,4 +1,4 @@
-"""How much memory plain values take, roughly and quickly."""
+"""Estimates the memory that JSON values take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _ITEM = 32
-"""Bytes of a value beside its text."""
+"""The assumed size of a value in bytes, without its text."""
 
 
 def size_of(value: Any, most: int) -> int:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from sgi.kernel.tokens import TokenModel
 
 COUNT = "count"
-"""Unit of a metric that is 1 or 0 for a row; the summary counts the rows with 1."""
+"""Unit of a metric whose value for a row is 1 or 0; the summary counts the rows with 1."""
 
 PERCENT = "%"
 """Unit of a metric from 0 to 100."""
 
 SCORE = "score"
-"""Unit of a metric from 0 to 1 that is not a share or a probability; never displayed as percent."""
+"""Unit of a metric from 0 to 1 that is not a share or a probability, so it is never displayed as percent."""
 
 RATIO = "ratio"
 """Unit of a ratio v in [0, ∞). Its mean is computed on the scale v/(1+v), because one row with a denominator
@@ -40,11 +40,11 @@ near 0 would dominate the arithmetic mean. See `sgi.stats.ratios`."""
 _NOTHING: Mapping[str, Any] = {}
 
 P = TypeVar("P", default="Batch")
-"""What `Metric.prepare` returns."""
+"""The type of the value that `Metric.prepare` returns."""
 
 
 class Status(StrEnum):
-    """Why a row has a value, or has none."""
+    """Status of a row: it has a value, or the reason that it has none."""
 
     OK = "ok"
     UNDEFINED = "undefined"
@@ -57,8 +57,8 @@ class MetricSpec:
     """Name, range and needs of a metric.
 
     Attributes:
-        version: incremented when the same input gives another number.
-        needs: the fields without which a row is ``missing``.
+        version: the version of the definition; a change that affects values increments it.
+        needs: the required fields; a row without one of them has the status ``missing``.
         low: the smallest possible value.
         high: the largest possible value.
         unit: ``PERCENT``, ``COUNT``, ``SCORE``, ``RATIO``, or empty for a pure number.
@@ -79,7 +79,7 @@ class MetricSpec:
     classes: tuple[str, ...] = ()
 
     def in_order(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """Sort counts by ``classes``; other names follow, the most frequent first.
+        """Sort counts by the order of ``classes``; other names follow, the most frequent first.
 
         >>> spec = MetricSpec("mark", 1, frozenset(), 0.0, 1.0, category="grade", classes=("A", "B", "C"))
         >>> spec.in_order({"C": 9, "other": 1, "A": 2})
@@ -91,12 +91,12 @@ class MetricSpec:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Value, status, reason and details of each row; a value is NaN exactly where the status is not ok.
+    """Value, status, reason and details of each row; a value is NaN if and only if the status is not ok.
 
     Attributes:
         values: float64, shape (n,).
         status: values of `Status`, shape (n,).
-        reasons: empty where ok.
+        reasons: why a row has no value; empty if the status is ok.
         details: intermediate results, as JSON.
 
     >>> scores = Scores.of(np.array([0.5, 0.1]), undefined={"the response is blank": np.array([False, True])})
@@ -114,11 +114,11 @@ class Scores:
     def __post_init__(self) -> None:
         n = len(self.values)
         if not n == len(self.status) == len(self.reasons) == len(self.details):
-            raise ValueError("values, status, reasons and details differ in length")
+            raise ValueError("values, status, reasons and details must have the same length")
         if not np.array_equal(np.isfinite(self.values), self.ok):
-            raise ValueError("a value is finite exactly if its status is ok")
+            raise ValueError("a value must be finite if and only if its status is ok")
         if any(map(bool.__eq__, map(bool, self.reasons), self.ok.tolist())):
-            raise ValueError("a row has a reason exactly if its status is not ok")
+            raise ValueError("a row must have a reason if and only if its status is not ok")
 
     @classmethod
     def of(
@@ -128,12 +128,13 @@ class Scores:
         undefined: Mapping[str, NDArray[np.bool_]] = _NOTHING,
         details: Sequence[Mapping[str, JsonValue]] | None = None,
     ) -> Self:
-        """Make scores of computed values.
+        """Make scores from computed values.
 
         Args:
             values: shape (n,); finite in every row that is not in ``undefined``.
-            undefined: reason → mask of rows where the formula has no value; the first reason applies.
-            details: one mapping per row.
+            undefined: for each reason a mask of the rows for which the formula is undefined; if several
+                reasons apply to a row, the first is used.
+            details: one mapping for each row; None means no details.
         """
         out = np.array(values, dtype=np.float64)
         status = np.full(len(out), Status.OK.value, dtype="<U9")
@@ -147,13 +148,13 @@ class Scores:
 
     @classmethod
     def without_value(cls, status: Status, reasons: Sequence[str]) -> Self:
-        """Scores of rows that have no value, each with its reason."""
+        """Make the scores of rows that have no value, each with its reason."""
         n = len(reasons)
         return cls(np.full(n, np.nan), np.full(n, status.value, dtype="<U9"), tuple(reasons), (_NOTHING,) * n)
 
     @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
-        """Join parts, each with its rows, to the scores of ``n`` rows; they must cover every row once."""
+        """Join parts to the scores of ``n`` rows; each part has its row numbers, and each row occurs once."""
         values = np.full(n, np.nan)
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n
@@ -165,12 +166,12 @@ class Scores:
             for row, reason, detail in zip(rows, part.reasons, part.details, strict=True):
                 reasons[row], details[row] = reason, detail
         if covered != n:
-            raise ValueError(f"the parts cover {covered} rows, not each of {n} once")
+            raise ValueError(f"the parts must contain each of {n} rows once; they contain {covered} rows")
         return cls(values, status, tuple(reasons), tuple(details))
 
     @property
     def ok(self) -> NDArray[np.bool_]:
-        """Which rows have a value."""
+        """Mask of the rows that have a value."""
         return np.asarray(self.status == Status.OK.value)  # plain text: numpy is slow to compare enums
 
     def __len__(self) -> int:
@@ -182,10 +183,10 @@ class VectorNeeds(Protocol):
     """A metric that compares embeddings of texts."""
 
     def texts(self, prepared: Any, /) -> Iterable[str]:
-        """List the texts whose vectors ``score`` looks up; repeats are allowed."""
+        """List the texts whose vectors ``score`` uses; repeats are allowed."""
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the embedders, from those configured for the run or by other names."""
+        """Return the names of the required embedders; ``configured`` are the embedders of the run."""
 
 
 @runtime_checkable
@@ -201,19 +202,19 @@ class TokenNeeds(Protocol):
         """Whether the token table must hold token frequencies over all references of the data."""
 
     def token_texts(self, prepared: Any, /) -> Iterable[str]:
-        """List the texts whose token vectors ``score`` looks up; repeats are allowed."""
+        """List the texts whose token vectors ``score`` uses; repeats are allowed."""
 
 
 @runtime_checkable
 class EntailmentNeeds(Protocol):
-    """A metric that asks a model whether texts follow from other texts."""
+    """A metric that uses a model for entailment: whether a text follows from another text."""
 
     @property
     def entailment_model(self) -> str:
         """The name of the model."""
 
     def pairs(self, prepared: Any, /) -> Iterable[tuple[str, str]]:
-        """List the (premise, hypothesis) pairs that ``score`` looks up; repeats are allowed."""
+        """List the (premise, hypothesis) pairs that ``score`` uses; repeats are allowed."""
 
 
 class AnyMetric(ABC):
@@ -226,7 +227,7 @@ class AnyMetric(ABC):
 
     @property
     def canonical(self) -> str:
-        """The name and changed parameters; `sgi.kernel.registry.metric` parses it."""
+        """The name with the parameters that are not defaults; `sgi.kernel.registry.metric` parses it."""
         values = {name: json.dumps(value, ensure_ascii=False) for name, value in self.parameters.items()}
         arguments = ", ".join(f"{name}={value}" for name, value in values.items())
         return f"{self.spec.name}({arguments})" if arguments else self.spec.name
@@ -242,21 +243,21 @@ class AnyMetric(ABC):
 
     @property
     def vector_needs(self) -> VectorNeeds | None:
-        """The metric, if it defines ``texts``; else None."""
+        """The metric itself if it defines ``texts``, or None."""
         return self if isinstance(self, VectorNeeds) else None
 
     @property
     def token_needs(self) -> TokenNeeds | None:
-        """The metric, if it defines ``token_model``, ``weighs_tokens`` and ``token_texts``; else None."""
+        """The metric itself if it defines ``token_model``, ``weighs_tokens`` and ``token_texts``, or None."""
         return self if isinstance(self, TokenNeeds) else None
 
     @property
     def entailment_needs(self) -> EntailmentNeeds | None:
-        """The metric, if it defines ``entailment_model`` and ``pairs``; else None."""
+        """The metric itself if it defines ``entailment_model`` and ``pairs``, or None."""
         return self if isinstance(self, EntailmentNeeds) else None
 
     def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the embedders whose vectors the metric needs: by default the first one configured."""
+        """Return the names of the required embedders; this default is the first embedder of the run."""
         return configured[:1]
 
     def prepare(self, rows: Any, /) -> Any:

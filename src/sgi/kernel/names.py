@@ -9,14 +9,14 @@ from __future__ import annotations
 from sgi.kernel.short_text import shorten
 
 MAX_NAME = 200
-"""Characters of a name."""
+"""The maximum number of characters of a name."""
 MAX_METRIC = 2000
-"""Characters of a metric's canonical string, which holds its parameters."""
+"""The maximum number of characters of a metric's canonical string, which contains its parameters."""
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 def name_problem(text: str, *, longest: int = MAX_NAME) -> str:
-    r"""Why a text cannot be a name; empty if it can.
+    r"""Return why a text cannot be a name; an empty string if it can.
 
     >>> name_problem("nightly"), name_problem("night\x1bly"), name_problem(" "), name_problem("x" * 201)
     ('', 'it has characters that cannot be printed', 'it is blank', 'it has more than 200 characters')

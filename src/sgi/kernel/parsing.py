@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_DEPTH: Final = 100
-"""Levels of lists and objects in a file of settings."""
+"""The maximum number of nested lists and objects in a settings file."""
 _INT64: Final = 2**63
 _MAX_REASON: Final = 200
 
@@ -31,7 +31,7 @@ PARSER_ERRORS: Final = (
     struct.error,
     zlib.error,
 )
-"""What the parsers that are used here raise for bad input."""
+"""The exceptions that parsers raise for invalid input."""
 
 
 @contextmanager
@@ -43,14 +43,14 @@ def parsing(
     error: type[SgiError] = DataError,
     hint: str = "",
 ) -> Iterator[None]:
-    """Convert parser errors. Put only the call of a parser inside, so that bugs stay visible.
+    """Context manager that converts parser errors in its block, which should contain only the parser's call.
 
     Args:
-        file: the name for messages.
+        file: the name of the file in messages.
         what: the expected format, such as ``TOML``.
-        line: where the parser began, if known.
-        error: the class to raise.
-        hint: how to fix it.
+        line: the line where the parser began, if known.
+        error: the class of the raised error.
+        hint: how to fix the error.
 
     >>> import json
     >>> with parsing("a.json", "JSON", line=3):

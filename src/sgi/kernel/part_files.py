@@ -1,4 +1,4 @@
-"""Temporary files that replace another file when they are complete."""
+"""Part files: temporary files that replace another file when they are complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MIN_AGE = 60.0
-"""Seconds without a change. A writer may not have locked a younger file yet, or have closed it."""
+"""Seconds after the last change; a writer of a younger file may not have locked it yet, or has closed it."""
 
 
 def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
@@ -37,12 +37,14 @@ def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 def replacing_file(
     target: Path, mode: int = 0o666, *, errors: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> Iterator[BinaryIO]:
-    """Write a temporary file that atomically replaces ``target`` when the block ends without an error.
+    """Context manager for a temporary file that replaces ``target`` if the block ends without an error.
+
+    The replacement is atomic.
 
     Args:
-        target: the file; its folder must exist.
-        mode: permissions of a new file.
-        errors: makes a context that converts the errors of file operations; the block is not in it.
+        target: the path to replace; its folder must exist.
+        mode: the permissions of a new file.
+        errors: makes a context manager that converts errors of file operations, but not those of the block.
     """
     with errors():
         part, file = open_part(target.parent, mode)
@@ -72,7 +74,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Lock a file until it is closed (Windows locks open files itself); BlockingIOError if it is locked."""
+    """Lock a file until it is closed (Windows does this itself); raise BlockingIOError if it is locked."""
     if sys.platform != "win32":
         import fcntl
 

@@ -43,12 +43,12 @@ def placeholder(text: str) -> str:
 
 
 def display_text(text: T) -> T | str:
-    """Return a text for display."""
+    """Return a text for display; a placeholder becomes `TEXT_NOT_KEPT`."""
     return TEXT_NOT_KEPT if text is not None and is_placeholder(text) else text
 
 
 def with_placeholders(value: JsonValue) -> JsonValue:
-    """Replace each text in a JSON value, including keys."""
+    """Replace each text in a JSON value, including keys, by its placeholder."""
     if isinstance(value, str):
         return placeholder(value)
     if isinstance(value, list):
@@ -72,7 +72,7 @@ def without_texts(value: JsonValue) -> JsonValue:
 
 
 def dataset_without_texts(dataset: str) -> str:
-    """Hash of the data without texts, from the hash of the data.
+    """Return the hash of the data without texts, computed from the hash of the data.
 
     >>> dataset_without_texts("00ff")
     '6192c08ce1341bfb1a0840077642bead'
@@ -81,7 +81,7 @@ def dataset_without_texts(dataset: str) -> str:
 
 
 def is_same_data(one: str, other: str) -> bool:
-    """Return whether two hashes are of the same data, each with or without texts.
+    """Return whether two hashes belong to the same data; each hash is of the data with or without texts.
 
     >>> is_same_data("00ff", dataset_without_texts("00ff")), is_same_data("00ff", "00aa")
     (True, False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Section = str | tuple[str, ...]
-"""A text, or a list of texts that are numbered from 1."""
+"""A text, or a list of texts, which a prompt numbers from 1."""
 
 _DATA = (
     "The texts to judge stand between markers such as <name CODE> and </name CODE>, where CODE is made anew "
@@ -80,7 +80,7 @@ class Verdicts(ReplyModel, Generic[V]):
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
-        """Return the example's first verdict, once for each item."""
+        """Return a reply with the example's first verdict for each of ``items`` entries."""
         if not isinstance(example, Verdicts) or items is None:
             return example
         first = example.verdicts[0]
@@ -101,7 +101,7 @@ def _count_problem(indices: list[int], count: int) -> str:
 
 @dataclass(frozen=True)
 class Example:
-    """Texts by section name, with the correct reply."""
+    """An example in a prompt: texts by section name, and the correct reply."""
 
     sections: Mapping[str, Section]
     reply: ReplyModel
@@ -112,10 +112,10 @@ class Prompt:
     """Instructions and examples for a judge.
 
     Attributes:
-        name: ``metric.step``.
-        examples: at least one; cost estimates use its length.
-        items: the section that needs one verdict per entry; may be empty.
-        version: incremented when the parsing of replies changes.
+        name: the name of the prompt, ``metric.step``.
+        examples: at least one example; cost estimates use its length.
+        items: the name of the section that needs one verdict for each entry; empty if there is none.
+        version: the version of the reply parser; a change that affects results increments it.
     """
 
     name: str
@@ -135,11 +135,11 @@ class Prompt:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the prompt, without the schema."""
+        """Hash of the prompt without the reply's schema."""
         return digest(canonical_json([self.name, self.system, self.items, self.version]), size=8).hex()
 
     def about(self, **sections: Section) -> Inquiry:
-        """Make the inquiry about these texts, in this order."""
+        """Make the inquiry about the texts of these sections, in this order."""
         lengths = {name: len(section) for name, section in sections.items() if isinstance(section, tuple)}
         return Inquiry(self, _render(sections), len(sections[self.items]) if self.items else None, lengths)
 
@@ -149,9 +149,9 @@ class Inquiry:
     """One request to a judge.
 
     Attributes:
-        text: the texts to judge, between their markers.
-        items: number of verdicts in the reply; None for a reply without a list of verdicts.
-        lengths: number of entries of each list section, by name.
+        text: the texts to judge, between markers.
+        items: the number of verdicts in the reply; None if the reply has no list of verdicts.
+        lengths: the number of entries of each section that is a list, by name.
     """
 
     prompt: Prompt
@@ -161,12 +161,12 @@ class Inquiry:
 
     @property
     def context(self) -> dict[str, Any]:
-        """Validation context of the reply."""
+        """The data with which the reply is validated: numbers of items and of entries of sections."""
         return {"items": self.items, "lengths": self.lengths}
 
 
 def _render(sections: Mapping[str, Section]) -> str:
-    """Place the sections between markers that no text contains.
+    """Return the sections as one text, each between markers that no section contains.
 
     >>> tag = _tag(["Who?", "A.", "B."])
     >>> print(_render({"question": "Who?", "claims": ("A.", "B.")}).replace(tag, "#"))

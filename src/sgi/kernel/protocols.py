@@ -20,21 +20,21 @@ T = TypeVar("T", bound="ReplyModel")
 
 
 class Embeddings(NamedTuple):
-    """Vectors of texts, and which of the texts were longer than the model reads."""
+    """Unit vectors of texts, and which of the texts exceeded the model's token limit."""
 
     rows: NDArray[np.float32]
-    """Unit rows in the order given, shape (n, d)."""
+    """One unit vector for each text, in the order of the texts, shape (n, d)."""
     truncated: NDArray[np.bool_]
-    """True where the text was cut at the model's token limit, shape (n,)."""
+    """True if the text was truncated at the model's token limit, shape (n,)."""
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Computes one unit vector per text."""
+    """A model that computes one unit vector for each text."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a vector: ``name@revision,pooling,limit,precision``."""
+        """The model's identity, with all settings that affect vectors: ``name@revision,pooling,…``."""
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
@@ -54,7 +54,7 @@ class TokenCounter(Protocol):
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a text, special tokens included; None without a limit."""
+        """The maximum number of tokens of a text, including special tokens; None if there is no limit."""
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
         """Return the number of tokens of each whole text, special tokens included."""
@@ -62,52 +62,52 @@ class TokenCounter(Protocol):
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Computes one contextual unit vector per token."""
+    """A model that computes a unit vector for each token, which depends on the tokens around it."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a vector: ``tokens:name[layer]@revision,limit,precision``."""
+        """The model's identity, with all settings that affect vectors: ``tokens:name[layer]@revision,…``."""
 
     @property
     def dimension(self) -> int:
-        """The length of a row."""
+        """The length of a vector."""
 
     def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
-        """Return the tokens of these texts, repeats once, with their unit rows; raises EmbedderError."""
+        """Return the tokens of the distinct texts, with their unit vectors; may raise EmbedderError."""
 
     def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """Return the token ids of each text, as in ``encode_tokens``, without computing vectors."""
+        """Return the token ids of each text that ``encode_tokens`` would use, without computing vectors."""
 
 
 ENTAILMENT = "entailment:"
-"""Prefix of the fingerprint of an entailment model."""
+"""The prefix of the fingerprint of an entailment model."""
 
 
 class EntailmentScores(NamedTuple):
-    """Probabilities of entailment and contradiction for each pair."""
+    """Probabilities of entailment and contradiction for each (premise, hypothesis) pair."""
 
     entailment: NDArray[np.float64]
-    """The probability that the hypothesis follows, in [0, 1], shape (n,)."""
+    """The probability that the hypothesis follows from the premise, in [0, 1], shape (n,)."""
     contradiction: NDArray[np.float64]
-    """The probability that it is contradicted, in [0, 1], shape (n,); NaN from a model without
-    that output."""
+    """The probability that the premise contradicts the hypothesis, in [0, 1], shape (n,); NaN if the model
+    does not return it."""
     windows: NDArray[np.int64]
-    """In how many overlapping windows the premise was read, at least 1, shape (n,)."""
+    """The number of overlapping parts (windows) into which the premise was split, at least 1, shape (n,)."""
 
 
 @runtime_checkable
 class EntailmentModel(Protocol):
-    """Computes the probability that a premise entails a hypothesis."""
+    """A model that computes the probability that a premise entails a hypothesis."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a probability: ``entailment:name@revision,limit,outputs,precision``."""
+        """The model's identity, with all settings that affect results: ``entailment:name@revision,…``."""
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
-        """Return which hypotheses leave enough of the model's window for a premise, shape (n,)."""
+        """Return which hypotheses leave enough of the model's token limit for a premise, shape (n,)."""
 
     def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
-        """Return the probabilities for (premise, hypothesis) pairs, in the order given; raises EmbedderError."""
+        """Return the probabilities of (premise, hypothesis) pairs, in order; may raise EmbedderError."""
 
 
 @runtime_checkable
@@ -115,30 +115,30 @@ class Cache(Protocol):
     """A key-value store of bytes that may be deleted at any time."""
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
-        """Return the stored values by key; missing keys are left out."""
+        """Return the stored values by key; the result does not contain missing keys."""
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
         """Store these values."""
 
 
 class Reply(NamedTuple):
-    """Response of the RAG system under test."""
+    """The response of the RAG system under test to a question."""
 
     response: str
     contexts: tuple[str, ...] | None = None
-    """The passages that it used; None if it does not return them."""
+    """The passages that the system used; None if it does not return them."""
 
 
 @runtime_checkable
 class Target(Protocol):
-    """The RAG system under test."""
+    """A RAG system under test."""
 
     @property
     def fingerprint(self) -> str:
-        """The address without secrets: ``python:module:function`` or ``http:URL``."""
+        """The target's identity, without secrets: ``python:module:function`` or ``http:URL``."""
 
     async def answer(self, question: str, /) -> Reply:
-        """Answer one question; raises TargetError if there is no answer."""
+        """Answer one question; raise TargetError if there is no answer."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Usage:
         return self._combine(other, add)
 
     def since(self, earlier: Usage) -> Usage:
-        """Return the difference to an earlier count."""
+        """Return the usage since an earlier usage was read."""
         return self._combine(earlier, sub)
 
     def _combine(self, other: Usage, operation: Callable[[Any, Any], Any]) -> Usage:
@@ -182,18 +182,18 @@ class Usage:
 
 @runtime_checkable
 class Judge(Protocol):
-    """Answers inquiries about texts; limits its own concurrency."""
+    """A model that answers inquiries about texts, and limits the number of concurrent requests itself."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a reply, without secrets: ``openai:NAME,temperature=0,…``."""
+        """The judge's identity, with all settings that affect replies: ``openai:NAME,temperature=0,…``."""
 
     @property
     def budget(self) -> int:
         """Maximum tokens of passages in one inquiry; longer passages are split over several."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """Return a reply that is valid for the schema, with a verdict for every item; raises JudgeError."""
+        """Return a reply that is valid for the schema, with a verdict for every item; or raise JudgeError."""
 
 
 @runtime_checkable
@@ -202,34 +202,34 @@ class CountingJudge(Judge, Protocol):
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
+        """The requests, tokens and cost so far."""
 
 
 @runtime_checkable
 class DurableJudge(CountingJudge, Protocol):
-    """A judge whose usage is stored while it grows, so that a killed process loses no count."""
+    """A judge that stores its usage before each request, so that a killed process loses no count."""
 
     def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
         """Call ``store`` before each request is sent and before a reply is used.
 
         Args:
             store: stores the current ``usage``; its errors abort the request.
-            earlier: usage of earlier attempts at the same run; it counts for the cost limit.
+            earlier: the usage before the run was resumed; it counts for the cost limit.
         """
 
 
 def usage_of(judge: Judge | None) -> Usage:
-    """Return the judge's usage; zero for a judge that does not count."""
+    """Return the judge's usage; zero for a judge that does not count its requests."""
     return judge.usage if isinstance(judge, CountingJudge) else Usage()
 
 
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embeddings:
-    """Embed texts; an embedder without a token limit truncates nothing."""
+    """Return the vectors of texts; for an embedder without `encode`, no text counts as truncated."""
     if isinstance(embedder, TruncatingEmbedder):
         return embedder.encode(texts)
     return Embeddings(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
 
 
 def embedder_name(embedder: Embedder) -> str:
-    """Return the embedder's name: its fingerprint before the ``@``."""
+    """Return the embedder's name, the part of its fingerprint before the ``@``."""
     return embedder.fingerprint.partition("@")[0]

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 UNOPENED = "@unopened"
-"""How the fingerprint of a model ends that could not be opened, so that its digest is not known."""
+"""The end of a model's fingerprint if the model could not be opened, so that its digest is unknown."""
 
 
 class FieldDifference(NamedTuple):
-    """A field of two records that differs."""
+    """A field whose value differs between two records."""
 
     field: str
     before: str
@@ -32,11 +32,11 @@ class MetricProvenance:
     """Models, judge and parameters of a metric.
 
     Attributes:
-        models: fingerprints of embedders, token encoders and entailment models.
-        judge: fingerprint of the judge; empty without a judge.
-        budget: maximum tokens of passages in one inquiry; None if not recorded.
+        models: the fingerprints (identities) of embedders, token encoders and entailment models.
+        judge: the fingerprint of the judge; empty if the metric uses none.
+        budget: the maximum number of tokens of passages in one request to the judge; None if not recorded.
         prompts: a hash of the prompts.
-        version: of the metric's definition; 0 if not recorded.
+        version: the version of the metric's definition; 0 if not recorded.
     """
 
     models: tuple[AnyText, ...] = ()
@@ -53,7 +53,7 @@ class MetricProvenance:
         return not any(model.endswith(UNOPENED) for model in self.models)
 
     def differences(self, after: MetricProvenance) -> Iterator[FieldDifference]:
-        """Return the fields that differ in a later record; a field that one record lacks is not compared.
+        """Yield the fields that differ in a later record; fields that one record lacks are not compared.
 
         >>> list(map(str, MetricProvenance(("m@1",)).differences(MetricProvenance(("m@2",)))))
         ['embedder: m@1 → m@2']
@@ -82,11 +82,11 @@ class RunProvenance:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The fingerprints of all models, each once."""
+        """The distinct fingerprints of all models."""
         return tuple(dict.fromkeys(m for record in self.metrics.values() if record for m in record.models))
 
     def differences(self, after: RunProvenance) -> Iterator[FieldDifference]:
-        """Return the fields that differ in a later record of the same metrics, except the data."""
+        """Yield the fields, except the data, that differ in a later record of the same metrics."""
         if self.package != after.package:
             yield FieldDifference("version of SGI", self.package or "not recorded", after.package)
         for name, record in self.metrics.items():

@@ -1,4 +1,4 @@
-"""Lists of lists as one flat column: values and offsets, Arrow's list layout."""
+"""A list of lists, stored as one flat column of values with offsets, as in Arrow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Ragged(Generic[T]):
-    """Row ``i`` holds ``values[offsets[i]:offsets[i + 1]]``.
+    """A list of rows of different lengths; row ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
 
     >>> passages = Ragged.from_rows([("a", "b"), (), ("c",)])
     >>> passages[0], passages[1], len(passages)
@@ -36,7 +36,7 @@ class Ragged(Generic[T]):
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[T]]) -> Ragged[T]:
-        """Flatten rows of any lengths."""
+        """Make a `Ragged` from rows of any lengths."""
         tuples = [tuple(row) for row in rows]
         offsets = np.zeros(len(tuples) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in tuples], out=offsets[1:])
@@ -44,12 +44,12 @@ class Ragged(Generic[T]):
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many values each row has, shape (n,)."""
+        """The number of values of each row, shape (n,)."""
         return np.diff(self.offsets)
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """The row of each value, shape (len(values),)."""
+        """The row number of each value, shape (len(values),)."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Ragged(Generic[T]):
 
     def __getitem__(self, row: int | np.integer) -> tuple[T, ...]:
         if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of {len(self)}")
+            raise IndexError(f"row {row} does not exist; there are {len(self)} rows")
         row = int(row) % len(self)
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 

@@ -14,7 +14,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import AnyMetric
 
 GROUP = "sgi.metrics"
-"""The entry-point group in which a plugin names its metrics."""
+"""The entry-point group in which a plugin registers its metrics."""
 
 _GROUNDING = "sgi.metrics.sgi"
 _LEXICAL = "sgi.metrics.lexical"
@@ -73,13 +73,13 @@ BUILT_IN: dict[str, str] = {
 
 @cache
 def metric_names() -> dict[str, str]:
-    """Return the location of each metric, by name: built-in metrics first, then those of plugins."""
+    """Return ``module:class`` of each metric by its name: built-in metrics first, then those of plugins."""
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 
 
 def metric_class(name: str) -> type[AnyMetric]:
-    """Return the class of a metric.
+    """Return the class of the metric with this name.
 
     Raises:
         UnknownNameError: no metric has this name; the error suggests similar names.
@@ -114,10 +114,10 @@ def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]
 
 
 def metric(text: str | AnyMetric) -> AnyMetric:
-    """Return the metric of a canonical string; a metric is returned unchanged.
+    """Return the metric for a canonical string such as ``rouge_l(beta=1.2)``; return a metric unchanged.
 
     Raises:
-        UnknownNameError: there is no such metric, or no such parameter.
+        UnknownNameError: the metric or a parameter does not exist.
         UsageError: the string cannot be parsed, or a value is out of range.
 
     >>> metric("rouge_l(beta=1.2)").canonical
@@ -128,7 +128,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
     value: object = text
     if not isinstance(value, str):
         hint = "Pass an instance: Name()." if isinstance(value, type) else ""
-        raise UsageError(f"A metric is a name or a Metric, not {value!r}.", hint=hint)
+        raise UsageError(f"A metric must be a name or a Metric, not {value!r}.", hint=hint)
     name, arguments = _parse(text)
     kind = metric_class(name)
     parameters = [field.name for field in fields(cast("Any", kind))]
@@ -144,7 +144,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
 
 
 def metric_name(canonical: str) -> str:
-    """Return the metric's name in a canonical string, without parameters."""
+    """Return the part of a canonical string before the parameters."""
     return canonical.partition("(")[0].strip()
 
 
@@ -164,7 +164,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return the value of a literal. Lists become tuples, since metrics are frozen; a bare word is a text."""
+    """Return the value of a literal. Lists become tuples, since metrics are frozen; a bare word is a str."""
     if isinstance(node, ast.Name):
         return {"true": True, "false": False, "null": None}.get(node.id, node.id)
     if isinstance(node, (ast.List, ast.Tuple)):

@@ -1,4 +1,4 @@
-"""One row of RAG data as it comes in (Sample), and many rows as columns (Batch)."""
+"""One row of RAG data (Sample), and many rows as columns (Batch)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ A = ParamSpec("A")
 
 
 class Field(StrEnum):
-    """The parts of a sample that a metric can need."""
+    """The parts of a sample that a metric can require."""
 
     QUESTION = "question"
     CONTEXTS = "contexts"
@@ -48,7 +48,7 @@ _LISTS = ("contexts", "alternatives")
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
-    """Return whether ids are the row numbers that rows without an id get: rising, from 1.
+    """Return whether all ids are row numbers, which rows without an id get: increasing, from 1.
 
     A row with two answers has the ids ``STEM-NUMBER-right`` and ``STEM-NUMBER-hallucinated``; ``stem`` is the
     file name of the data without its suffix.
@@ -69,15 +69,16 @@ def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
 class Sample(BaseModel):
     """One question with its passages, response, reference and label.
 
-    A missing or null field is *absent*: metrics that need it report ``missing``. A blank text is not absent.
+    A missing or null field is *absent*: metrics that require it give the row the status ``missing``. A blank
+    text is not absent.
 
     Attributes:
-        id: unique within its data.
+        id: the identifier, unique in the data.
         contexts: the retrieved passages, best first.
         reference: the expected answer.
         alternatives: more accepted answers; metrics that compare with a reference use the best one.
-        label: True for grounded or correct.
-        metadata: further columns; reports can group by them.
+        label: True if the response is grounded or correct.
+        metadata: further columns; reports can group rows by them.
 
     >>> sample = Sample(id="1", question="Who?", response="")
     >>> sample.has(Field.RESPONSE), sample.has(Field.REFERENCE)
@@ -100,13 +101,13 @@ class Sample(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_absent(cls, values: Any) -> Any:
-        """Drop nulls; split a list of references into the first one and its alternatives."""
+        """Remove null fields, and split a list of references into the first one and its alternatives."""
         if not isinstance(values, dict):
             return values
         present = {key: value for key, value in values.items() if value is not None}
         references = [*_as_list(present.pop("reference", ())), *_as_list(present.pop("alternatives", ()))]
         if None in references:
-            raise ValueError("a list of references holds null")
+            raise ValueError("a list of references must not contain null")
         if references:
             present["reference"] = references[0]
         if references[1:]:
@@ -121,7 +122,7 @@ class Sample(BaseModel):
         return () if self.reference is None else (self.reference, *self.alternatives)
 
     def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
-        """Replace the response (None removes it), and the passages if there are any."""
+        """Return a copy with another response (None removes it) and, unless None, other passages."""
         values = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
         if response is not None:
             values["response"] = response
@@ -130,14 +131,14 @@ class Sample(BaseModel):
         return type(self)(**values)
 
     def with_texts(self, change: Callable[[str], str]) -> Sample:
-        """Apply a function to every text; metadata stays the same."""
+        """Return a copy with a function applied to every text; metadata stays the same."""
         fields = self.model_fields_set
         values: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
         values |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
         return self.model_copy(update=values)
 
     def with_placeholders(self) -> Sample:
-        """Replace every text by its placeholder; see `sgi.kernel.placeholders`."""
+        """Return a copy with every text replaced by its placeholder; see `sgi.kernel.placeholders`."""
         sample = self.with_texts(placeholder)
         if not self.metadata:
             return sample
@@ -149,16 +150,17 @@ class Sample(BaseModel):
         return field.value in self.model_fields_set
 
     def cluster(self, position: int, by: str = BY_QUESTION) -> int:
-        """Return the number of the row's cluster, a signed 64-bit integer; see `sgi.kernel.clusters` for the rules.
+        """Return the number of the row's cluster, a signed 64-bit integer; ``by`` is a cluster rule.
 
-        Rows of one cluster are not independent; statistics resample them together.
+        The rows of a cluster are not independent, so statistics resample them together. The rules are in
+        `sgi.kernel.clusters`.
         """
         return cluster_number(
             by, position, question=self.question, contexts=self.contexts, metadata=self.metadata
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """Return the reason of the status ``missing``: the absent ones of these fields."""
+        """Return the reason for the status ``missing``, which lists those of the fields that are absent."""
         return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
 
 
@@ -189,12 +191,12 @@ class Batch:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids."""
+        """The ids of the samples."""
         return tuple(sample.id for sample in self.samples)
 
     @cached_property
     def question(self) -> tuple[str, ...]:
-        """The questions; blank where absent."""
+        """The questions; blank if absent."""
         return tuple(sample.question for sample in self.samples)
 
     @cached_property
@@ -204,7 +206,7 @@ class Batch:
 
     @cached_property
     def response(self) -> tuple[str, ...]:
-        """The responses; blank where absent."""
+        """The responses; blank if absent."""
         return tuple(sample.response for sample in self.samples)
 
     @cached_property
@@ -237,5 +239,5 @@ class Batch:
         return np.fromiter((all(map(s.has, names)) for s in self.samples), dtype=np.bool_, count=len(self))
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
-        """Select rows, in this order."""
+        """Return a batch of these rows, in this order."""
         return type(self)(tuple(self.samples[row] for row in rows))

@@ -1,4 +1,4 @@
-"""Scores of a run as columns, for tables, comparisons and gates."""
+"""The scores of a run as columns, for tables, comparisons and gates (pass/fail rules)."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ STATUSES = tuple(Status)
 
 @dataclass(frozen=True, eq=False)
 class MetricColumn:
-    """One metric of a run.
+    """The values of one metric of a run.
 
     Attributes:
-        metric: its canonical string.
-        values: float64, NaN where there is no value, shape (n,).
+        metric: the metric's canonical string, its name and parameters.
+        values: float64, NaN for a row without a value, shape (n,).
         codes: index of each status in ``STATUSES``, int8, shape (n,).
         low: the smallest possible value; None if unknown.
         high: the largest possible value; None if unknown.
-        version: 0 if unknown.
+        version: the version of the metric's definition; 0 if unknown.
     """
 
     metric: str
@@ -60,23 +60,23 @@ class MetricColumn:
 
     @property
     def ok(self) -> NDArray[np.bool_]:
-        """Which rows have a value."""
+        """Mask of the rows that have a value."""
         return np.isfinite(self.values)
 
     @property
     def width(self) -> float | None:
-        """``high - low``; None for an unbounded scale."""
+        """The difference ``high - low``; None for an unbounded scale."""
         width = math.inf if self.low is None or self.high is None else self.high - self.low
         return width if math.isfinite(width) else None
 
     @property
     def in_unit_range(self) -> bool:
-        """Whether every value lies in [0, 1]."""
+        """Whether the range of the metric is [0, 1]."""
         return self.low == 0 and self.high == 1
 
     @property
     def is_share(self) -> bool:
-        """Whether the metric lies in [0, 1] and can be read as percent; a score in [0, 1] cannot."""
+        """Whether the metric is a share or probability in [0, 1], not a score without that meaning."""
         return self.in_unit_range and self.unit != SCORE
 
     @property
@@ -86,7 +86,7 @@ class MetricColumn:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether the metric is a ratio in [0, ∞), whose mean is taken on the scale v/(1+v)."""
+        """Whether the metric is a ratio v in [0, ∞), whose mean is computed on the scale v/(1+v)."""
         return self.unit == RATIO
 
     def counts(self) -> dict[Status, int]:
@@ -97,17 +97,17 @@ class MetricColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRun:
-    """A run's scores. Row ``i`` of every column belongs to the sample ``ids[i]``.
+    """The scores of a run; row ``i`` of every column belongs to the sample ``ids[i]``.
 
     Attributes:
         name: the run's name or id, for messages.
-        rows: number of rows of the data; more than n for an unfinished run.
-        clusters: cluster number of each row, int64, shape (n,).
-        metrics: by canonical string.
-        rejected: rows of the data that could not be read.
+        rows: the number of rows of the data; greater than n for an unfinished run.
+        clusters: the cluster number of each row, int64, shape (n,).
+        metrics: the column of each metric, by canonical string.
+        rejected: the number of rows of the data that could not be read.
         dataset: a hash of the samples; may be empty.
         numbered: whether the ids are only row numbers.
-        samples: reads the samples of some rows; None without texts.
+        samples: a function that reads the samples of some rows; None for a run without texts.
     """
 
     name: str
@@ -126,9 +126,9 @@ class ScoredRun:
     __repr__ = short_repr
 
     def metric(self, name: str) -> MetricColumn:
-        """Return a metric by its canonical string, or by its bare name if only one metric has it.
+        """Return a metric by its canonical string, or by its name alone if only one metric has this name.
 
-        Raises an UnknownNameError if the run has no such metric, or several with that name.
+        Raises an UnknownNameError if the run has no such metric, or several with this name.
         """
         if name in self.metrics:
             return self.metrics[name]
@@ -138,7 +138,7 @@ class ScoredRun:
         raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
 
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
-        """Select rows."""
+        """Return a run that contains only these rows."""
         metrics = {
             name: replace(column, values=column.values[rows], codes=column.codes[rows])
             for name, column in self.metrics.items()

@@ -1,4 +1,4 @@
-"""The base class of settings, with errors for the users who wrote them."""
+"""The base class of settings; its errors are for users who write settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     owner: ClassVar[str]
-    """Whose settings they are, for messages: ``judge``."""
+    """The name of the thing with these settings in messages, such as ``judge``."""
 
     def check_combination(self) -> None:
         """Raise a UsageError if valid settings contradict each other."""

@@ -1,4 +1,4 @@
-"""The repr of objects with many rows: it shows sizes instead of contents."""
+"""A short ``repr`` for objects with many rows, with sizes instead of contents."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from sgi.kernel.short_text import shorten
 
 MAX_REPR = 1000
-"""No repr is longer, in characters."""
+"""The maximum length of a repr in characters."""
 
 _MAX_ITEMS = 3
 _MAX_NESTED = 120
 
 
 def short_repr(self: Any) -> str:
-    """Return the ``__repr__`` of a large dataclass or model; assign it in the body of the class.
+    """Return a short repr of a dataclass or pydantic model; the class sets ``__repr__ = short_repr``.
 
-    Texts are truncated, arrays become type and shape, and long collections their first items and size. Fields
-    with ``repr=False`` and fields of a model that were not set are left out.
+    It truncates texts, shows type and shape of arrays, and the first items and the size of long collections.
+    It omits fields with ``repr=False`` and fields of a model that were not set.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -42,7 +42,7 @@ def short_repr(self: Any) -> str:
 
 
 def short(value: Any) -> str:
-    """Any value in few characters."""
+    """Return a short repr of any value."""
     match value:
         case str():
             return repr(shorten(value))

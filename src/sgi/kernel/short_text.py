@@ -2,7 +2,7 @@
 
 
 def shorten(text: str, longest: int = 60) -> str:
-    """Truncate a text to this number of characters, the ellipsis included.
+    """Truncate a text to at most ``longest`` characters, including the ellipsis.
 
     >>> shorten("abcdef", 4)
     'abc…'
@@ -11,7 +11,7 @@ def shorten(text: str, longest: int = 60) -> str:
 
 
 def quote(text: str, limit: int = 200) -> str:
-    r"""Return the start of a foreign text, on one line, without control characters and lone surrogates.
+    r"""Return the start of an untrusted text, on one line, without control characters and lone surrogates.
 
     The result is part of requests to judges, so a change makes their cached replies unusable.
 

@@ -1,4 +1,4 @@
-"""Canonical strings and hashes of everything that can change a number."""
+"""Canonical JSON, digests, and the line that names the origin of a run's numbers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def package_version() -> str:
 
 
 def canonical_json(value: Any) -> bytes:
-    """JSON with sorted keys and no spaces: equal values give equal bytes."""
+    """Return JSON with sorted keys and no spaces, so that equal values give equal bytes."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
 
 
 def digest(*parts: bytes, size: int = 16) -> bytes:
-    """blake2b over the parts, each after its length: moving a byte between parts changes the digest."""
+    """Return the blake2b digest of the parts, each preceded by its length, so that part limits matter."""
     state = hashlib.blake2b(digest_size=size)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -39,7 +39,7 @@ def digest(*parts: bytes, size: int = 16) -> bytes:
 
 
 def run_signature(embedders: Iterable[str], *, n: int, judge: str = "-") -> str:
-    """Return the line under every table, which names the origin of its numbers.
+    """Return the line under every table, which names the models, the judge and the version of its numbers.
 
     >>> run_signature(["minilm@3f2a,mean,256tok,fp32"], n=512).rpartition("|v:")[0]
     'sgi:1|emb:minilm@3f2a,mean,256tok,fp32|judge:-|n:512'

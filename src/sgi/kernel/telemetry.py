@@ -15,7 +15,7 @@ VARIABLES = {
     "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime, read once, when it is imported
     "RAY_USAGE_STATS_ENABLED": "0",  # Ray, read when a cluster starts
 }
-"""The variables that `disable` sets, also where the environment says otherwise or has a blank value."""
+"""The variables that `disable` sets, even if the environment sets them to another value."""
 
 
 def disable() -> None:

@@ -1,4 +1,7 @@
-"""Token vectors of distinct texts, and token frequencies in the references."""
+"""Token vectors of distinct texts, and token frequencies in the references.
+
+A text that exceeds the model's token limit is split into windows: parts of the text that overlap.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TOKENS = "tokens:"
-"""Prefix of the fingerprint of a token encoder."""
+"""The prefix of the fingerprint of a token encoder."""
 
 _UNIT_TOLERANCE = 1e-3
 
@@ -28,7 +31,7 @@ class TokenModel:
 
     Attributes:
         name: a known model, a folder, or ``torch:`` and a name or folder.
-        layer: 0 for the embeddings before the first layer; None for the last layer.
+        layer: the number of the layer; 0 means the embeddings before the first layer, None the last layer.
 
     >>> str(TokenModel("minilm")), str(TokenModel("torch:bert-base-uncased", 9))
     ('minilm', 'torch:bert-base-uncased, layer 9')
@@ -50,22 +53,22 @@ class TextTokens(NamedTuple):
     """The tokens of one text, including special tokens."""
 
     ids: NDArray[np.int64]
-    """Ids in the model's vocabulary, shape (t,)."""
+    """The token ids in the model's vocabulary, shape (t,)."""
     rows: NDArray[np.float32]
-    """Unit rows, shape (t, d)."""
+    """The unit vector of each token, shape (t, d)."""
     special: NDArray[np.bool_]
     """True for tokens such as [CLS]: their weight is 0, but they can be matched; shape (t,)."""
     windows: int
-    """Number of overlapping windows; 1 for a text within the model's limit."""
+    """The number of windows; 1 for a text within the model's token limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenFrequencies:
-    """Document frequency of each token.
+    """The document frequency of each token: the number of texts that contain it.
 
     Attributes:
-        documents: number of texts, N.
-        counts: texts with each token id, shape (v,); 0 for larger ids.
+        documents: the number of texts, N.
+        counts: the number of texts that contain each token id, shape (v,); it is 0 for ids of v or more.
 
     >>> counted = TokenFrequencies.none().add([np.array([1, 2, 2]), np.array([1])])
     >>> counted.documents, counted.counts.tolist(), counted.weights(np.array([1, 2, 9])).round(4).tolist()
@@ -77,11 +80,11 @@ class TokenFrequencies:
 
     @classmethod
     def none(cls) -> Self:
-        """Return the frequencies of no texts."""
+        """Return the frequencies before any text is added."""
         return cls(0, np.zeros(0, dtype=np.int64))
 
     def add(self, texts: Sequence[NDArray[np.int64]]) -> Self:
-        """Add texts, each as the ids of its tokens."""
+        """Return the frequencies with more texts, each given as its token ids."""
         present = [np.unique(ids) for ids in texts]
         size = max([len(self.counts), *(int(ids[-1]) + 1 for ids in present if ids.size)])
         counts = np.zeros(size, dtype=np.int64)
@@ -91,7 +94,7 @@ class TokenFrequencies:
         return type(self)(self.documents + len(texts), counts)
 
     def weights(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        r"""Return the inverse document frequency of each token, shape of ``ids``; at least 0.
+        r"""Return the inverse document frequency of each token, at least 0; the shape is that of ``ids``.
 
         .. math:: \log \frac{N + 1}{df + 1}
 
@@ -109,13 +112,13 @@ class TokenTable:
 
     Attributes:
         model: the name of the model.
-        index: text → n.
-        offsets: text n has the tokens ``offsets[n]:offsets[n + 1]``; int64, shape (n + 1,).
-        ids: ids in the model's vocabulary; int64, shape (t,).
-        rows: unit rows, float32, shape (t, d).
+        index: the number of each text.
+        offsets: text number i has the tokens ``offsets[i]:offsets[i + 1]``; int64, shape (n + 1,).
+        ids: the token ids in the model's vocabulary; int64, shape (t,).
+        rows: the unit vector of each token, float32, shape (t, d).
         special: True for tokens such as [CLS] and [SEP]; shape (t,).
-        windows: number of windows of each text, int64, shape (n,).
-        frequencies: in the references of the whole data, if a metric needs them.
+        windows: the number of windows of each text, int64, shape (n,).
+        frequencies: token frequencies in all references of the data; None if no metric needs them.
     """
 
     model: str
@@ -140,22 +143,22 @@ class TokenTable:
         special: Iterable[int],
         windows: Sequence[int] | None = None,
     ) -> Self:
-        """Build the table, and check that every token has a finite unit row.
+        """Build the table of token vectors, and check that every vector is finite and of length 1.
 
         Args:
-            model: its name.
-            texts: distinct.
-            tokens: token ids of each text.
-            rows: one per token, text after text, shape (t, d).
-            special: ids of special tokens.
-            windows: number of windows of each text; None for one each.
+            model: the name of the model.
+            texts: the texts, without duplicates.
+            tokens: the token ids of each text.
+            rows: one vector for each token, text after text, shape (t, d).
+            special: the ids of special tokens.
+            windows: the number of windows of each text; None if no text was split.
 
-        Raises an EmbedderError if the numbers of rows and tokens differ, or a row is not of unit length.
+        Raises an EmbedderError if the numbers of vectors and tokens differ, or a vector is not of length 1.
         """
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
         if rows.ndim != 2 or len(rows) != offsets[-1] or len(tokens) != len(texts):  # noqa: PLR2004 - rows and columns
-            raise EmbedderError(f"{model} returned {len(rows)} rows for {offsets[-1]} tokens.")
+            raise EmbedderError(f"{model} returned {len(rows)} vectors for {offsets[-1]} tokens.")
         _check_unit(model, texts, offsets, rows)
         ids = np.concatenate([np.zeros(0, dtype=np.int64), *tokens])
         window_counts = (
@@ -165,14 +168,14 @@ class TokenTable:
         return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), window_counts)
 
     def of(self, text: str, /) -> TextTokens:
-        """Return the tokens of a text, as views; KeyError if it is not in the table."""
+        """Return the tokens of a text, as array views; KeyError if the text is not in the table."""
         place = self.index[text]
         tokens = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
         return TextTokens(self.ids[tokens], self.rows[tokens], self.special[tokens], int(self.windows[place]))
 
 
 def are_unit(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of rows of unit length, with the tolerance of float32 sums, shape (n,)."""
+    """Return a mask of the vectors of length 1, with the tolerance of float32 sums, shape (n,)."""
     with np.errstate(invalid="ignore", over="ignore"):
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         return np.asarray(np.abs(squares - 1) < _UNIT_TOLERANCE)
@@ -186,7 +189,7 @@ def _check_unit(
         places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
         bad_texts = tuple(texts[place] for place in places.tolist())
         raise NonFiniteVectorError(
-            f"{model} returned token vectors without direction for {len(bad_texts)} of {len(texts)} texts, "
+            f"{model} returned zero or non-finite token vectors for {len(bad_texts)} of {len(texts)} texts, "
             f"the first: {shorten(bad_texts[0])!r}.",
             texts=bad_texts,
         )

@@ -26,8 +26,8 @@ class VectorTable:
 
     Attributes:
         model: the name of the model.
-        index: text → row of ``matrix``.
-        matrix: unit rows, float32, shape (n, d).
+        index: the row number in ``matrix`` of each text.
+        matrix: one unit vector for each text, float32, shape (n, d).
         truncated: the texts that exceed the model's token limit.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
@@ -46,11 +46,11 @@ class VectorTable:
     def of(
         cls, model: str, texts: Sequence[str], rows: NDArray[np.float32], *, truncated: Iterable[str] = ()
     ) -> Self:
-        """Build the table of one model; the rows are scaled to unit length.
+        """Build the table of vectors from one model, and scale the vectors to length 1.
 
         Raises:
-            EmbedderError: the number of rows differs from the number of texts.
-            NonFiniteVectorError: a row is zero, NaN or infinite.
+            EmbedderError: the number of vectors differs from the number of texts.
+            NonFiniteVectorError: a vector is zero, NaN or infinite.
         """
         index = {text: row for row, text in enumerate(texts)}
         return cls(model, index, unit_rows(model, texts, rows), truncated=frozenset(truncated))
@@ -73,20 +73,24 @@ class EntailmentTable:
 
     @classmethod
     def of(cls, model: str, pairs: Sequence[tuple[str, str]], scores: EntailmentScores) -> Self:
-        """Build the table, and check the probabilities; contradiction may be NaN.
+        """Build the table of scores, and check that they are probabilities; contradiction may be NaN.
 
         Raises:
             ValueError: a pair occurs twice.
             EmbedderError: the number of probabilities differs from the number of pairs.
-            NonFiniteVectorError: a probability is outside [0, 1]; ``texts`` holds its hypotheses.
+            NonFiniteVectorError: a probability is outside [0, 1]; ``texts`` contains the affected hypotheses.
         """
         index = {pair: place for place, pair in enumerate(pairs)}
         if len(index) != len(pairs):
-            raise ValueError(f"{len(pairs) - len(index)} of {len(pairs)} pairs are repeated")
+            raise ValueError(
+                f"pairs must be distinct; {len(pairs) - len(index)} of {len(pairs)} are repeated"
+            )
         shapes = {np.shape(column) for column in scores}
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
-            raise EmbedderError(message, hint="An entailment model returns one of each kind for each pair.")
+            raise EmbedderError(
+                message, hint="An entailment model must return one of each kind for each pair."
+            )
         contradiction = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
         sound = _is_probability(scores.entailment) & _is_probability(contradiction)
         if not sound.all():
@@ -113,7 +117,7 @@ def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale rows to float32 rows of unit length; rows of unit length (to 1e-6) stay bit for bit the same."""
+    """Scale vectors to length 1 and convert them to float32; those of length 1 (to 1e-6) keep their bits."""
     bad = np.flatnonzero(unusable_rows(model, texts, rows))
     if bad.size:
         text = texts[bad[0]]
@@ -131,11 +135,11 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
 
 
 def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Mask of rows that are zero, NaN or infinite, shape (n,); raises EmbedderError for a wrong shape."""
+    """Return a mask of vectors that are zero, NaN or infinite, shape (n,); refuse a wrong shape."""
     array = np.asarray(rows)
     if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
-        raise EmbedderError(message, hint="An embedder returns one row of numbers for each text.")
+        raise EmbedderError(message, hint="An embedder must return one vector of numbers for each text.")
     norms = _norms(array)
     return ~(np.isfinite(norms) & (norms > 0))
 

@@ -1,4 +1,4 @@
-"""Counts the work in one batch, so that a long batch shows progress before it ends."""
+"""Counts the finished texts and pairs of a batch, so that a long batch shows progress before it ends."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class WorkCount:
-    """The numbers of texts and pairs that are done, and that are needed; threads may share it.
+    """Counter of the finished and of all texts and pairs that models must compute; it is thread-safe.
 
-    ``report`` passes both to the listener.
+    ``report`` passes both numbers to the listener.
     """
 
     def __init__(self, listener: Callable[[int, int], None] | None = None) -> None:
@@ -25,32 +25,32 @@ class WorkCount:
 
     @property
     def done(self) -> int:
-        """The finished units, at most ``total``."""
+        """The number of finished texts and pairs, at most ``total``."""
         return min(self._done, self._total)
 
     @property
     def total(self) -> int:
-        """The units that are needed."""
+        """The number of texts and pairs to compute."""
         return self._total
 
     @property
     def report(self) -> Callable[[], None] | None:
-        """A function that calls the listener; None without a listener."""
+        """A function that calls the listener; None if there is no listener."""
         listener = self._listener
         return None if listener is None else lambda: listener(self.done, self.total)
 
     def expect(self, units: int) -> None:
-        """Increase ``total``."""
+        """Increase ``total`` by ``units``."""
         with self._lock:
             self._total += units
 
     def add(self, units: int) -> None:
-        """Increase ``done``."""
+        """Increase ``done`` by ``units``."""
         with self._lock:
             self._done += units
 
     def reach(self, done: int) -> None:
-        """Set ``done`` unless it is greater: for work that does not count itself."""
+        """Increase ``done`` to this number if it is less, for work that does not call `add`."""
         with self._lock:
             self._done = max(self._done, done)
 
@@ -59,13 +59,13 @@ _CURRENT: ContextVar[WorkCount | None] = ContextVar("sgi_work", default=None)
 
 
 def current_work() -> WorkCount:
-    """Return the count of this context; without one, a new count that nothing reads."""
+    """Return the counter of the current `counting_work` block, or an unused one outside of such a block."""
     return _CURRENT.get() or WorkCount()
 
 
 @contextmanager
 def counting_work(listener: Callable[[int, int], None] | None = None) -> Iterator[WorkCount]:
-    """Count the work of this context, including tasks awaited in it and threads they wait for.
+    """Context manager that counts the work in its block, including that of awaited tasks and threads.
 
     >>> with counting_work() as work:
     ...     current_work().expect(3)

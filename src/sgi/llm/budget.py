@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from sgi.llm.usage import UsageCounter
 
 _EXPECTED_SHARE = 8
-"""Before the first reply, a reply is expected to have an eighth of the maximum of tokens."""
+"""Before the first reply, the expected number of tokens of a reply is 1/8 of the maximum."""
 _MAX_TOKENS_PER_ESTIMATE = 4
-"""The estimate is one token for four bytes, and a token has at least one byte."""
+"""The maximum number of real tokens for each estimated token: the estimate is 4 bytes, the minimum 1 byte."""
 
 
 class BudgetedChat:
-    """Counts calls, tokens and cost of a chat model.
+    """Chat model that counts the calls, tokens and cost of another one, and enforces a cost limit.
 
     Args:
-        chat: the model.
+        chat: the wrapped chat model.
         counter: the usage counter.
-        price: the price of its tokens; None if unknown, which makes the cost unknown.
-        max_cost: US dollars; None for no limit. A limit without a price raises a UsageError.
-        max_tokens: the most tokens of a reply.
+        price: the price of the model's tokens; None if unknown, which makes the cost unknown.
+        max_cost: the cost limit in US dollars; None means no limit. A limit without a price raises a
+            UsageError.
+        max_tokens: the maximum number of tokens of a reply.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class BudgetedChat:
     ) -> None:
         if max_cost is not None and price is None:
             hint = "Give input_price and output_price, in US dollars per million tokens."
-            raise UsageError("max_cost is set, but the price of this judge is unknown.", hint=hint)
+            raise UsageError("max_cost requires a price, and the price of this judge is unknown.", hint=hint)
         self.fingerprint = chat.fingerprint
         self._chat = chat
         self._counter = counter
@@ -58,7 +59,7 @@ class BudgetedChat:
 
         Raises:
             BudgetExceededError: the call could exceed the limit, and no other call is in flight.
-            JudgeError: there is no reply.
+            JudgeError: the model returned no reply.
         """
         if self._budget is None:
             completion = await self._chat.complete(call)
@@ -76,9 +77,9 @@ class BudgetedChat:
 class _Budget:
     """Reserves the maximum cost of each call before it is sent, so calls in flight stay within the limit.
 
-    A call that does not fit waits until the others have ended; alone it is sent if its expected cost fits. So
-    at most one call exceeds the limit, and all calls in flight finish before the error. The first call runs
-    alone, since the service's token counts are unknown before it.
+    If the maximum cost of a call exceeds what is left, the call waits until no other call is in flight; then
+    it is sent if its expected cost fits. So at most one call exceeds the limit, and all calls in flight
+    finish before the error. The first call runs alone, since the service's token counts are unknown before.
     """
 
     def __init__(self, price: Price, limit: float, max_tokens: int, counter: UsageCounter) -> None:
@@ -129,14 +130,14 @@ class _Budget:
 
     @property
     def _total_cost(self) -> float:
-        """US dollars so far, with earlier attempts and, at the mean cost, unanswered requests."""
+        """The cost so far in US dollars, with earlier attempts, and unanswered requests at the mean cost."""
         earlier = self._counter.earlier
         cost = self._price.of(self._input_tokens, self._output_tokens) + _cost(earlier, self._price)
         return cost + self._unanswered_count * cost / max(1, self._answered + earlier.calls)
 
     @property
     def _unanswered_count(self) -> int:
-        """Requests that ended without an answer."""
+        """The number of requests that ended without an answer."""
         return (
             max(0, self._counter.usage.unanswered - self._calls_in_flight) + self._counter.earlier.unanswered
         )
@@ -158,11 +159,12 @@ class _Budget:
         if self._exhausted:
             hint = "Resume with a higher max_cost; the replies so far are stored."
             raise BudgetExceededError(
-                f"{self._describe_cost()}, and one more call could pass ${self._limit:g}.", hint=hint
+                f"{self._describe_cost()}, and one more call could exceed the limit ${self._limit:g}.",
+                hint=hint,
             )
 
     def _describe_cost(self) -> str:
-        """Return the cost so far, and which parts are from earlier attempts or estimated."""
+        """Describe the cost so far, with the parts that are from earlier attempts or estimated."""
         earlier = _cost(self._counter.earlier, self._price)
         parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
         if self._unanswered_count:
@@ -171,5 +173,5 @@ class _Budget:
 
 
 def _cost(usage: Usage, price: Price) -> float:
-    """Return the cost of a usage in US dollars; by the price if it was unknown then."""
+    """Return the cost of a usage in US dollars, computed from the price if the usage has no cost."""
     return price.of(usage.input_tokens, usage.output_tokens) if usage.cost is None else usage.cost

@@ -38,7 +38,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Call:
-    """A request to a model; equal calls have equal replies. Another ``take`` of a request is sent again."""
+    """A request to a model; equal calls get the same cached reply; a new ``take`` requests another reply."""
 
     messages: tuple[Message, ...]
     shape: Shape
@@ -64,9 +64,9 @@ class Completion:
     Attributes:
         finish: why the model stopped.
         refusal: a refusal that the service reports apart from the text.
-        input_tokens: as the service counts them, else an estimate.
-        output_tokens: the same.
-        cached: whether the reply was stored, so that nothing was paid.
+        input_tokens: the number of tokens that the service counts, or an estimate if it reports none.
+        output_tokens: the same for the reply.
+        cached: whether the reply comes from a cache or a recording, and so costs nothing.
     """
 
     text: str
@@ -83,7 +83,7 @@ class Chat(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Everything that can change a reply, without secrets."""
+        """The model's identity: all settings that can change a reply, without secrets."""
 
     async def complete(self, call: Call, /) -> Completion:
         """Return the model's reply; raises a JudgeError if there is none."""
@@ -98,5 +98,5 @@ def encode_completion(completion: Completion) -> bytes:
 
 
 def decode_completion(value: bytes) -> Completion:
-    """Decode a stored completion; raises ValueError if it is not one."""
+    """Decode a stored completion; raise ValueError if it is invalid."""
     return _COMPLETION.validate_json(value, strict=True)

@@ -1,4 +1,4 @@
-"""Records the replies of a model to a file, and replays them without the model."""
+"""Records the replies of a model to a file, the cassette, and replays them without the model."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ _ERROR_KINDS: dict[str, type[JudgeError]] = {
     "JudgeMalformed": JudgeMalformedError,
     "JudgeError": JudgeError,
 }
-"""Errors in a cassette, by their names in the file."""
+"""The classes of errors in a cassette, by their names in the file."""
 
 
 class CassetteRecorder:
-    """Writes the outcome of each call of a chat model to a file, one line per call.
+    """Chat model that writes the outcome of each call of another one to a file, one line per call.
 
     An outcome is a reply, or the kind and message of an error. A line is on the disk before its reply is
-    used, and survives a power loss. An existing cassette of the same model is continued, after an incomplete
-    end (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
-    digests of the calls, not their texts, and no secret; replies may quote the judged texts. ``judge`` has
-    the judge's settings for the replay, without secrets.
+    used, and survives a power loss. New lines are added to an existing cassette of the same model, after its
+    incomplete end (see `incomplete_end`) is removed; a later line for the same call replaces the earlier one.
+    The file contains digests of the calls, not their texts, and no secret; replies may quote the judged
+    texts. ``judge`` contains the judge's settings for the replay, without secrets.
 
     Raises:
         DataError: the file is not a cassette, or a line cannot be read.
-        UsageError: the file is from another model, or cannot be written.
+        UsageError: the file was recorded from another model, or cannot be written.
     """
 
     def __init__(self, chat: Chat, path: Path, judge: Mapping[str, JsonValue]) -> None:
@@ -83,7 +83,7 @@ class CassetteRecorder:
             raise
 
     async def complete(self, call: Call, /) -> Completion:
-        """Return the model's reply, or raise its JudgeError, after writing it."""
+        """Write the model's reply, or its JudgeError, to the file; then return or raise it."""
         try:
             completion = await self._chat.complete(call)
         except JudgeError as error:
@@ -105,7 +105,7 @@ class CassetteRecorder:
         self._file.close()
 
     def _write(self) -> None:
-        """Append the unwritten lines, all or none."""
+        """Append all unwritten lines; after an error the file contains none of them."""
         entries, self._unwritten = self._unwritten, []
         lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
         try:
@@ -115,14 +115,14 @@ class CassetteRecorder:
         except OSError as error:
             with suppress(OSError):
                 self._file.truncate(self._length)
-            hint = "Earlier calls are in the file; record to it again when it can be written."
+            hint = "The file contains the earlier calls; record to it again when it can be written."
             message = f"The cassette {self._path} cannot be written: {error.strerror or error}."
             raise StoreError(message, hint=hint) from error
         self._length += len(lines)
 
 
 class CassettePlayer:
-    """Replays a cassette of `CassetteRecorder`; replies count as cached.
+    """Chat model that replays a cassette of `CassetteRecorder`; its replies count as cached.
 
     Raises a DataError if the file is not a cassette, or a line cannot be read.
     """
@@ -133,10 +133,10 @@ class CassettePlayer:
         self.fingerprint, self._outcomes = _read(path)
 
     async def complete(self, call: Call, /) -> Completion:
-        """Return the recorded reply; raise the recorded JudgeError, or one if the call is not recorded."""
+        """Return the recorded reply, or raise the recorded error; JudgeError if the call is not recorded."""
         outcome = self._outcomes.get(call.key(self.fingerprint))
         if outcome is None:
-            hint = "Data, prompts or settings changed; record it again."
+            hint = "The data, the prompts or the settings changed; record the cassette again."
             raise JudgeError(f"The cassette {self._path} does not contain this call.", hint=hint)
         if isinstance(outcome, JudgeError):
             raise type(outcome)(outcome.message, hint=outcome.hint)
@@ -165,7 +165,7 @@ def _recorded_calls(chat: Chat, path: Path) -> dict[bytes, bytes]:
         return {}  # empty, or truncated in the first line
     fingerprint, outcomes = _read(path)
     if fingerprint != chat.fingerprint:
-        message = f"The cassette {path} was recorded from {fingerprint}, and the judge is {chat.fingerprint}."
+        message = f"The cassette {path} was recorded from {fingerprint}, but the judge is {chat.fingerprint}."
         raise UsageError(message, hint="Name another file.")
     return {key: _checksum(_encode_outcome(outcome)) for key, outcome in outcomes.items()}
 
@@ -186,9 +186,9 @@ def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
 
 
 def incomplete_end(path: Path) -> str:
-    """Describe the incomplete end of a cassette after a full disk or a power loss; empty if it is complete.
+    """Describe the incomplete end of a cassette after a full disk or power loss; "" if it is complete.
 
-    Neither its lines nor, during the recording, their replies are used.
+    The lines in an incomplete end are not replayed; the recorder did not return their replies.
     """
     content = read_whole(path)
     dropped = content[_complete_length(content) :]
@@ -199,9 +199,9 @@ def incomplete_end(path: Path) -> str:
 
 
 def _complete_length(content: bytes) -> int:
-    r"""Return the number of bytes before an incomplete end: a line without newline, or with unwritten parts.
+    r"""Return the number of bytes before an incomplete end: a line without newline, or with zero bytes.
 
-    An unwritten part reads as zeros, which no line of a cassette contains.
+    After a power loss, the parts of a file that were not written contain zeros; other lines contain none.
 
     >>> _complete_length(b"{}\n{}\n"), _complete_length(b"{}\n{"), _complete_length(b"{}\n\0}\n{}\n")
     (6, 3, 3)
@@ -211,12 +211,12 @@ def _complete_length(content: bytes) -> int:
 
 
 def cassette_judge(path: Path) -> dict[str, JsonValue]:
-    """Return the settings of the judge of a cassette."""
+    """Return the settings of the judge from which a cassette was recorded."""
     header, _, _ = read_whole(path).partition(b"\n")
     _fingerprint(path, header)
     judge = _object(path, 1, header).get("judge")
     if not isinstance(judge, dict):
-        raise DataError("it does not name its judge", file=str(path), line=1)
+        raise DataError("the cassette must contain the settings of its judge", file=str(path), line=1)
     return judge
 
 
@@ -226,7 +226,9 @@ def _fingerprint(path: Path, line: bytes) -> str:
         raise DataError("this is not a cassette of a judge", file=str(path), line=1)
     if header.get("version") != _VERSION:
         hint = "Install a newer version, or record it again."
-        raise DataError(f"it has format version {header.get('version')!r}", file=str(path), line=1, hint=hint)
+        raise DataError(
+            f"format version {header.get('version')!r} is unknown", file=str(path), line=1, hint=hint
+        )
     return str(header["fingerprint"])
 
 

@@ -1,6 +1,6 @@
-"""A chat model of any service, by the model layer of pydantic-ai without its agents.
+"""Chat models of any service, through the model classes of pydantic-ai (its agents are not used).
 
-This module, ``client`` and ``service_errors`` are imported when a model is opened.
+This module, ``client`` and ``service_errors`` are imported only when a model is opened.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
 class ModelChat:
-    """A chat model of a service.
+    """Chat model of a remote service.
 
-    The service enforces the schema if it can; otherwise a tool call or instructions describe it. A service
-    that rejects a schema gets instructions from then on.
+    The service enforces the JSON schema of the reply if it can; otherwise a tool call or instructions
+    describe the schema. After a service rejects a schema, later requests use instructions.
 
     Args:
-        preparing: the model of pydantic-ai that converts a schema to one that the service accepts.
-        model: the same model, which sends converted schemas.
-        spec: the settings.
-        service: address and key.
+        preparing: the pydantic-ai model that converts a schema to one that the service accepts.
+        model: the pydantic-ai model that sends requests with converted schemas.
+        spec: the settings of the judge.
+        service: the address and the key of the service.
     """
 
     def __init__(self, preparing: Model, model: Model, spec: JudgeSpec, service: Service) -> None:
@@ -70,11 +70,11 @@ class ModelChat:
 
         Raises:
             JudgeUnavailableError: the service cannot be reached, is busy or fails, or the connection breaks.
-            JudgeRejectedError: the service rejects all requests: key, model or quota.
-            JudgeRefusedError: a filter of the service refuses the request.
-            JudgeMalformedError: the reply is not a completion.
+            JudgeRejectedError: the service rejects all requests, because of the key, the model or the quota.
+            JudgeRefusedError: a content filter of the service refuses the request.
+            JudgeMalformedError: the reply is not a chat completion.
             JudgeError: the service rejects this request.
-            UsageError: the model layer cannot express the request for the service.
+            UsageError: pydantic-ai cannot express the request for the service.
         """
         mode = self._mode
         try:
@@ -123,7 +123,7 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
 
 
 def _converted_parameters(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:
-    """Return the schema as the service accepts it; not in strict mode if that does not support the schema."""
+    """Return the schema in a form that the service accepts, in strict mode if that supports the schema."""
     try:
         return model.customize_request_parameters(_parameters(shape, mode, strict=True))
     except UserError:
@@ -176,7 +176,7 @@ def _part_text(part: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Return the text with replacement characters for lone surrogates, which UTF-8 cannot encode."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by the replacement character."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -24,17 +24,17 @@ T = TypeVar("T", bound=ReplyModel)
 
 
 class EstimatingJudge:
-    """A judge that sends nothing: it takes replies from the cache or from the example in the prompt.
+    """Judge that sends nothing: its replies are from the cache or similar to the example in the prompt.
 
-    Its usage is an estimate for all distinct inquiries without repairs, with one token for four bytes. Cached
-    replies, and cached inquiries that follow from them, count as ``cached``.
+    Its usage is an estimate for all distinct inquiries (requests to a judge), with one token for four bytes
+    and without repair requests. Inquiries with a cached reply count as ``cached``.
 
     Args:
-        budget: the most tokens of passages in one inquiry.
+        budget: the maximum number of tokens of passages in one inquiry.
         price: the price of tokens; None if unknown.
-        cache: the cache of replies; None to use no cache.
+        cache: the cache of replies; None means no cache.
         cached_model: the fingerprint of the model whose replies are cached.
-        again: request a new reply if all cached replies of an inquiry are invalid.
+        again: whether an inquiry counts as a new request if all its cached replies are invalid.
     """
 
     fingerprint = "estimate"
@@ -60,7 +60,7 @@ class EstimatingJudge:
 
     @classmethod
     def of(cls, spec: JudgeSpec, cache: Cache | None = None, *, again: bool = False) -> Self:
-        """Return the estimate for the judge of a spec; no key is required."""
+        """Return a judge that estimates the usage of the judge of a spec; no key is required."""
         try:
             cached_model = fingerprint_of(spec)
         except UsageError:
@@ -71,11 +71,11 @@ class EstimatingJudge:
 
     @property
     def usage(self) -> Usage:
-        """The estimate so far; ``cached`` counts cached and repeated requests."""
+        """The estimated usage so far; ``cached`` counts cached and repeated requests."""
         return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """Return the cached reply, else one of typical length, which does not depend on the texts."""
+        """Return the cached reply; if there is none, one of typical length that ignores the texts."""
         try:
             return await self._judge.ask(inquiry, schema)
         except _UnknownCallError as unknown:
@@ -103,7 +103,7 @@ def _typical(inquiry: Inquiry, schema: type[T]) -> T:
 
 
 def _with_unique_texts(reply: T, key: bytes) -> T:
-    """Return the reply with texts unique to its call, so that inquiries that follow from it are distinct."""
+    """Add a suffix to the texts of a reply, so that later inquiries about these texts are distinct."""
     lists = {
         name: tuple(f"{text} {key.hex()[:6]}" for text in value)
         for name, value in reply

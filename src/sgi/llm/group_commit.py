@@ -1,4 +1,4 @@
-"""Joins the writes of one iteration of the event loop."""
+"""Groups the writes of all tasks in one iteration of the event loop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class GroupCommit:
     """Runs a blocking write once for all callers of one iteration of the event loop.
 
-    Callers that arrive during a write share the next one, so a slow disk makes the groups larger. ``write``
-    runs even if all callers are cancelled.
+    Calls during a write share the next write, so groups are larger on a slow disk. ``write`` runs even if all
+    callers are cancelled.
 
     >>> writes = []
     >>> async def ask():
@@ -32,7 +32,7 @@ class GroupCommit:
         self._next: asyncio.Future[Exception | None] | None = None
 
     async def commit(self) -> None:
-        """Return once a write that began after this call has ended, or raise its error."""
+        """Wait for the end of a write that begins after this call; raise the error of the write."""
         loop = asyncio.get_running_loop()
         if self._next is None:
             self._next = loop.create_future()

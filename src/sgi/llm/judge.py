@@ -1,4 +1,4 @@
-"""A judge: sends an inquiry to a chat model, validates the reply, and repairs it once."""
+"""Judge that sends inquiries to a chat model, validates its replies, and requests one repair if needed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ T = TypeVar("T", bound=ReplyModel)
 
 
 class ChatJudge:
-    """A judge that uses a chat model.
+    """Judge that uses a chat model.
 
-    An invalid reply is sent back to the model once, with the reason. If the second reply is invalid too, the
-    inquiry fails. Missing fields are never filled in.
+    An invalid reply is sent back to the model once, with the reason (a repair request). If the second reply
+    is also invalid, the inquiry fails. Missing fields are never filled in.
 
     Args:
-        chat: the model.
-        budget: the most tokens of passages in one inquiry.
-        again: whether to request a new reply if all cached replies of an inquiry are invalid; a function
-            decides by the new request.
+        chat: the chat model.
+        budget: the maximum number of tokens of passages in one inquiry.
+        again: whether to request a new reply if all cached replies of an inquiry are invalid; or a function
+            that decides this for the new request.
         counter: the usage counter of the wrappers around the model.
     """
 
@@ -53,23 +53,23 @@ class ChatJudge:
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
+        """The requests, tokens and cost so far."""
         return self._counter.usage
 
     def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
-        """Store the usage before requests and replies; see `sgi.kernel.protocols.DurableJudge`."""
+        """Call ``store`` before each request and reply; see `sgi.kernel.protocols.DurableJudge`."""
         self._counter.store_with(store, earlier)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        """Return the reply, with a verdict for every item.
+        """Return the valid reply to an inquiry, with a verdict for every item.
 
         Raises:
             JudgeUnavailableError: the service cannot be reached, or stays busy.
-            JudgeRejectedError: the service rejects all requests: key, model or quota.
-            JudgeRefusedError: the model or a filter refuses.
-            JudgeMalformedError: the reply and its repair are invalid.
+            JudgeRejectedError: the service rejects all requests, because of the key, the model or the quota.
+            JudgeRefusedError: the model or a content filter refuses to reply.
+            JudgeMalformedError: the reply and the repaired reply are invalid.
             JudgeError: the service rejects this request.
-            BudgetExceededError: the limit of the cost is reached.
+            BudgetExceededError: the cost limit is reached.
         """
         first = first_call(inquiry, schema)
         while True:
@@ -100,13 +100,13 @@ class ChatJudge:
 
 
 def first_call(inquiry: Inquiry, schema: type[ReplyModel]) -> Call:
-    """Return the request for an inquiry."""
+    """Return the first request to the chat model for an inquiry."""
     opening = Message("system", inquiry.prompt.system), Message("user", inquiry.text)
     return Call(opening, _shape(schema, inquiry.items))
 
 
 def _repair(reply: str, problem: str) -> tuple[Message, ...]:
-    """Return the invalid reply and the reason; an empty reply is left out, since services reject empty messages."""
+    """Return the messages of a repair request; they omit an empty reply, which services would reject."""
     request = (  # a changed text makes cached and recorded repairs unusable
         f"This reply cannot be used: {problem}. Answer the same request once more, in full, with nothing but "
         "JSON that fits the schema."

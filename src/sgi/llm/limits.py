@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 _PAUSE = 1.0
-"""Seconds to wait after a service reports too many requests without a time to wait."""
+"""The wait in seconds after a service reports too many requests and requests no wait itself."""
 MAX_PAUSE = 120.0
-"""Seconds; a longer wait that a service requests is shortened."""
+"""The maximum wait in seconds; a longer wait that a service requests is shortened."""
 
 _Queue = deque[tuple[asyncio.Future[JudgeRejectedError | None], int]]
-"""Waiting requests with their tokens; the future gets an error, or None for a slot."""
+"""Waiting requests with their tokens; a future gets None if its request may be sent, or an error."""
 
 
 class Limiter:
-    """Gives slots to requests: to retries first, then in the order of arrival.
+    """Limits concurrent requests with slots: each request needs one, retries first, then in order of arrival.
 
     Requests and tokens per minute are spaced evenly. If the service reports too many requests, the number of
-    slots (``allowed``) is halved and none is given before the requested wait is over; then every full round
-    of successful requests adds one slot.
+    slots (``allowed``) is halved, and no request is sent before the requested wait is over; then each time
+    that as many requests succeed as there are slots, one slot is added.
 
     Args:
-        concurrency: the most slots.
-        rpm: the most requests per minute; None for no limit.
-        tpm: the most tokens per minute; None for no limit.
+        concurrency: the maximum number of slots.
+        rpm: the maximum number of requests per minute; None means no limit.
+        tpm: the maximum number of tokens per minute; None means no limit.
     """
 
     def __init__(self, *, concurrency: int, rpm: float | None = None, tpm: float | None = None) -> None:
@@ -50,9 +50,10 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int, *, retry: bool = False) -> AsyncIterator[None]:
-        """Wait for a slot and hold it; JudgeRejectedError if the service rejects all requests.
+        """Context manager that waits for a slot and holds it in its block.
 
-        ``tokens`` is an estimate for the request. A ``retry`` precedes new requests.
+        ``tokens`` is the estimated number of tokens of the request. A ``retry`` precedes new requests. Raises
+        a JudgeRejectedError if the service rejects all requests meanwhile.
         """
         await self._wait_for_slot(tokens, self._retries if retry else self._waiting)
         began = asyncio.get_running_loop().time()
@@ -69,11 +70,11 @@ class Limiter:
             self._admit()
 
     def count_output(self, tokens: int) -> None:
-        """Count the tokens of a reply."""
+        """Add the tokens of a reply to the tokens per minute."""
         self._next_token += tokens * self._per_token
 
     def reject_waiting(self, error: JudgeRejectedError) -> None:
-        """Raise the error in all waiting requests."""
+        """Make all waiting requests raise this error."""
         for queue in (self._retries, self._waiting):
             for future, _ in queue:
                 if not future.done():
@@ -115,7 +116,7 @@ class Limiter:
                 future.set_result(None)
 
     def _slow_down(self, began: float, retry_after: float | None) -> None:
-        """Halve the slots, once for all requests that were in flight together."""
+        """Halve the number of slots, only once for all requests that were in flight at the same time."""
         now = asyncio.get_running_loop().time()
         wait = _PAUSE if retry_after is None else min(retry_after, MAX_PAUSE)
         self._paused_until = max(self._paused_until, now + wait)

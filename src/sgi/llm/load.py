@@ -42,19 +42,19 @@ async def open_judge(
     record: Path | None = None,
     replay: Path | None = None,
 ) -> AsyncIterator[ChatJudge]:
-    """Open the judge of a spec; it is used in the event loop that opens it.
+    """Context manager that opens the judge of a spec for use in the current event loop.
 
     Args:
         spec: the judge and its settings.
         cache: stores replies.
-        again: request a new reply if all cached replies of an inquiry are invalid.
-        record: a cassette to which all outcomes are written, also those from the cache.
-        replay: a cassette that replaces the model and the cache; nothing is sent. Requests that were repeated
-            in the recording are repeated again.
+        again: whether to request a new reply if all cached replies of an inquiry are invalid.
+        record: a cassette (a file) to which all replies and errors are written, also those from the cache.
+        replay: a cassette that replaces the model and the cache, so nothing is sent. Requests that were
+            repeated during the recording are repeated again.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
-        UsageError: a key or another setting is missing; ``max_cost`` without a known price.
+        UsageError: a key or another setting is missing, or ``max_cost`` is set without a known price.
         DataError: a cassette cannot be read.
     """
     counter = UsageCounter()
@@ -77,8 +77,9 @@ async def open_judge(
 def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounter) -> Chat:
     """Wrap a chat model with cache, budget, retries and limits.
 
-    The cache is outermost, so cached calls pass no limit and cost nothing. The budget counts each paid call
-    once. Every attempt passes the limits. ``max_cost`` without a known price raises a UsageError.
+    The cache is outermost, so cached calls do not count for limits and cost nothing. The budget counts each
+    paid call once. Every attempt counts for the limits. Raises a UsageError for ``max_cost`` without a known
+    price.
     """
     limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
     retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
@@ -91,11 +92,11 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounte
 
 @asynccontextmanager
 async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
-    """Open the chat model of a spec, with one client; nothing is sent before its first use.
+    """Context manager that opens the chat model of a spec; nothing is sent before its first use.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
-        UsageError: the client of the service is not installed, or a key or an address is missing.
+        UsageError: the service's client library is not installed, or a key or an address is missing.
     """
     _check_installed(spec.name_parts.kind)
     from sgi.llm.chat import ModelChat
@@ -125,7 +126,7 @@ def _check_installed(kind: str) -> None:
     module = _MODULES.get(kind)
     if module is not None and not _importable(module):
         hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
-        raise UsageError(f"A judge of {kind} requires the client of that service.", hint=hint)
+        raise UsageError(f"A judge of {kind} requires the client library of that service.", hint=hint)
 
 
 def _importable(module: str) -> bool:
@@ -148,7 +149,7 @@ def _other_model(service: Service, name: str) -> Model:
 
 
 def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
-    """Two models with OpenAI's chat completions API: one prepares schemas, one sends prepared schemas."""
+    """Return two models with OpenAI's chat API: one converts schemas, one sends converted schemas."""
     from openai import AsyncAzureOpenAI
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel

@@ -36,10 +36,10 @@ _REFUSAL = re.compile(
 
 
 class InvalidReplyError(Exception):
-    """An invalid reply that may be repaired; the message is the reason, without a full stop.
+    """An invalid reply that the model may repair; the message is the reason, without a full stop.
 
-    The message is part of the repair request, and so of the keys of cached and recorded replies. A changed
-    message makes them unusable.
+    The message is part of the repair request, and so of the keys of cached and recorded replies: after a
+    change of a message they are not found.
     """
 
 
@@ -90,7 +90,7 @@ def _require_complete(completion: Completion) -> None:
 
 
 def _json_of(text: str) -> str:
-    """Return the text, or the only object in its code fence or prose; other brackets around it are an error."""
+    """Return the JSON object in a text: the text itself, or the only object in its code fence or prose."""
     try:
         _DECODER.decode(text)
     except _AmbiguousJsonError as error:

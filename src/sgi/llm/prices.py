@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _MILLION = 1_000_000
 _LOOKUP_TOKENS = 1000
-"""Tokens of the request whose price is looked up; higher price tiers begin far above."""
+"""The size in tokens of the request whose price is looked up; higher price tiers begin far above."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,15 @@ class Price:
     output_price: float
 
     def of(self, input_tokens: float, output_tokens: float) -> float:
-        """Return the cost in US dollars."""
+        """Return the cost of these tokens in US dollars."""
         return (input_tokens * self.input_price + output_tokens * self.output_price) / _MILLION
 
 
 def price_of(spec: JudgeSpec) -> Price | None:
-    """Return the prices in the spec, else the published prices of the service; None if unknown.
+    """Return the prices in the spec, or the published prices of the service; None if both are unknown.
 
-    Published prices are in ``genai-prices``; nothing is downloaded. Users' own servers have none.
+    Published prices are from the package ``genai-prices``; nothing is downloaded. For a user's own server
+    there are none.
     """
     if spec.input_price is not None and spec.output_price is not None:
         return Price(spec.input_price, spec.output_price)

@@ -1,4 +1,4 @@
-"""Caches replies, and joins equal calls in flight."""
+"""Caches replies, and sends equal concurrent calls only once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class CachedChat:
-    """Sends each distinct call to a chat model once.
+    """Chat model that sends each distinct call to another one only once, and caches the replies.
 
     The usage of a reply is stored before the reply, and the reply before it is returned: if the process is
-    killed, every cached reply is counted and every used reply is cached. Equal calls in flight are joined: a
-    later one waits for the first, and takes over if the first is cancelled. Invalid cached values are
+    killed, every cached reply is counted and every used reply is cached. If an equal call is in flight, a
+    call waits for its reply, and is sent itself if the first is cancelled. Invalid cached values are
     requested again and replaced. Keys are digests of the model's fingerprint and the call.
     """
 
@@ -37,7 +37,10 @@ class CachedChat:
         self._group = GroupCommit(self._write)
 
     async def complete(self, call: Call, /) -> Completion:
-        """Return the cached reply, else the model's; JudgeError without a reply, StoreError if the cache fails."""
+        """Return the cached reply, or request one from the model.
+
+        Raises a JudgeError if the model returns no reply, a StoreError if the cache fails.
+        """
         key = call.key(self.fingerprint)
         while flight := self._flights.get(key):
             outcome = await asyncio.shield(flight)
@@ -60,7 +63,7 @@ class CachedChat:
             return None
 
     async def _request(self, call: Call, key: bytes) -> Completion:
-        """Request and store a reply; give waiting calls the completion, the error, or None if cancelled."""
+        """Request and store a reply; pass the reply, the error, or None (cancelled) to waiting calls."""
         flight = self._flights[key] = asyncio.get_running_loop().create_future()
         outcome: Completion | SgiError | None = None
         try:
@@ -78,7 +81,7 @@ class CachedChat:
             flight.set_result(outcome)
 
     def _write(self) -> None:
-        """Store the usage, then the replies, so that no stored reply is uncounted."""
+        """Store the usage, then the replies, so that every stored reply is counted."""
         items, self._unwritten = self._unwritten, {}
         self._counter.save()
         self._cache.put_many(items)

@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 _FIRST_WAIT = 0.5
 _MAX_WAIT = 30.0
 _PROBE_INTERVAL = 30.0
-"""Seconds after which one request is sent to a service that rejects all requests."""
+"""The interval in seconds at which one request is sent to a service that rejects all requests."""
 _MAX_REJECTIONS = 3
-"""Consecutive rejections after which a service that has answered before counts as rejecting everything."""
+"""The number of consecutive rejections from which on a service counts as rejecting all requests."""
 _JITTER = SystemRandom()  # the shared generator may be seeded
 
 
 class RetryingChat:
-    """Retries calls that cannot reach the service or find it busy.
+    """Chat model that repeats calls to another one if the service is unreachable or busy.
 
     Each attempt waits for a slot of the limiter; retries precede new calls. The wait before a retry is what
-    the service requests, else random up to 0.5, 1, 2, … s, at most 30.
+    the service requests; if it requests none, a random time up to 0.5, 1, 2, … s, at most 30 s.
 
-    After the service has rejected all requests (key, quota), calls fail at once with the same error, but one
-    call every 30 s is sent, since keys and quotas can be corrected meanwhile. A service that has answered
-    before must reject three calls in a row, since some reject single requests this way. A service that
-    requests a wait longer than the timeout counts as rejecting.
+    If the service rejects all requests (because of the key or the quota), further calls fail at once with the
+    same error. One call every 30 s is still sent, since the user can correct keys and quotas. A service that
+    has answered before must reject three calls in a row, since some services reject single requests with the
+    same error. A requested wait longer than the timeout also means that the service rejects all requests.
 
     Args:
-        chat: the model.
-        limiter: gives slots.
+        chat: the wrapped chat model.
+        limiter: limits concurrent requests with slots.
         counter: counts retries, and requests without an answer.
-        retries: further attempts after the first.
+        retries: the number of further attempts after the first.
         timeout: seconds for all attempts of a call and the waits between them, without the wait for a slot.
     """
 
@@ -61,8 +61,8 @@ class RetryingChat:
         """Return the model's reply.
 
         Raises:
-            JudgeUnavailableError: every attempt failed, or the time is over.
-            JudgeError: there is no reply, and a retry would not help.
+            JudgeUnavailableError: every attempt failed, or the timeout has passed.
+            JudgeError: the model returned no reply, and a retry would not help.
         """
         clock = asyncio.get_running_loop().time
         probed = self._probe(clock())
@@ -90,7 +90,7 @@ class RetryingChat:
         raise AssertionError("the last attempt returns or raises")
 
     def _probe(self, now: float) -> JudgeRejectedError | None:
-        """Return the error of a rejecting service, if it is time to send one request again."""
+        """Return the last rejection if it is time to send one request to the service again, or None."""
         if self._rejected is None or now < self._next_probe:
             return None
         self._next_probe = now + _PROBE_INTERVAL
@@ -133,7 +133,7 @@ class RetryingChat:
 
 
 def _wait(error: JudgeUnavailableError, tries: int) -> float:
-    """Return seconds before the next attempt: as the service requests, else random up to a doubling bound."""
+    """Return the wait before the next attempt in seconds: requested by the service, or a random time."""
     if error.retry_after is not None:
         return min(error.retry_after, MAX_PAUSE)
     return _JITTER.uniform(0, min(_MAX_WAIT, _FIRST_WAIT * 2 ** (tries - 1)))

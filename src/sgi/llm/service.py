@@ -29,16 +29,16 @@ _KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMI
 
 @dataclass(frozen=True)
 class Service(environment.Service):
-    """Address and key of a judge; the URL is empty if the service has only one."""
+    """Address and key of a judge's service; the URL is empty if the service has a fixed address."""
 
     azure_version: ClassVar[str] = "2024-10-21"
     """The first stable version with JSON schemas for replies."""
 
     @classmethod
     def of(cls, name: ModelName) -> Self:
-        """Return the service of a judge's name, with settings from the environment or ``.env``.
+        """Return the service for the name of a judge, with settings from the environment or ``.env``.
 
-        Raises a UsageError if a key or an address is missing or unusable, or only the address is in ``.env``.
+        Raises a UsageError if a key or an address is missing or invalid, or only the address is in ``.env``.
         """
         if name.kind == "openai":
             return cls.openai(name.url)
@@ -55,14 +55,14 @@ class Service(environment.Service):
 
     @property
     def own(self) -> bool:
-        """Whether it is another server with OpenAI's API."""
+        """Whether the service is not OpenAI itself, but another server with OpenAI's API."""
         return self.kind == "ollama" or (self.kind == "openai" and self.url != OPENAI_URL)
 
 
 def fingerprint_of(spec: JudgeSpec) -> str:
-    """Return the fingerprint of the opened model, without its key and client.
+    """Return the fingerprint that the judge of a spec has when it is open; no key is required.
 
-    Raises a UsageError if the address is missing or unusable.
+    Raises a UsageError if the address is missing or invalid.
     """
     url = _url(spec.name_parts)
     return spec.fingerprint(address_label(checked_url(url, "The judge's address")) if url else "")

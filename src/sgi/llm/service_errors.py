@@ -37,7 +37,7 @@ _SCHEMAS = ("response_format", "json_schema", "json schema", "structured output"
 
 
 def is_schema_error(error: AgentRunError) -> bool:
-    """Return whether a service rejects the schema of a request."""
+    """Return whether an error means that the service rejects the JSON schema of a request."""
     if not isinstance(error, ModelHTTPError) or error.status_code not in (400, 422, 501):
         return False
     message = _service_message(error).lower()
@@ -45,7 +45,7 @@ def is_schema_error(error: AgentRunError) -> bool:
 
 
 def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError:
-    """Convert an error of the model layer. The message names the judge by ``name``, without the key."""
+    """Convert an error of pydantic-ai; the message contains the judge's ``name``, but not the key."""
     if isinstance(error, ModelHTTPError):
         converted = _by_status(error, name, service)
         converted.answered = True
@@ -54,7 +54,9 @@ def judge_error(error: AgentRunError, name: str, service: Service) -> JudgeError
         return JudgeUnavailableError(f"{name} did not answer in time.", hint="Raise the judge's timeout.")
     if isinstance(error, ModelConnectionError):
         message = f"{name} cannot be reached, or the connection was closed."
-        return JudgeUnavailableError(message, hint="Check the URL, the network and whether the server runs.")
+        return JudgeUnavailableError(
+            message, hint="Check the URL and the network, and whether the server runs."
+        )
     return JudgeMalformedError(
         f"{name} sent something other than a chat completion.", hint="Check the judge's URL."
     )
@@ -115,5 +117,5 @@ def _service_message(error: ModelAPIError) -> str:
 
 
 def redact(text: str, service: Service) -> str:
-    """Return the text without the key."""
+    """Replace the service's key in a text by ``***``."""
     return text.replace(service.key, "***") if len(service.key) > len("none") else text

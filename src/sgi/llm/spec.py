@@ -25,7 +25,7 @@ _HOW_TO_NAME = (
 _IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
 
 _ADDRESS = re.compile(r"@[^@/]*(:\d+|/)|@localhost|@\d+(\.\d+)+$")
-"""An address without http://: as a part of the name, requests would go to another service."""
+"""An address without http://; read as a part of the name, it would send requests to another service."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -47,13 +47,13 @@ class ModelName(NamedTuple):
         """Parse ``KIND:NAME`` or ``KIND:NAME@URL``; errors do not show the URL.
 
         Raises:
-            ValueError: it is not the name of a judge.
+            ValueError: the text is not the name of a judge.
             UsageError: the URL is invalid, or contains a user or a password.
         """
         kind, _, rest = text.strip().partition(":")
         match = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
         if match is not None and kind in _WITH_URL and _ADDRESS.search(match[1]):
-            raise ValueError("its address has no http:// or https:// before it")
+            raise ValueError("its address must begin with http:// or https://")
         if kind not in KINDS or match is None or "://" in match[1]:
             raise ValueError(f"that is not the name of a judge: {_HOW_TO_NAME}")
         url = match[2] or ""
@@ -68,19 +68,19 @@ class JudgeSpec(Settings):
     Attributes:
         model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``ollama:NAME``, or
             ``openai:NAME@http://host:port/v1`` for a server with OpenAI's chat completions.
-        temperature: of sampling; None sends none, as some reasoning models require.
-        seed: of sampling, if the service supports it; None sends none.
-        max_tokens: the most tokens of a reply.
-        budget: the most tokens of passages in one inquiry; longer contexts are judged in parts.
-        concurrency: the most requests in flight; fewer while the service reports too many.
-        rpm: the most requests per minute; None for no limit.
-        tpm: the most tokens per minute; None for no limit.
-        timeout: seconds for a request with all attempts and the waits between them, without the wait for
-            a slot.
-        retries: further attempts after transient errors.
-        max_cost: the limit of the cost in US dollars; None for no limit.
-        input_price: US dollars per million input tokens; None for the published price.
-        output_price: US dollars per million output tokens.
+        temperature: the sampling temperature; None omits it from requests, as some reasoning models require.
+        seed: the random seed of sampling, if the service supports it; None omits it from requests.
+        max_tokens: the maximum number of tokens of a reply.
+        budget: the maximum number of tokens of passages in one inquiry; more passages are judged in parts.
+        concurrency: the maximum number of requests in flight; SGI lowers it while the service is too busy.
+        rpm: the maximum number of requests per minute; None means no limit.
+        tpm: the maximum number of tokens per minute; None means no limit.
+        timeout: seconds for a request with all attempts and the waits between them, without the wait that
+            ``concurrency``, ``rpm`` and ``tpm`` cause.
+        retries: the number of further attempts after temporary errors.
+        max_cost: the cost limit in US dollars; None means no limit.
+        input_price: US dollars per million input tokens; None means the published price.
+        output_price: US dollars per million output tokens; None means the published price.
 
     Raises:
         UsageError: a value is invalid, or the URL contains a secret.
@@ -110,18 +110,18 @@ class JudgeSpec(Settings):
 
     @classmethod
     def of(cls, values: str | Mapping[str, Any]) -> Self:
-        """Return a spec from a judge's name, or from values by attribute."""
+        """Return the spec for a judge's name, or for a mapping of attributes to values."""
         return cls(**({"model": values} if isinstance(values, str) else values))
 
     @property
     def name_parts(self) -> ModelName:
-        """The parts of the model's name."""
+        """The kind, name and URL in ``model``."""
         return ModelName.of(self.model)
 
     def fingerprint(self, address: str) -> str:
-        """Everything that can change a reply: name, address and sampling settings; no secret.
+        """Return the judge's identity: name, address and sampling settings, without secrets.
 
-        ``address`` is the label of the address; empty for the default.
+        ``address`` is the short form of the address; it is empty for the default address.
 
         >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
         'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
@@ -130,13 +130,13 @@ class JudgeSpec(Settings):
         return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
 
     def identity(self) -> dict[str, JsonValue]:
-        """Return the settings that can change a score."""
+        """Return the settings that affect scores."""
         return self.model_dump(mode="json", include=set(_IDENTITY))
 
     def check_combination(self) -> None:
-        """Raise a UsageError if one price is missing."""
+        """Raise a UsageError if only one of both prices is set."""
         if (self.input_price is None) != (self.output_price is None):
-            raise UsageError("The judge has one price without the other; give both prices or none.")
+            raise UsageError("The judge has only one price; set both input_price and output_price, or none.")
 
     @field_validator("model")
     @classmethod

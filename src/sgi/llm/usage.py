@@ -1,4 +1,4 @@
-"""Counts requests, tokens and cost."""
+"""Counts the requests, tokens and cost of a judge."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class UsageCounter:
-    """The total usage, to which several wrappers add.
+    """Counter of a judge's usage, to which the wrappers around its chat model add.
 
     Attributes:
-        usage: the total.
-        earlier: the usage of earlier attempts at the same run; not included in the total.
+        usage: the total since the run was started or resumed.
+        earlier: the usage before the run was resumed; the total does not include it.
     """
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class UsageCounter:
         self.usage += usage
 
     def store_with(self, store: Callable[[], None], earlier: Usage) -> None:
-        """Let `save` call ``store``, and set the usage of earlier attempts."""
+        """Set the function that `save` calls, and the usage before the run was resumed."""
         self._store, self.earlier = store, earlier
 
     def save(self) -> None:
-        """Store the total, if it has changed."""
+        """Store the total if it has changed."""
         if self._store is not None and self.usage != self._stored:
             usage = self.usage
             self._store()
@@ -45,10 +45,10 @@ class UsageCounter:
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """Count a request, sent in the block, as unanswered until its answer arrives.
+        """Context manager that counts the request sent in its block as unanswered until an answer arrives.
 
         The count is stored before the block begins, so it survives a killed process. A request without an
-        answer stays unanswered, since its provider may bill it.
+        answer stays counted, since the provider may bill it.
         """
         self.add(Usage(unanswered=1))
         try:

@@ -157,7 +157,7 @@ def test_the_key_is_in_no_repr():
 
 @pytest.mark.parametrize("key", ["sk-é", "sk-a b", "sk-a\nb", "sk-\u201ca\u201d", "sk-\x7f"])
 def test_keys_no_header_can_carry_are_refused_and_not_shown(key):
-    with pytest.raises(UsageError, match="MY_KEY has characters that no key has") as caught:
+    with pytest.raises(UsageError, match="MY_KEY contains characters that a key cannot have") as caught:
         checked_key(key, "MY_KEY")
     assert key not in str(caught.value)
 

@@ -83,7 +83,7 @@ def test_an_empty_column_of_scores():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_never_ok(bad):
-    with pytest.raises(ValueError, match="finite exactly if"):
+    with pytest.raises(ValueError, match="finite if and only if"):
         Scores.of(np.array([0.0, bad]))
 
 
@@ -100,13 +100,13 @@ def test_what_is_not_finite_is_never_ok(bad):
     ],
 )
 def test_scores_that_contradict_themselves_are_refused(values, status, reasons, details):
-    with pytest.raises(ValueError, match=r"exactly if|differ in length"):
+    with pytest.raises(ValueError, match=r"if and only if|must have the same length"):
         Scores(np.array(values), np.array(status), tuple(reasons), tuple(details))
 
 
 @pytest.mark.parametrize("details", [[{}], [{}, {}, {}]])
 def test_details_of_another_length_are_refused(details):
-    with pytest.raises(ValueError, match="differ in length"):
+    with pytest.raises(ValueError, match="must have the same length"):
         Scores.of(np.zeros(2), details=details)
 
 
@@ -131,11 +131,11 @@ def test_assemble_puts_every_part_in_its_place():
 
 
 def test_assemble_refuses_a_row_that_no_part_covers():
-    with pytest.raises(ValueError, match="cover 1 rows, not each of 2"):
+    with pytest.raises(ValueError, match="each of 2 rows once; they contain 1 rows"):
         Scores.assemble(2, [(np.array([0]), Scores.of(np.array([1.0])))])
 
 
 def test_assemble_refuses_a_row_covered_twice():
     part = (np.array([0]), Scores.of(np.array([1.0])))
-    with pytest.raises(ValueError, match="cover 2 rows"):
+    with pytest.raises(ValueError, match="once; they contain 2 rows"):
         Scores.assemble(1, [part, part])

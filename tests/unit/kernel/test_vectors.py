@@ -72,7 +72,7 @@ def test_a_long_text_is_shown_in_part():
 
 @pytest.mark.parametrize("shape", [(1, 3), (3, 3), (2,), (2, 3, 1), (0, 3)])
 def test_anything_but_one_row_a_text_is_refused(shape):
-    with pytest.raises(EmbedderError, match="An embedder returns one row of numbers for each text"):
+    with pytest.raises(EmbedderError, match="An embedder must return one vector of numbers for each text"):
         unit_rows("m", ["a", "b"], np.ones(shape, np.float32))
 
 
@@ -105,7 +105,7 @@ def test_probabilities_come_by_pair_in_the_order_asked():
 
 
 def test_a_pair_that_stands_there_twice_is_refused():
-    with pytest.raises(ValueError, match="2 of 3 pairs are repeated"):
+    with pytest.raises(ValueError, match="2 of 3 are repeated"):
         EntailmentTable.of("m", [PAIRS[0]] * 3, entailed())
 
 

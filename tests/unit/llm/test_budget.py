@@ -59,7 +59,7 @@ def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
     errors = [reply for reply in replies if isinstance(reply, BudgetExceededError)]
     assert len(errors) == 50 - counter.usage.calls
     message = (
-        f"The judge has cost ${counter.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
+        f"The judge has cost ${counter.usage.cost:.4f}, and one more call could exceed the limit ${limit:g}."
     )
     assert all(str(error).startswith(message) for error in errors)
 

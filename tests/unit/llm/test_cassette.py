@@ -85,7 +85,7 @@ def test_a_cassette_of_another_model_is_left_alone(tmp_path):
     before = file.read_bytes()
     other = ScriptedChat()
     other.fingerprint = "other"
-    with pytest.raises(UsageError, match="recorded from scripted, and the judge is other"):
+    with pytest.raises(UsageError, match="recorded from scripted, but the judge is other"):
         record(file, call("a"), chat=other)
     assert file.read_bytes() == before
 

@@ -117,5 +117,5 @@ def test_any_text_is_a_name_or_is_refused(text):
     "text", ["openai:m@127.0.0.1:8911/v1", "openai:m@localhost", "ollama:m@host:11434", "openai:m@10.0.0.1"]
 )
 def test_an_address_without_its_scheme_is_no_part_of_a_name(text):
-    with pytest.raises(UsageError, match="no http:// or https:// before it"):
+    with pytest.raises(UsageError, match="must begin with http:// or https://"):
         JudgeSpec.of(text)

@@ -69,7 +69,9 @@ def test_bad_urls_are_refused_and_not_shown(url):
 
 def test_keys_no_header_can_carry_are_refused_and_not_shown(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a b")
-    with pytest.raises(UsageError, match="OPENAI_API_KEY has characters that no key has") as caught:
+    with pytest.raises(
+        UsageError, match="OPENAI_API_KEY contains characters that a key cannot have"
+    ) as caught:
         open_remote("openai:m")
     assert "sk-a b" not in str(caught.value)
 
