@@ -86,7 +86,7 @@ def write_blocks(path: Path, begin: bytes, unit: bytes, megabytes: int, end: byt
 
 def write_parquet(path: Path, table: object, **options: object) -> Path:
     """Write a table as Parquet, by default with zstd."""
-    from pyarrow import write_parquet as pq
+    from pyarrow import parquet as pq
 
     pq.write_table(table, path, **{"compression": "zstd"} | options)
     return path

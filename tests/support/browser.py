@@ -33,11 +33,11 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class WatchedPage:
-    """A page and what it did that it should not.
+    """A page with its errors and requests.
 
     Attributes:
         page: Playwright's.
-        complaints: console messages, uncaught errors, and violations of the content policy.
+        errors: console messages, uncaught errors, and violations of the content policy.
         requests: the addresses that it requested.
     """
 
