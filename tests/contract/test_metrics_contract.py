@@ -251,7 +251,7 @@ BROKEN = [
     (NoSpec, "spec is a MetricSpec"),
     (OutOfRange, r"values lie in \[0.0, 5.0\]"),
     (BelowRange, r"values lie in \[1.0, inf\]"),
-    (NeverOk, "some sample gets a value"),
+    (NeverOk, "at least one sample gets a value"),
     (OwnStatus, "a status is one of"),
     (Forgetful, "texts names every text that score looks up"),
     (Greedy, "texts gives only what score looks up"),
@@ -287,7 +287,7 @@ def test_what_is_no_metric_is_told():
 
 
 def test_samples_without_the_needed_fields_are_told():
-    with pytest.raises(AssertionError, match="two samples at least have"):
+    with pytest.raises(AssertionError, match="at least two samples have the fields"):
         check_metric(Lengths(), [Sample(id="1", question="q"), Sample(id="2", response="r")])
 
 

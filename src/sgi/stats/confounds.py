@@ -28,7 +28,7 @@ class Baseline:
 
     Attributes:
         name: name of the score, such as ``length`` or ``overlap``.
-        direction: values ranked as true: ``higher`` or ``lower``; for a length ``longer`` or ``shorter``.
+        direction: values ranked as true: ``higher`` or ``lower``; for lengths ``longer`` or ``shorter``.
         ranking: AUROC in that direction, with interval.
     """
 

@@ -33,7 +33,7 @@ class PredictionPoweredMean:
     """The mean label of all rows, estimated from labels and scores.
 
     Attributes:
-        interval: None with fewer than five labelled clusters, or if labels and scores show no spread.
+        interval: confidence interval; None with fewer than five labelled clusters, or without any spread.
         power: λ in [0, 1], the weight of the scores; 0 uses the labels alone.
         labelled: number of rows with a label.
         unlabelled: number of rows with a score only.

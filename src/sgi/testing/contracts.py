@@ -106,7 +106,9 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     _check_registry(metric)
     batch = Batch.of(samples)
     batch = batch.take(np.flatnonzero(batch.present(metric.spec.needs)))
-    require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
+    require(
+        len(batch) > 1, f"at least two samples have the fields {sorted(metric.spec.needs)}; pass samples="
+    )
     if isinstance(metric, JudgedMetric):
         judgements = judgements_of(metric, batch.samples)
         reread = judgements.reread()
@@ -162,7 +164,10 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
         encoded = embedder.encode(texts)
         require(_close(encoded.rows, rows, tolerance), "encode and embed give the same rows")
         cut = encoded.truncated
-        require(cut.shape == (len(texts),) and cut.dtype == np.bool_, "truncated says true or false a text")
+        require(
+            cut.shape == (len(texts),) and cut.dtype == np.bool_,
+            "truncated returns True or False for each text",
+        )
 
 
 def _check_identity(metric: Any) -> None:
@@ -291,7 +296,9 @@ def _score(metric: AnyMetric, batch: Batch, judgements: Judgements | None = None
 
 def _check_values(spec: MetricSpec, scores: Scores) -> None:
     values = scores.values[scores.ok]
-    require(values.size > 0, "some sample gets a value; pass samples= where the metric needs its own")
+    require(
+        values.size > 0, "at least one sample gets a value; pass samples= with the data that the metric needs"
+    )
     outside = values[(values < spec.low) | (values > spec.high)]
     require(not outside.size, f"values lie in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
     known = {status.value for status in Status}

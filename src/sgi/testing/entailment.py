@@ -60,10 +60,10 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
 def _readable(model: EntailmentModel, hypotheses: Sequence[str]) -> NDArray[np.bool_]:
     flags = model.readable(hypotheses)
     sound = getattr(flags, "dtype", None) == np.bool_ and flags.shape == (len(hypotheses),)
-    require(sound, f"readable gives an array of {len(hypotheses)} booleans for as many hypotheses")
+    require(sound, f"readable returns an array of {len(hypotheses)} booleans, one per hypothesis")
     for text, fits in zip(hypotheses, flags.tolist(), strict=True):
         require(fits or len(text) > _SHORT, f"a short hypothesis is readable: {text!r}")
-    require(model.readable([]).shape == (0,), "readable gives none for no hypotheses")
+    require(model.readable([]).shape == (0,), "readable returns an empty array for no hypotheses")
     return flags
 
 
@@ -72,11 +72,14 @@ def _check_probabilities(scores: EntailmentScores, n: int) -> None:
     require(all(column.shape == (n,) for column in scores), f"{n} pairs have {n} probabilities each")
     require(
         bool(has_contradiction.all() or not has_contradiction.any()),
-        "all pairs have a contradiction, or none has",
+        "either all pairs have a probability of contradiction, or none",
     )
     for column in (scores.entailment, scores.contradiction[has_contradiction]):
         require(bool(((column >= 0) & (column <= 1)).all()), "probabilities lie in [0, 1]")
-    require(bool((scores.windows >= 1).all()), "every premise is read in one window at least")
+    require(
+        bool((scores.windows >= 1).all()),
+        "each premise is read in at least one window (part that fits the token limit)",
+    )
 
 
 def _near(left: EntailmentScores, right: EntailmentScores, tolerance: float) -> bool:

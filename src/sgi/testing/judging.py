@@ -74,7 +74,10 @@ def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judge
     declared = {prompt.digest for prompt in metric.prompts}
     strange = {inquiry.prompt.name for inquiry in judge.inquiries if inquiry.prompt.digest not in declared}
     require(not strange, f"prompts names every prompt that ask uses, also {', '.join(sorted(strange))}")
-    require(bool(judge.inquiries), "some sample is asked about; pass samples= where the metric needs its own")
+    require(
+        bool(judge.inquiries),
+        "the metric asks about at least one sample; pass samples= with the data that it needs",
+    )
     result = Judgements(judgements)
     require(result.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
     return result
@@ -124,7 +127,8 @@ def check_judge(judge: Judge) -> None:
     require(judge.fingerprint == before, "a fingerprint stays the same while the judge is asked")
     problems = "; ".join(str(reply) for reply in replies if isinstance(reply, JudgeError))
     require(
-        any(not isinstance(reply, JudgeError) for reply in replies), f"it replies to something ({problems})"
+        any(not isinstance(reply, JudgeError) for reply in replies),
+        f"a judge replies to at least one inquiry ({problems})",
     )
     for items, reply in enumerate(replies, 1):
         if not isinstance(reply, JudgeError):
@@ -149,9 +153,15 @@ async def _probe_replies(judge: Judge) -> list[Any]:
 
 
 def _check_reply(reply: Any, items: int) -> None:
-    require(isinstance(reply, Verdicts), f"a reply is what the schema says, not a {type(reply).__name__}")
-    indices = [verdict.index for verdict in reply.verdicts]
-    require(indices == [*range(1, items + 1)], f"{items} items have a verdict each, in order, not {indices}")
     require(
-        all(isinstance(verdict, _Said) for verdict in reply.verdicts), "a verdict is what the schema says"
+        isinstance(reply, Verdicts), f"a reply is an instance of the schema, not a {type(reply).__name__}"
+    )
+    indices = [verdict.index for verdict in reply.verdicts]
+    require(
+        indices == [*range(1, items + 1)],
+        f"{items} items have one verdict each, in order, not the indices {indices}",
+    )
+    require(
+        all(isinstance(verdict, _Said) for verdict in reply.verdicts),
+        "a verdict is an instance of the schema's verdict type",
     )

@@ -140,7 +140,7 @@ class NoExample(Marked):
     ("kind", "words"),
     [
         (Undeclared, "prompts names every prompt that ask uses, also test.mark"),
-        (Silent, "some sample is asked about"),
+        (Silent, "asks about at least one sample"),
         (OtherEvidence, "ask gives Kept, not Mark"),
         (Restless, "asking the same twice"),
         (LostInJson, "written as JSON reads back"),
@@ -207,10 +207,10 @@ TYPICAL = typical_judge().reply
         (ScriptedJudge(TYPICAL, budget=0), "whole number above 0"),
         (ScriptedJudge(TYPICAL, budget=1.5), "whole number above 0"),
         (Unnamed(TYPICAL), "fingerprint stays"),
-        (Short(TYPICAL), "2 items have a verdict each"),
+        (Short(TYPICAL), "2 items have one verdict each"),
         (Turning(TYPICAL), "in order"),
-        (Plain(TYPICAL), "a reply is what the schema says"),
-        (Away(TYPICAL), "replies to something .*Away for good"),
+        (Plain(TYPICAL), "a reply is an instance of the schema"),
+        (Away(TYPICAL), "replies to at least one inquiry .*Away for good"),
     ],
 )
 def test_a_broken_promise_of_a_judge_is_told(judge, words):

@@ -32,7 +32,7 @@ _FEWEST_AXES = 3
 
 @in_blocks
 def flat_displacement_consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """DC as published: cos(r − q, Σ w_i (r_i − q_i)). High means grounded.
+    """Return DC as published: cos(r − q, Σ w_i (r_i − q_i)). High means grounded.
 
     Returns values in [−1, 1], shape (n,); NaN if r equals q, or the neighbours' displacements cancel out.
     """
@@ -42,7 +42,7 @@ def flat_displacement_consistency(questions: Rows, responses: Rows, neighbours: 
 
 @in_blocks
 def flat_expected_response_deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i. Low means grounded.
+    """Return ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i. Low means grounded.
 
     Returns angles in radians, in [0, π], shape (n,); NaN if the neighbours' responses cancel out.
     """
@@ -56,7 +56,7 @@ def flat_expected_response_deviation(_: Rows, responses: Rows, neighbours: Neigh
 
 @in_blocks
 def flat_displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|. Low means grounded.
+    """Return DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|. Low means grounded.
 
     Returns values in [0, ∞], shape (n,); NaN if all these lengths are 0.
     """
@@ -69,7 +69,7 @@ def flat_displacement_magnitude_ratio(questions: Rows, responses: Rows, neighbou
 
 @in_blocks
 def flat_tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """TSR as published: ‖(I − BᵀB)(r − r̄)‖, B the first m principal axes of the neighbours' r_i about r̄.
+    """Return TSR as published: ‖(I − BᵀB)(r − r̄)‖, B the first m principal axes of the r_i about r̄.
 
     m is the smallest number of axes with 95 % of the variance, at least 3. Low means grounded.
 
@@ -88,7 +88,7 @@ def flat_tangent_space_residual(_: Rows, responses: Rows, neighbours: Neighbours
 
 @in_blocks
 def flat_local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """LSGI as published: the mean of θ(r, r_i) / θ(q, q_i), without neighbours whose θ(q, q_i) ≤ 1e−8.
+    """Return LSGI as published: the mean of θ(r, r_i) / θ(q, q_i) over neighbours with θ(q, q_i) > 1e−8.
 
     Low means grounded.
 
@@ -102,7 +102,7 @@ def flat_local_grounding_index(_: Rows, responses: Rows, neighbours: Neighbours)
 
 @in_blocks
 def flat_response_rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """Response rank as published: share of the θ(r_i, r_j), i < j, below the mean of θ(r, r_i).
+    """Return the response rank as published: share of the θ(r_i, r_j), i < j, below the mean of θ(r, r_i).
 
     Equal angles count half, which the source does not specify. Low means grounded.
 
@@ -122,7 +122,7 @@ def flat_response_rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floa
 
 @in_blocks
 def flat_local_density_ratio(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    """LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
+    """Return LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
 
     High means grounded. Unlike `flat_local_grounding_index`, it includes neighbours with θ(q, q_i) = 0.
 
