@@ -1,4 +1,4 @@
-"""Ray cluster, local or existing, and functions applied to items on its workers."""
+"""Connect to a Ray cluster (local or existing), and apply functions to items on its workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOCAL_ENVIRONMENT = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
 class Engine(Protocol):
-    """Resources of a worker."""
+    """An object that opens resources once in a worker and processes items with them."""
 
     def score(self, item: str, /) -> str:
         """Process an item."""
@@ -56,7 +56,7 @@ class Cluster:
         return max(1, int(self.cores))
 
     def each(self, function: Callable[[str], str], items: Sequence[str]) -> Iterator[str]:
-        """Apply a function to each item on a free worker; yields results as they complete."""
+        """Apply a function to each item on a free worker; yield results in the order of completion."""
         import ray
 
         def apply(block: dict[str, Any]) -> dict[str, list[str]]:
@@ -66,7 +66,7 @@ class Cluster:
         yield from (row["result"] for row in data.iter_rows())
 
     def with_actors(self, make: Callable[[], Engine], items: Sequence[str]) -> Iterator[str]:
-        """Process items with one engine per worker; yields results as they complete.
+        """Process items with one engine per worker; yield results in the order of completion.
 
         A dead worker is replaced, and its unfinished items are repeated.
         """
@@ -91,7 +91,7 @@ class Cluster:
 
 @contextmanager
 def connect_cluster(address: str, workers: int | None) -> Iterator[Cluster]:
-    """Connect to a cluster; an existing one continues after the context ends.
+    """Context manager that connects to a cluster; an existing cluster continues after the block ends.
 
     ``address`` is ``local`` for a new local cluster, ``auto`` for a running one on this machine, or
     ``HOST:PORT``. ``workers`` is the number of workers; None for one per core.
@@ -134,7 +134,7 @@ def _start(ray: Any, address: str) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Check that the address accepts connections, because Ray waits long."""
+    """Raise UsageError if the address does not accept connections; Ray itself would wait for long."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     hint = f"Use {LOCAL}, {RUNNING} or HOST:PORT."
     if not host or not port.isdecimal():
@@ -168,7 +168,7 @@ def _dataset(ray: Any, items: Sequence[str]) -> Any:
 
 @contextmanager
 def _suppress_stderr() -> Iterator[None]:
-    """Suppress output of native Ray code on stderr; errors are raised."""
+    """Context manager that suppresses output of native Ray code on stderr; errors are still raised."""
     stderr_copy, devnull = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)
     try:

@@ -1,4 +1,4 @@
-"""Duplicate ids over all fragments: the first row keeps the id, as in a single process."""
+"""Resolve duplicate ids over all fragments: the first row keeps the id, as in a single process."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def deduplicate_ids(
     *,
     skipping: bool,
 ) -> list[FragmentScan]:
-    """Resolve ids that occur in several fragments; return the scans.
+    """Resolve ids that occur in several fragments; return the changed scans.
 
     Rows with equal id hashes are read again to compare the ids. With ``skipping`` (unreadable rows are
-    skipped), fragments with duplicate ids are scanned again without these rows; otherwise the first duplicate
+    skipped), fragments with duplicate ids are scanned again without these rows. Otherwise the first duplicate
     becomes the error of its fragment.
     """
     resolved = list(scans)
@@ -63,7 +63,7 @@ def deduplicate_ids(
 
 
 def _colliding_positions(scans: Sequence[FragmentScan]) -> dict[int, list[int]]:
-    """Positions of ids with a duplicate hash, by fragment."""
+    """Return the positions of the ids with a duplicate hash, by fragment."""
     hashes = [np.frombuffer(base64.b64decode(scan.ids), dtype="<u8") for scan in scans]
     every = np.concatenate(hashes)
     order = np.argsort(every, kind="stable")
@@ -95,7 +95,7 @@ def _read_ids(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
 def _duplicate_ids(
     fragments: Sequence[Fragment], named: Mapping[int, Sequence[tuple[str, int]]]
 ) -> dict[int, tuple[dict[str, str], int]]:
-    """Ids that occur in an earlier fragment, with their first locations, and the first line, by fragment."""
+    """Return, by fragment, the ids of earlier fragments with their locations, and the line of the first."""
     first: dict[str, str] = {}
     taken: dict[int, tuple[dict[str, str], int]] = {}
     for number in sorted(named):

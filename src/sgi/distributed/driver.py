@@ -1,4 +1,4 @@
-"""Driver: splits the data, schedules workers, aggregates results."""
+"""The driver of a run on a cluster: splits the data, schedules workers, aggregates results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """The cluster that scores a run; nothing here changes a score. The fields are arguments of `run`."""
+    """The cluster that scores a run; no field changes a score. The fields are arguments of `run`."""
 
     address: str = LOCAL
     workers: int | None = None
@@ -77,19 +77,19 @@ def run(
     Args:
         data: a file, a folder or a pattern, as a path or an address such as ``s3://bucket/rows``.
         out: the folder, as a path or an address.
-        metrics: names; None selects those whose fields the data has.
+        metrics: names; None selects the default metrics whose fields the data has.
         embedder: a name or several, the primary one first; None for the embedded model.
         address: ``"local"`` for a new cluster on this machine, ``"auto"`` for a running one, or
             ``"HOST:PORT"``.
         workers: number of workers; None for one per core.
-        cache: stores vectors: a file, each machine's own cache (True), or none (False).
+        cache: where vectors are stored: a file, each machine's own cache (True), or nowhere (False).
         listener: takes progress events.
         options: further settings of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
             ``max_failures``, ``inputs``, ``backend``, ``name``.
 
     Raises MissingExtraError without the extra ``ray``; DataError with file, line, id and field of bad data;
-    RunMismatchError if the folder holds another run, or a run of other data; another SgiError for what else
-    the user can fix (complete partitions stay).
+    RunMismatchError if the folder holds another run, or a run of other data; another SgiError for other
+    errors that the user can fix (complete partitions stay).
 
     >>> run("ragtruth:test.jsonl", "scores")
     Traceback (most recent call last):
@@ -159,7 +159,7 @@ def read_partitions(
 
 
 def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
-    """Raise before anything starts if a cluster cannot do this, or an address contains a secret."""
+    """Raise UsageError if a cluster cannot run this spec, or an address contains a secret."""
     for place in (spec.data, spec.out):
         as_address(str(place))
     if spec.out is None:
@@ -279,7 +279,7 @@ def _score_tasks(
 
 
 class _FailureRate:
-    """Share of failed rows over all partitions."""
+    """Counts the failed rows over all partitions."""
 
     def __init__(self, metrics: Sequence[AnyMetric], most: float) -> None:
         self._judged = {metric.canonical for metric in metrics if isinstance(metric, JudgedMetric)}
@@ -312,7 +312,7 @@ class _FailureRate:
 def _summarise_folder(
     run_manifest: RunManifest, settings: Settings, folder: Folder, failures: float, usage: Usage
 ) -> RunReport:
-    """Return the headline, from the partitions that are in the folder now."""
+    """Compute the summary from the partitions that are in the folder now."""
     run_manifest.check_still(folder)
     done = run_manifest.partitions(folder)
     missing = next((number for number in range(len(run_manifest.pieces)) if number not in done), None)

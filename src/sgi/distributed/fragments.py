@@ -56,17 +56,17 @@ class Fragment:
     first_row: Count = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fragment as JSON values."""
+        """Convert to JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the fragment that `to_dict` wrote."""
+        """Read the fragment that `to_dict` wrote."""
         return cls(**{**values, "source": Source(**values["source"])})
 
 
 def fragment_size(total: int, workers: int) -> int:
-    """Fragment size in bytes, from the total size and the number of workers."""
+    """Compute the fragment size in bytes from the total size and the number of workers."""
     return min(MAX_FRAGMENT_BYTES, max(MIN_FRAGMENT_BYTES, total // (_FRAGMENTS_PER_WORKER * workers)))
 
 
@@ -125,7 +125,7 @@ def _split_groups(source: Source, size: int) -> Iterator[Fragment]:
 
 @dataclass(frozen=True, eq=False)
 class FragmentDataset:
-    """A fragment as a dataset: the same samples, ids and errors as when the whole file is read.
+    """A fragment as a dataset; its samples, ids and errors equal those of a reading of the whole file.
 
     ``columns`` maps fields to columns. ``taken`` holds ids of earlier fragments, with their locations; rows
     with one of these ids are rejected.
@@ -149,7 +149,7 @@ class FragmentDataset:
         yield from self.read(reading, on_reject=on_reject)
 
     def reading(self) -> Reading:
-        """State of reading the fragment; empty columns are determined from the whole file."""
+        """Return a new reading state for the fragment; empty columns are determined from the whole file."""
         source, mapping = self.fragment.source, checked_mapping(self.columns)
         null = NullColumns()
         # Errors of the file are raised when its rows are read.

@@ -57,13 +57,14 @@ def import_partitions(
     Args:
         database: target database.
         place: path or address of the folder.
-        data: data of the run, named as for the run; None if it is inside the folder.
-        name: name of the run; None keeps its original name.
-        incomplete: import a folder with missing partitions, as an unfinished run.
+        data: path or address of the run's data, as it was given to the run; None if the data is in the
+            folder.
+        name: name of the run; None for its original name.
+        incomplete: whether a folder with missing partitions is imported, as an unfinished run.
 
-    Raises StoreError if the folder holds no run, lacks partitions (without ``incomplete``), or a file is
-    damaged or of another run; UsageError if the run is in the database already, or its data is outside of the
-    folder and not named; RunMismatchError if the data changed; DataError if it cannot be read.
+    Raises StoreError if the folder holds no run, partitions are missing (without ``incomplete``), or a file
+    is damaged or of another run; UsageError if the run is in the database already, or its data is outside of
+    the folder and ``data`` is None; RunMismatchError if the data changed; DataError if it cannot be read.
     """
     folder, run_manifest = read_folder(place)
     with wrap_damage(folder.path_of("run.json")):
@@ -110,7 +111,7 @@ def _import_batches(
     name: str | None,
     missing: int,
 ) -> ImportedRun:
-    """Return the rows in the database; if anything goes wrong on the way, the run is not there."""
+    """Write the rows into the database as a run; after an error, the run is not in the database."""
     dataset = _dataset_hash(run_manifest, folder, spec.columns)
     _require_new(database, folder, run_manifest, dataset)
     start = RunStart(
@@ -153,7 +154,7 @@ def _require_new(database: Database, folder: Folder, run_manifest: RunManifest, 
 
 
 def _dataset_hash(run_manifest: RunManifest, folder: Folder, columns: Mapping[str, str]) -> str:
-    """Hash of all samples, as in the engine's plan; RunMismatchError if the number of rows changed."""
+    """Return the hash of all samples, as `sgi run` does; RunMismatchError if the number of rows changed."""
     state = blake2b(digest_size=16)
     rows = 0
     for batch in batches(_samples(run_manifest, columns)):

@@ -39,10 +39,10 @@ def require_own_files(folder: Folder) -> None:
 
 
 def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None) -> RunManifest:
-    """Replace the data files of the run by those in ``data``, or (None) by those inside the folder.
+    """Replace the data files of the run by those in ``data``; if it is None, by those inside the folder.
 
-    Raises UsageError if the data is outside of the folder and not named, RunMismatchError if the number of
-    files changed, DataError if the data cannot be read.
+    Raises UsageError if the data is outside of the folder and ``data`` is None, RunMismatchError if the
+    number of files changed, DataError if the data cannot be read.
     """
     then = list(dict.fromkeys(piece.fragment.source for piece in run_manifest.pieces))
     if data is None:
@@ -62,7 +62,7 @@ def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None)
 
 @contextmanager
 def wrap_damage(file: str) -> Iterator[None]:
-    """Convert unexpected exceptions from damaged content into a StoreError that names the file."""
+    """Context manager that turns unexpected exceptions from damaged content into a StoreError."""
     try:
         yield
     except SgiError:
@@ -83,8 +83,8 @@ def _inside(source: Source, folder: Folder) -> Source:
         inside = path.is_relative_to(root) and path.is_file()
     if not inside:
         raise UsageError(
-            f"The rows of the run in {folder.text} are in {source.place}, outside of the folder. A folder "
-            "may come from someone else, so what it names is not opened.",
-            hint="Name the data yourself: a path or an address as `data`.",
+            f"The run in {folder.text} refers to rows in {source.place}, outside of the folder. The folder "
+            "may come from someone else, so only files in it are opened.",
+            hint="Give the path or address of the rows as `data`, if you trust it.",
         )
     return source

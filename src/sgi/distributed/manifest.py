@@ -30,7 +30,7 @@ _OTHER_FOLDER_HINT = "Name another folder, or remove this one."
 
 @dataclass(frozen=True)
 class FragmentRecord:
-    """A fragment, the hash of its samples, their number, and the number of unreadable rows.
+    """A fragment, the hash and the number of its samples, and the number of unreadable rows.
 
     ``taken`` holds ids of earlier fragments, with their locations; rows with these ids count as rejected.
     """
@@ -47,13 +47,13 @@ class RunManifest:
     """Manifest of a run over partitions.
 
     Attributes:
-        spec: settings, as from `RunSpec.stored`, with explicit metrics.
+        spec: settings of the run, with all metrics named and absolute paths.
         spec_hash: hash of the settings that affect numbers.
         dataset: name of the data in messages.
         metrics: canonical strings.
         pieces: fragments in the order of the data.
         summary: None until the run is finished.
-        provenance: of each metric, by canonical string.
+        provenance: models, judge and prompts of each metric, by its canonical string.
     """
 
     spec: JsonObject
@@ -68,7 +68,7 @@ class RunManifest:
 
     @property
     def identity(self) -> str:
-        """Hash of everything that determines the content of partitions."""
+        """The hash of everything that determines the content of partitions."""
         facts = [
             self.spec_hash,
             self.signature,
@@ -79,12 +79,12 @@ class RunManifest:
 
     @property
     def rows(self) -> int:
-        """Number of samples."""
+        """The number of samples."""
         return sum(piece.rows for piece in self.pieces)
 
     @property
     def rejected(self) -> int:
-        """Number of unreadable rows."""
+        """The number of unreadable rows."""
         return sum(piece.rejected for piece in self.pieces)
 
     def begin(self, folder: Folder) -> None:
@@ -98,7 +98,7 @@ class RunManifest:
         folder.put(_NAME, self._content())
 
     def check_still(self, folder: Folder) -> None:
-        """Raise RunMismatchError if the folder belongs to another run now."""
+        """Raise RunMismatchError if the folder meanwhile belongs to another run."""
         there = RunManifest.read(folder)
         if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
             raise RunMismatchError(
@@ -141,7 +141,7 @@ class RunManifest:
         return manifest
 
     def complete_partitions(self, folder: Folder) -> dict[int, Manifest]:
-        """Complete partitions of this run, by number."""
+        """Return the manifests of the complete partitions of this run, by number."""
         return {
             number: manifest
             for number, manifest in self._manifests(folder).items()
@@ -149,7 +149,7 @@ class RunManifest:
         }
 
     def partitions(self, folder: Folder) -> dict[int, Manifest]:
-        """Partitions with a manifest, by number; their files are checked when they are read.
+        """Return the manifests of partitions, by number; their files are checked when they are read.
 
         Raises StoreError if a partition belongs to another run.
         """
@@ -183,7 +183,7 @@ class RunManifest:
             raise _mismatch(folder, f"its data ({changed[0]})")
 
     def check_same(self, now: RunManifest, folder: Folder) -> None:
-        """Raise RunMismatchError that names what changed since the folder was created."""
+        """Raise RunMismatchError if something changed since the folder was created; the message names it."""
         pairs = zip(self.pieces, now.pieces, strict=True)
         data = next((old.fragment.source.shown for old, new in pairs if old.digest != new.digest), None)
         if data is not None:

@@ -1,4 +1,4 @@
-"""Partitions: the results of each fragment, in files that are written atomically.
+"""Write and read partitions: the results of each fragment, in files that are written atomically.
 
 Partition ``part-000007`` consists of ``part-000007.jsonl`` (one row per sample, as written by ``sgi run``)
 and, if needed, ``part-000007.rejected.jsonl`` and ``part-000007.evidence.jsonl``. The manifest
@@ -47,13 +47,13 @@ _NO_FAILURE_LIMIT = 1.0
 
 
 def partition_name(number: int) -> str:
-    """Name of a partition; names sort in the order of the fragments."""
+    """Return the name of a partition; names sort in the order of the fragments."""
     return f"part-{number:06d}"
 
 
 @dataclass
 class BatchRecord:
-    """Number of rows of a batch, truncated texts, and failed models."""
+    """The number of rows of a batch, of truncated texts by field, and the models that failed."""
 
     rows: Rows
     truncated: dict[AnyText, Rows]
@@ -93,8 +93,8 @@ class Manifest:
     """Manifest of a partition.
 
     Attributes:
-        run: identity of the run.
-        fragment: hash of the samples.
+        run: hash that identifies the run.
+        fragment: hash of the fragment's samples.
         failed: number of failed rows by metric.
         reason: reason of the last failure.
         usage: judge usage by judge fingerprint.
@@ -133,7 +133,7 @@ class Manifest:
         return manifest
 
     def add(self, batch_scores: BatchScores, rows: int) -> None:
-        """Enter a batch."""
+        """Add the counts of a batch."""
         self.rows += rows
         self.batches.append(BatchRecord(rows, dict(batch_scores.truncated), dict(batch_scores.failures)))
         for name, scores in batch_scores.scores.items():
@@ -151,7 +151,7 @@ class Manifest:
         return None
 
     def used(self) -> dict[str, Usage]:
-        """Usage of the judge, by its fingerprint."""
+        """The usage of the judge, by its fingerprint."""
         return {judge: Usage(**counts) for judge, counts in self.usage.items()}  # type: ignore[arg-type]
 
 
@@ -167,8 +167,8 @@ async def write_partition(
 ) -> Manifest:
     """Score a fragment, and write its results, the manifest last.
 
-    ``manifest`` names run and fragment; ``inputs`` also writes the texts. Raises SgiError as `Pipeline.score`
-    does, except for the share of failed rows.
+    ``manifest`` names the run and the fragment; if ``inputs`` is set, the texts are also written. Raises
+    SgiError as `Pipeline.score` does, except for the share of failed rows.
     """
     usage_before = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}

@@ -1,4 +1,4 @@
-"""Scan all fragments before scoring, so that errors that would stop the run are raised first."""
+"""Scan all fragments before scoring, so that errors in the data are raised before any work."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class FragmentScan:
         present: number of rows with each field.
         digests: digest of each batch of samples, hexadecimal.
         ids: 8-byte hash of each id, base64.
-        columns: some column names, for messages.
-        unseen: mapped columns that are missing.
-        error: first error; None without errors.
+        columns: some column names of the data, for messages.
+        unseen: mapped columns that no row of the fragment has.
+        error: the first error; None if there is none.
         taken: ids of earlier fragments, with their locations; rows with these ids are rejected.
-        use: mapping from columns to fields, as JSON values.
+        use: the columns that became fields, as JSON values.
     """
 
     rows: int
@@ -66,7 +66,7 @@ class FragmentScan:
 
     @property
     def digest(self) -> str:
-        """Hash of all samples."""
+        """The hash of all samples."""
         return combine_digests(self.digests)
 
     @classmethod
@@ -76,7 +76,7 @@ class FragmentScan:
         return cls(**{**values, **lists})
 
     def plan(self, fragment: Fragment, metrics: tuple[AnyMetric, ...]) -> Plan:
-        """Plan for scoring the fragment."""
+        """Return the plan for scoring the fragment."""
         return Plan(
             fragment.source.shown,
             self.rows,
@@ -222,5 +222,5 @@ def _check_mapped(name: str, scans: Sequence[FragmentScan]) -> None:
 
 
 def id_hash(sample_id: str) -> bytes:
-    """8-byte hash of an id."""
+    """Return the 8-byte hash of an id."""
     return blake2b(sample_id.encode(), digest_size=8).digest()

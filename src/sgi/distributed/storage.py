@@ -1,4 +1,4 @@
-"""Storage of a distributed run: local paths and addresses of Arrow file systems."""
+"""Read and write files of a run on a cluster, by local path or by address of an Arrow file system."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Source:
     """A data file.
 
     ``place`` is its absolute path or address, ``shown`` the name in messages, ``size`` in bytes. ``stem`` is
-    the prefix of generated row ids (None for a single file), ``encoding`` None for UTF-8 or the byte order
-    mark.
+    the prefix of generated row ids (None for a single file); ``encoding`` is None for UTF-8, or that of the
+    byte order mark.
     """
 
     place: AnyText
@@ -72,7 +72,7 @@ def find_sources(data: str, encoding: str | None = None) -> list[Source]:
 
 @contextmanager
 def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes; ``.gz`` is decompressed, other files are seekable."""
+    """Context manager that opens a file to read bytes; ``.gz`` is decompressed, other files are seekable."""
     address = as_address(place)
     if address is None:
         with open_bytes(Path(place)) as stream:
@@ -93,7 +93,7 @@ def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class Folder:
-    """Folder of partitions; files are written atomically.
+    """A folder of partitions; files are written atomically.
 
     >>> with TemporaryDirectory() as place:
     ...     folder = Folder(place)
@@ -118,7 +118,7 @@ class Folder:
             raise UsageError(message, hint="Name another folder.") from error
 
     def names(self) -> set[str]:
-        """Names of the files in the folder."""
+        """Return the names of the files in the folder."""
         address = as_address(self.text)
         if address is None:
             folder = Path(self.text)
@@ -130,7 +130,7 @@ class Folder:
         return {info.base_name for info in infos}
 
     def read(self, name: str) -> bytes | None:
-        """Content of a file; None if it does not exist."""
+        """Return the content of a file; None if it does not exist."""
         address = as_address(self.text)
         try:
             if address is None:
@@ -195,7 +195,7 @@ class Folder:
 
     @contextmanager
     def writer(self, name: str) -> Iterator[RowWriter]:
-        """Writer of rows; the file gets its name when the block succeeds."""
+        """Context manager that opens a writer of rows; the file gets its name when the block succeeds."""
         address = as_address(self.text)
         if address is None:
             with open_writer(Path(self.text) / name) as rows:
@@ -208,7 +208,7 @@ class Folder:
             self._send(part, address)
 
     def sweep(self) -> None:
-        """Remove temporary files of killed writers."""
+        """Remove the temporary files of processes that were killed while writing."""
         if as_address(self.text) is None:
             for left in Path(self.text).glob(".sgi-*.part"):
                 left.unlink(missing_ok=True)
@@ -285,7 +285,7 @@ def _is_data(path: PurePosixPath | Path) -> bool:
 
 
 def _stems(places: list[str]) -> list[str]:
-    """File names without suffix, with as many parent folders as needed to be unique."""
+    """Return file names without suffix, with as many parent folders as needed to be unique."""
     paths = [PurePosixPath(place) for place in places]
     names = [path.name.partition(".")[0] for path in paths]
     if len(set(names)) == len(names):

@@ -1,4 +1,4 @@
-"""Worker: opens the resources once and scores fragments one after another."""
+"""The worker of a run on a cluster: opens the resources once, and scores fragments one after another."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of every worker.
+    """Settings that are equal for all workers.
 
     Attributes:
-        spec: settings of the run, as from `RunSpec.stored`, with explicit metrics.
+        spec: settings of the run, with all metrics named and absolute paths.
         run: hash that identifies the run.
         folder: folder of the partitions.
-        cache: vector cache file, the user's cache on each machine (True), or none (False).
+        cache: where vectors are stored: a file, the user's cache on each machine (True), or nowhere (False).
         threads: number of cores per worker.
-        retry_failed: request cached judge replies again if they were unusable.
+        retry_failed: whether unusable cached replies of the judge are requested again.
     """
 
     spec: dict[str, Any]
@@ -50,12 +50,12 @@ class Settings:
 
     @cached_property
     def run_spec(self) -> RunSpec:
-        """The parsed spec."""
+        """The parsed settings of the run."""
         return RunSpec.of(self.spec)
 
     @cached_property
     def metrics(self) -> tuple[AnyMetric, ...]:
-        """Metrics to score."""
+        """The metrics to score."""
         return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.extra_metrics)
 
 
@@ -69,12 +69,12 @@ class Task:
     scan: FragmentScan
 
     def to_json(self) -> str:
-        """Return the task as JSON."""
+        """Convert to JSON text."""
         return json.dumps(asdict(replace(self, scan=replace(self.scan, ids=""))))
 
     @classmethod
     def from_json(cls, text: str) -> Task:
-        """Return the task that `to_json` wrote."""
+        """Read the task that `to_json` wrote."""
         values = json.loads(text)
         parts = Fragment.from_dict(values["fragment"]), FragmentScan.from_dict(values["scan"])
         return cls(values["number"], values["name"], *parts)
@@ -83,8 +83,8 @@ class Task:
 def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
     """Divide the limits of the judge among the workers.
 
-    A worker counts only its own requests. A replacement of a dead worker, and every worker of a resumed run,
-    starts its share of ``max_cost`` again, so ``max_cost`` limits the cost between such events. Raises
+    A worker counts only its own requests. If a dead worker is replaced, or a run is resumed, the new worker
+    starts its share of ``max_cost`` again, so ``max_cost`` limits only the cost between such events. Raises
     UsageError if there are more workers than concurrent requests.
 
     >>> from sgi.llm.spec import JudgeSpec
@@ -100,7 +100,7 @@ def share_judge(judge: JudgeSpec, workers: int) -> JudgeSpec:
 
 
 def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Resources]:
-    """Open models and judge of a worker. Raises SgiError if a model, a key or an extra is missing."""
+    """Open the models and the judge of a worker. Raises SgiError if a model, a key or an extra is missing."""
     spec = settings.run_spec
     options = replace(
         ResourceOptions.of(spec),

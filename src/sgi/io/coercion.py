@@ -1,4 +1,4 @@
-"""Convert raw values to the values of fields, or raise a DataError without a place."""
+"""Convert raw values to the values of fields, or raise a DataError; the caller adds file and line to it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def as_passages(value: object) -> tuple[str, ...]:
 
 
 def as_reference(value: object) -> str | tuple[str, ...]:
-    """Convert the expected answer; a tuple of all accepted answers unless there is exactly one."""
+    """Convert the expected answer: a text if there is one accepted answer, otherwise a tuple of all."""
     answers = as_answers(value)
     return answers[0] if len(answers) == 1 else answers
 
@@ -84,7 +84,7 @@ def as_answers(value: object) -> tuple[str, ...]:
 
 
 def as_label(value: object) -> bool:
-    """Convert a label: true/false, 1/0 or yes/no, also 1.0 and "No"."""
+    """Convert a label: true/false, 1/0 or yes/no (in any case), or 1.0/0.0."""
     known: bool | None = None
     if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
         known = {0: False, 1: True}.get(value)  # type: ignore[arg-type]  # numpy's numbers hash as Python's
@@ -104,7 +104,7 @@ def as_object(value: object) -> dict[str, JsonValue]:
 
 
 def as_json(value: Any, depth: int = 0) -> JsonValue:
-    """Convert to JSON: NaN and the like become null, dates ISO text, arrays lists.
+    """Convert to JSON: values that are not finite become null, dates become ISO text, arrays become lists.
 
     Raises DataError for other types, or more than 100 nested levels.
 
@@ -127,7 +127,7 @@ def as_json(value: Any, depth: int = 0) -> JsonValue:
 
 
 def any_json(value: Any) -> JsonValue:
-    """Convert any value to JSON, to show what was rejected; values without a JSON form become text."""
+    """Convert any value of a rejected row to JSON; values without a JSON form become text."""
     if isinstance(value, dict):
         return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
     return _json_or_text(value)

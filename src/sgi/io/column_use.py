@@ -1,4 +1,4 @@
-"""Which columns of the data became which fields; every run reports it."""
+"""Reports which columns of the data became which fields."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MAX_SHOWN = 6
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """Which columns of the data became which fields.
+    """The field that each column of the data became.
 
-    ``fields`` has for each field its columns; several if rows differ, or if columns are joined. ``not_used``
-    are columns that match a field, and why they are not used; they are in the metadata. ``metadata`` are the
-    other columns in the metadata, at most 50.
+    ``fields`` has the columns of each field; several if rows differ, or if columns are joined. ``not_used``
+    has the columns that match a field and are not used, with the reason; they are in the metadata.
+    ``metadata`` has the other columns in the metadata, at most 50.
 
     >>> ColumnUse({"question": ("input",)}, {"context": "contexts ← retrieval_context"}).line()
     'Columns: question ← input. Not used: context (contexts ← retrieval_context).'
@@ -37,7 +37,7 @@ class ColumnUse:
     metadata: tuple[str, ...] = ()
 
     def line(self) -> str:
-        """Describe the use in one line; empty without columns, as in data made of Samples."""
+        """Describe the use of columns in one line; empty for data without columns (Samples)."""
         if not self.fields:
             return ""
         fields = ", ".join(
@@ -81,7 +81,7 @@ class ColumnUse:
 
 
 ReportColumns = Callable[[ColumnUse], None]
-"""Called with the use of columns so far, whenever it changed."""
+"""A function that is called with the use of columns so far, whenever it has changed."""
 
 
 def column_use(plan: Plan, null_columns: Mapping[str, str]) -> ColumnUse:

@@ -84,21 +84,21 @@ _PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", 
 _NO_COLUMNS: frozenset[str] = frozenset()
 _SHOWN = 20
 _COMPARED = 1000
-"""How many columns are compared with a misspelt name; each comparison is slow."""
+"""Maximum number of columns that are compared with a misspelt name; each comparison is slow."""
 _KNOWN = frozenset(known for names in NAMES.values() for known in names)
 UNNAMED = "Unnamed: 0"
-"""How pandas names the index of a frame when it reads it back."""
+"""The column names that pandas gives to an index without a name when it reads a file."""
 _INDEX = re.compile(rf"{UNNAMED}(\.\d+)?")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the columns of a row become the fields of a sample.
+    """The assignment of a row's columns to the fields of a sample.
 
     Attributes:
         fields: field → its column, or the text of the mapping if `composed` has the field.
-        inverted: the label's column means the reverse, as ``hallucination`` does.
-        pair: the columns of the right and the hallucinated answer, if a row holds both.
+        inverted: whether the label's column has the opposite meaning, as ``hallucination`` does.
+        pair: the columns of the correct and the hallucinated answer, if a row holds both.
         spare: columns that go into the metadata.
         composed: field → the parts of its value, if the mapping joins several.
         unused: spare column → the field that it could have been.
@@ -114,14 +114,17 @@ class Plan:
     index: tuple[str, ...] = ()
 
     def columns_of(self, name: str) -> tuple[str, ...]:
-        """Return the columns that a field uses completely."""
+        """Return the columns of a field whose whole value it uses."""
         if name in self.composed:
             return tuple(source.column for source in self.composed[name] if not source.path)
         return (self.fields[name],) if name in self.fields else ()
 
 
 def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
-    """Check the user's mapping of fields; return its pairs. Raises UnknownNameError or UsageError."""
+    """Check the user's mapping from fields to columns; return its pairs.
+
+    Raises UnknownNameError for an unknown field, UsageError for an invalid column name.
+    """
     pairs = tuple((columns or {}).items())
     for name, column in pairs:
         if name not in NAMES:
@@ -135,11 +138,11 @@ def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
 # Few key sets repeat over a whole file; a small cache keeps hostile files from filling the memory.
 @lru_cache(maxsize=32)
 def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str] = _NO_COLUMNS) -> Plan:
-    """Plan how rows with these columns are read.
+    """Decide which of these columns becomes which field.
 
-    A mapped field uses its mapping only. For other fields the first name in `NAMES` wins. Columns in
-    ``null`` hold nothing: they are used only if no other column matches the field. Raises DataError without
-    a place if no column is recognised, or a name is not text.
+    A field with a mapping uses only that mapping. For other fields the first name in `NAMES` wins. Columns in
+    ``null`` are empty: they are used only if no other column matches the field. Raises DataError (without
+    file and line) if no column is recognised, or a name is not text.
 
     >>> plan = recognise(("Query", "answer", "source"))
     >>> dict(plan.fields), plan.spare
@@ -193,8 +196,8 @@ def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, .
 def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
     """Check the header of a table.
 
-    Raises DataError (without a place) if a name is blank or repeated, a mapped column is missing, or none is
-    recognised.
+    Raises DataError (without file and line) if a name is blank or repeated, a mapped column is missing, or no
+    column is recognised.
     """
     seen: set[str] = set()
     for position, column in enumerate(header, 1):
@@ -214,7 +217,7 @@ def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
 def missing_mapped(
     columns: Sequence[str], missing: Sequence[str], reasons: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Raise a DataError for the first missing part of a mapping. ``reasons`` says why a path has no value."""
+    """Raise a DataError for the first missing part of a mapping; ``reasons`` has the cause for each part."""
     for part in missing[:1]:
         if part in reasons:
             raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
@@ -224,7 +227,7 @@ def missing_mapped(
 
 
 def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
-    """Build the error of a row without a known column."""
+    """Build the error of a row in which no column is recognised."""
     missing = [
         f"{part!r} (mapped to {name})"
         for name, text in mapping
@@ -252,7 +255,7 @@ def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str
 
 
 def _compose(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source, ...]]:
-    """Return field → the parts of its mapping that the row has; fields without any are left out."""
+    """Return, by field, the parts of its mapping that the row has; fields without such parts are left out."""
     composed = {}
     for name, text in mapping:
         sources = tuple(source for source in resolve(text, columns).values() if source is not None)
@@ -265,7 +268,7 @@ def _compose(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source
 
 
 def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
-    """Return normal name → column; a column that has the normal name wins over its variants."""
+    """Return columns by normalised name; a column that has exactly this name wins over its variants."""
     by_name: dict[str, str] = {}
     for column in sorted(columns, key=lambda column: column != _normal(column)):
         by_name.setdefault(_normal(column), column)

@@ -1,4 +1,4 @@
-"""Read CSV and TSV strictly: every row has the header's length, every line number is real."""
+"""Read CSV and TSV strictly: a row of another length than the header is an error with its line number."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Dataset(Protocol):
     ) -> Iterator[Sample]:
         """Yield the samples in order.
 
-        ``on_reject`` is called with each bad row; without it the first one raises its DataError.
+        ``on_reject`` is called with each bad row; if it is None, the first bad row raises its DataError.
         ``on_columns`` is called with the use of columns so far whenever it changes.
         """
 
@@ -57,10 +57,10 @@ def open_dataset(
         data: a path; a benchmark such as ``ragtruth:PATH`` (see `sgi.io.benchmarks.open_benchmark`), unless a
             file has exactly that name; an iterable of dicts or Samples; a pandas, polars or Arrow table; a
             Hugging Face ``Dataset``; or a Dataset, which is returned unchanged.
-        columns: field → column, if names are not recognised. A dotted path selects inside a column
-            (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty text
-            drops the field.
-        encoding: of a text file; None for UTF-8, or the encoding of its byte order mark.
+        columns: field → column, if the columns' names are not recognised. A dotted path selects inside a
+            column (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty
+            text drops the field.
+        encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
 
     Raises DataError if the file cannot be read as a whole; UnknownNameError for an unknown benchmark, with
     similar names; UsageError if the kind of data, a mapped field or the encoding is not supported.

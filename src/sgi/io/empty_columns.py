@@ -1,4 +1,4 @@
-"""Find empty columns in the first rows, before a column is chosen for each field."""
+"""Find empty columns in the first rows, so that each field uses a column with values."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ MAX_BYTES = 16_000_000
 
 @dataclass(frozen=True)
 class NullColumns:
-    """Columns that are skipped: they are empty, and another one matches the same field.
+    """Columns that are skipped because they are empty and another column matches the same field.
 
-    ``rows`` is the number of first rows in which they are null; None for every row.
+    ``rows`` is the number of rows, from the first, in which they are null; None if they are null in every
+    row.
     """
 
     columns: frozenset[str] = frozenset()
     rows: int | None = None
 
     def why(self) -> str:
-        """Describe the reason, such as ``null in the first 1,000 rows``."""
+        """Describe why the columns are skipped, such as ``null in the first 1,000 rows``."""
         return "null in every row" if self.rows is None else f"null in the first {self.rows:,} rows"
 
 
 def look_ahead(
     rows: Iterator[RawRow], mapping: Pairs, limit: int = MAX_ROWS
 ) -> tuple[Iterator[RawRow], NullColumns]:
-    """Find the empty columns; returns all rows, and these columns.
+    """Find the empty columns; return all rows, and these columns.
 
     Reading stops when the preferred column of every field has a value (in most data, at the first row), and
-    at the latest after ``limit`` rows or 16 MB. Mapped fields need no choice.
+    at the latest after ``limit`` rows or 16 MB. Fields with a mapping are not considered.
     """
     head: list[RawRow] = []
     held = 0

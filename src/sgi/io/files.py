@@ -1,4 +1,4 @@
-"""Open files of rows; the suffix tells the format."""
+"""Open files of rows, in the format that the suffix names."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_encoded(path: Path, encoding: str | None) -> None:
 
 
 def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> Iterator[RawRow]:
-    """Yield the raw rows of a file, which is opened at the first row. Raises DataError."""
+    """Yield the raw rows of a file, which is opened when the first row is read. Raises DataError."""
     kind, file = suffix(path), str(path)
     if kind == ".parquet":
         yield from parquet_rows(path, mapping=mapping)
@@ -61,7 +61,7 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
 
 
 def document_rows(stream: IO[bytes], file: str, mapping: Pairs, encoding: str | None) -> Iterator[RawRow]:
-    """Yield the raw rows of a CSV, TSV or JSON document; ``file`` tells its format, and is for messages."""
+    """Yield the raw rows of a CSV, TSV or JSON document; ``file`` is its name with the format's suffix."""
     kind = suffix(Path(file))
     if kind == ".json":
         return json_file(stream, file, encoding)
@@ -69,7 +69,7 @@ def document_rows(stream: IO[bytes], file: str, mapping: Pairs, encoding: str | 
 
 
 def require_rows(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
-    """Yield the rows; DataError if there are none."""
+    """Yield the rows; raises DataError if there are none."""
     first = next(rows, None)
     if first is None:
         raise DataError("holds no rows", file=file)

@@ -29,7 +29,7 @@ _SINGLE_COLUMNS = {
 
 
 def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> RowDataset | None:
-    """Convert a table in memory to a dataset; None for other data. Imports no library that is not in use.
+    """Convert a table in memory to a dataset; return None for other data. Imports no further library.
 
     Raises UsageError for a table that cannot be read repeatedly, or that holds several tables.
     """

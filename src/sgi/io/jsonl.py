@@ -83,7 +83,7 @@ def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iter
 
 
 def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
-    """Read up to the second line that is not blank; say whether the first such line is an object."""
+    """Read up to the second line that is not blank; return whether the first such line is an object."""
     head: list[tuple[int, bytes]] = []
     first = size = 0
     for number, part in parts:
@@ -109,7 +109,7 @@ def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
 
 
 def _mistake(values: Any) -> DataError | None:
-    """Find what Python's parser accepts but JSON lacks, with the first key that holds it."""
+    """Find a value that Python's parser accepts but JSON does not, and the first key that holds it."""
     for key, value in values.items() if isinstance(values, dict) else [(None, values)]:
         try:
             cells.as_text(key or "")

@@ -1,4 +1,4 @@
-"""Read the mapping of a field: a column, a path into a column, or several of them."""
+"""Read the mapping of a field: a column, a dotted path into a column, or several of both."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def clean_name(column: str) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """Split a mapping at commas; the empty one, which drops the field, has no parts."""
+    """Split a mapping at commas; an empty mapping, which drops the field, has no parts."""
     return [part.strip() for part in text.split(",")] if text.strip() else []
 
 
 def resolve(text: str, columns: Sequence[str]) -> dict[str, Source | None]:
-    """Resolve each part of a mapping in rows of these columns; None if its column is missing.
+    """Find the column and path of each part of a mapping, by part; None if its column is missing.
 
-    A column whose name is the whole text wins, so names may contain commas and dots. Then each part is a
-    column's name, or the longest such name and a dotted path. Spaces around names are ignored. Raises
-    UsageError for a bad path.
+    A column whose name is the whole mapping wins, so names may contain commas and dots. Otherwise each part
+    is the name of a column, or the longest such name followed by a dotted path. Spaces around names are
+    ignored. Raises UsageError for an invalid path.
 
     >>> resolve("outputs.answer", ("id", "outputs"))
     {'outputs.answer': Source(text='outputs.answer', column='outputs', path='answer')}
@@ -61,12 +61,12 @@ def _source(part: str, columns: Sequence[str]) -> Source | None:
         try:
             check_path(path, every=True)
         except ValueError as error:
-            raise UsageError(f"Cannot read the path {part!r} of the mapping: {error}.") from None
+            raise UsageError(f"The field path {part!r} in the mapping is not valid: {error}.") from None
     return Source(part, column, path)
 
 
 def _column_name(name: str, columns: Sequence[str]) -> str | None:
-    """Find the column of this name, or the only one that differs by invisible characters around it."""
+    """Find the column of this name, or the only one that differs only by invisible characters at the ends."""
     if name in columns:
         return name
     alike = [column for column in columns if clean_name(column) == clean_name(name)]
@@ -98,7 +98,7 @@ def read_source(values: Mapping[str, Any], source: Source) -> Any:
 
 
 def join(values: Sequence[Any]) -> list[Any]:
-    """Join the values of several columns to one list, without absent ones."""
+    """Join the values of several columns to one list; absent values are left out."""
     joined: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):

@@ -81,7 +81,7 @@ def arrow_rows(
 
 
 def _values(batch: Any) -> Iterator[dict[str, Any] | DataError]:
-    """Yield the rows of a batch as Python values; a DataError for a row that Python cannot represent."""
+    """Yield the rows of a batch as Python values, or a DataError for a row that Python cannot represent."""
     try:
         yield from batch.to_pylist(maps_as_pydicts="strict")
     except PARSER_ERRORS:
@@ -103,7 +103,7 @@ def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
 
 
 def _worker(request: dict[str, Any], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the process that decodes; -P keeps the working folder off its path."""
+    """Start the process that decodes; -P excludes the working folder from its import path."""
     script = str(Path(parquet_worker.__file__))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(  # noqa: S603 - our own script, and no shell

@@ -54,7 +54,7 @@ def bound_memory(more: int) -> None:
 
 
 def write_rows(file: Any, request: dict[str, Any], stream: Any) -> None:
-    """Write all rows of the groups in small batches; end the process at a row beyond the limits."""
+    """Write all rows of the row groups in small batches; end the process at a row that exceeds the limits."""
     import pyarrow as pa
 
     if file.metadata.num_columns > request["columns"]:
@@ -67,7 +67,7 @@ def write_rows(file: Any, request: dict[str, Any], stream: Any) -> None:
 
 
 def write_group(writer: Any, file: Any, group: int, before: int, request: dict[str, Any]) -> int:
-    """Write a group in large batches, or small ones if rows do not fit. Return the number of rows."""
+    """Write a row group in large batches, or in small ones if rows do not fit; return the number of rows."""
     done = 0
     for size in (_MANY_ROWS, ROWS_AT_ONCE):
         row = 0
@@ -115,7 +115,7 @@ def culprit(file: Any, group: int, row: int) -> str | None:
 
 
 def fail(problem: str, row: int | None = None, column: str | None = None, detail: str = "") -> NoReturn:
-    """End the process; say why on standard error."""
+    """End the process, and write the reason to standard error."""
     sys.stderr.write(json.dumps({"problem": problem, "row": row, "column": column, "detail": detail}))
     sys.exit(3)
 

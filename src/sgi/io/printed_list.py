@@ -28,7 +28,7 @@ _ARRAY = re.compile(r"(?:array|list)\(\s*(?=\[)")
 _ARRAY_END = re.compile(r"(?:\s*,\s*dtype=(?:[\w.]+|'[^'\n]*'))?\s*\)")
 _NUMPY_TEXT = "np.str_("
 _GOES_ON = re.compile(r"""\s*(?:\Z|\.\.\.|,\s*(?:\Z|\.\.\.|['"]))|\s+['"]""")
-"""What follows the first text of a list that is truncated, shortened or broken later."""
+"""The text that follows the first item of a list."""
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _CHARACTERS = dict(zip("\\'\"nrtabfv0", "\\'\"\n\r\t\a\b\f\v\0", strict=True))
 
@@ -72,15 +72,15 @@ def _parse_printed(text: str) -> Any:
 
 
 class _BrokenListError(Exception):
-    """The text does not follow the grammar."""
+    """The text does not follow the grammar of this module."""
 
 
 class _Reader:
     """Parses one text by the grammar of this module.
 
     Attributes:
-        at: the next character.
-        is_list: a complete text and a separator were read, so the cell is meant as a list.
+        at: the index of the next character.
+        is_list: whether a complete text and a separator were read, so that the cell is meant as a list.
     """
 
     def __init__(self, text: str) -> None:

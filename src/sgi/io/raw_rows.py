@@ -1,4 +1,4 @@
-"""Parsed rows with their place, before their columns are recognised, and limits of their size."""
+"""Parsed rows with their line numbers, before their columns are recognised, and limits of their size."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RawRow(NamedTuple):
 def with_place(
     error: DataError, *, file: str | None = None, line: int | None = None, sample_id: str | None = None
 ) -> DataError:
-    """Return the same error with its place."""
+    """Return the same error with file, line, id and field."""
     return DataError(
         error.message, file=file, line=line, sample_id=sample_id, field=error.field, hint=error.hint
     )
 
 
 def oversized_error(values: Mapping[str, Any], size: int) -> DataError | None:
-    """Return the error of a row beyond the limits, or None. ``size`` is that of its text."""
+    """Return the error of a row that exceeds the limits, or None; ``size`` is the size of its text."""
     limits = input_limits()
     if len(values) > limits.columns:
         return too_many_columns(len(values))
@@ -49,18 +49,18 @@ def oversized_error(values: Mapping[str, Any], size: int) -> DataError | None:
 
 
 def check_header(header: Sequence[object]) -> None:
-    """Raise a DataError (without a place) for a table with too many columns."""
+    """Raise a DataError (without file and line) for a table with too many columns."""
     if len(header) > input_limits().columns:
         raise too_many_columns(len(header))
 
 
 def too_many_columns(number: int) -> DataError:
-    """Build the error, without a place, of a row or table with too many columns."""
+    """Build the error (without file and line) of a row or table with too many columns."""
     message = f"{number:,} columns are more than {input_limits().columns:,}"
     return DataError(message, hint=how_to_raise("columns"))
 
 
 def cell_too_large(column: object) -> DataError:
-    """Build the error, without a place, of a value beyond the limit of a cell."""
+    """Build the error (without file and line) of a value that exceeds the limit of a cell."""
     message = f"the value in column {str(column)[:60]!r} is larger than {size_text(input_limits().cell)}"
     return DataError(message, hint=how_to_raise("cell"))

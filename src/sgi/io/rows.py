@@ -1,4 +1,4 @@
-"""Convert raw rows of any source to samples; a bad row is rejected with its place."""
+"""Convert raw rows of any source to samples; a bad row is rejected with file, line, id and field."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NO_COLUMNS = NullColumns()
 
 @dataclass(frozen=True)
 class RejectedRow:
-    """A rejected row: the error with file, line, id and field, and the row as JSON or as unparsed text."""
+    """A rejected row: the error with file, line, id and field; the row as JSON, or as text if not parsed."""
 
     error: DataError
     row: JsonValue
@@ -70,16 +70,17 @@ def read_rows(
 
     Args:
         rows: raw rows; a DataError that the iterator raises concerns the whole file and is not caught.
-        file: the name for messages, or None.
-        columns: field → source of its value, if names are not recognised; see `sgi.io.mapping`.
-        on_reject: called with each bad row; without it the first one raises.
+        file: the file's name for messages, or None.
+        columns: field → mapping, if the columns' names are not recognised; see `sgi.io.mapping`.
+        on_reject: called with each bad row; if it is None, the first bad row raises its error.
         on_columns: called with the use of columns so far whenever it changes.
-        stem: prefix of generated ids, as in ``<stem>-17``. By default such an id is the number alone, and
-            that of a pair begins with the file's name.
-        convert: converts a row and its number to rows in our columns; a row with any bad part is rejected.
+        stem: prefix of generated ids, as in ``<stem>-17``. Without a prefix, a generated id is the row's
+            number, and the ids of a HaluEval pair begin with the file's name.
+        convert: converts a row and its number to rows in this package's columns; a row with a bad part is
+            rejected.
         ahead: how many rows may be read ahead to find empty columns.
 
-    Raises DataError for a bad row, or if no row at all has a known, or a mapped, column.
+    Raises DataError for a bad row, or if no row has a known column, or a mapped one.
     """
     mapping = checked_mapping(columns)
     rows, null = look_ahead(iter(rows), mapping, ahead) if convert is None else (rows, _NO_COLUMNS)
@@ -91,7 +92,10 @@ def read_rows(
 
 @dataclass(frozen=True, eq=False)
 class RowDataset:
-    """A dataset whose rows can be opened repeatedly; ``rows`` opens them for a checked mapping."""
+    """A dataset that can be read repeatedly; ``rows`` opens the raw rows.
+
+    The argument of ``rows`` is the mapping from fields to columns, as `checked_mapping` returns it.
+    """
 
     name: str
     rows: Callable[[Pairs], Iterable[RawRow]] = field(repr=False)
@@ -113,7 +117,7 @@ class RowDataset:
 
 @dataclass(eq=False)
 class Reading:
-    """State of one pass over the rows: the ids and the columns so far.
+    """The state of one reading of the rows: the ids and the use of columns so far.
 
     ``null`` are empty columns to skip. ``taken`` maps ids of earlier parts of the data to their locations;
     rows with one of these ids are rejected. The other arguments are those of `read_rows`.
@@ -284,7 +288,7 @@ class _Ids:
 
 
 def duplicate_id_error(sample_id: str, where: str) -> DataError:
-    """Build the error of an id that an earlier row has; ``where`` is the place of that row."""
+    """Build the error of an id that an earlier row has; ``where`` is the file and line of that row."""
     hint = "Ids must be unique; a row without one takes its number as its id."
     return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
 
@@ -302,7 +306,7 @@ def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
 def _pair(
     values: Mapping[str, Any], plan: Plan, pair: tuple[str, str], unnamed: str, number: int
 ) -> list[Sample]:
-    """Split a HaluEval row into two samples: the right answer first, which is also the reference of both."""
+    """Split a HaluEval row into two samples; the first has the correct answer, the reference of both."""
     given = _given_fields(values, plan)
     name = _known_id(values, plan) or unnamed
     given["metadata"] = {**given.get("metadata", {}), "item": number}
@@ -339,7 +343,7 @@ def _given_fields(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def _with_spare(given: dict[str, Any], values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """Add the unknown columns to the metadata; if a key exists already, under a longer name."""
+    """Add the unrecognised columns to the metadata, under a longer name if a key exists already."""
     spare: dict[str, JsonValue] = {}
     for column in plan.spare:
         if cells.is_absent(values[column]):
@@ -373,7 +377,7 @@ def _encodable(sample: Sample) -> Sample:
 
 
 def _raw_values(row: RawRow) -> JsonValue:
-    """Return a row as the file of rejected rows holds it: its values, or its text."""
+    """Return the values of a rejected row, or its text if it was not parsed."""
     if isinstance(row.values, DataError):
         return row.text
     values = row.values.model_dump(exclude_unset=True) if isinstance(row.values, Sample) else row.values

@@ -1,4 +1,4 @@
-"""Open text files and split them into lines: compression, encodings, and binary files."""
+"""Open text files, decompress and decode them, split them into lines, and reject binary files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BINARY_SHARE = 0.05
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file's bytes, decompressed if its name ends in ``.gz``.
+    """Context manager that opens a file's bytes, decompressed if its name ends in ``.gz``.
 
     Raises DataError if it is missing, not a regular file, empty or unreadable.
     """
@@ -85,7 +85,7 @@ def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) ->
 
 
 def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple[int, bytes]]:
-    """Join pieces to lines; DataError for one that exceeds the limit of a row."""
+    """Join pieces to lines; raises DataError for a line that exceeds the limit of a row."""
     most = input_limits().row
     held: list[bytes] = []
     size = number = 0
@@ -142,7 +142,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
 
 
 def broken_text(line: bytes, before: int = 0) -> str | None:
-    r"""Say why bytes are not UTF-8, or None. ``before`` bytes of the line precede them."""
+    r"""Describe why bytes are not UTF-8; None if they are. ``before`` bytes of the line precede them."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

@@ -40,7 +40,7 @@ _INT64 = 2**63
 
 
 class RowWriter(Protocol):
-    """Writes rows one batch after the other."""
+    """Writes rows, batch by batch."""
 
     def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
         """Append these rows."""
@@ -48,7 +48,7 @@ class RowWriter(Protocol):
 
 @contextmanager
 def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
-    r"""Open a writer of rows: JSON lines, CSV or Parquet, by the suffix.
+    r"""Context manager that opens a writer of rows: JSON lines, CSV or Parquet, by the suffix.
 
     The rows go into a temporary file in the same folder, which replaces ``path`` when the block ends without
     an exception. Numbers that are not finite become null. In CSV, lists and objects are JSON, and
@@ -159,7 +159,7 @@ def csv_lines(rows: Iterable[Iterable[JsonValue]]) -> bytes:
 
 
 class _Lines:
-    """Writes JSON lines at once."""
+    """Writes JSON lines as soon as it gets the rows."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self.stream = stream
@@ -280,7 +280,7 @@ def _finite(value: Any) -> Any:
 
 @contextmanager
 def _close_quietly(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Close at the end; ignore a failed flush, so that it does not hide another error."""
+    """Context manager that closes the stream; a failed flush is ignored, so that it hides no other error."""
     try:
         yield stream
     finally:

@@ -121,7 +121,7 @@ def test_a_run_in_a_spec_file_maps_paths_joins_and_encodes(sgi, tmp_path):
         (("--map", "label"), "Cannot read --map 'label'"),
         (("--map", "=a"), "Cannot read --map '=a'"),
         (("--map", "contexts=a", "--map", "contexts=b"), "To join columns: --map contexts=a,b."),
-        (("--map", "question=input..a"), "Cannot read the path 'input..a' of the mapping"),
+        (("--map", "question=input..a"), "The field path 'input..a' in the mapping is not valid"),
         (("--encoding", "nonsense"), "Unknown encoding 'nonsense'"),
     ],
 )

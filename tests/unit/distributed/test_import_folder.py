@@ -77,7 +77,7 @@ def test_data_inside_of_the_folder_is_read(folder, rows, database):
 
 
 def test_other_data_must_be_named(folder, rows, database):
-    with pytest.raises(UsageError, match="Name the data yourself"):
+    with pytest.raises(UsageError, match="Give the path or address of the rows"):
         import_partitions(database, folder)
     assert list_runs(database) == []
     assert import_partitions(database, folder, data=rows).rows == 9

@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused_with_id_and_field(row, columns, message):
 
 @pytest.mark.parametrize("path", ["outputs..answer", "outputs.", "outputs.a[0]", "outputs. a"])
 def test_a_path_that_cannot_be_read_is_the_callers_error(path):
-    with pytest.raises(UsageError, match="Cannot read the path"):
+    with pytest.raises(UsageError, match="The field path"):
         read([LOG | {"response": "r"}], {"reference": path})
 
 

@@ -20,9 +20,9 @@ _SCORABLE = ("question", "response", "reference")
 
 @dataclass(frozen=True)
 class BenchmarkRows:
-    """One pass over a benchmark's files.
+    """The rows of a benchmark's files, and their conversion.
 
-    ``file`` is the one whose lines messages name. ``convert`` makes rows in our columns from one raw row.
+    ``file`` is the file whose lines error messages name. ``convert`` makes rows in SGI's columns from a row.
     """
 
     file: Path
@@ -31,7 +31,7 @@ class BenchmarkRows:
 
 
 def is_own(values: Mapping[str, Any]) -> bool:
-    """Return whether a row is in our own columns: an id, and something to score."""
+    """Return whether a row has this package's own columns: an id, and a text to score."""
     return "id" in values and any(name in values for name in _SCORABLE)
 
 
@@ -42,7 +42,7 @@ def wrong_format_error(title: str, columns: str) -> DataError:
 
 
 def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
-    """Read the value of a column. Raises DataError with the column if it is missing, empty or bad."""
+    """Read the value of a column. Raises DataError that names the column if it is missing, empty or bad."""
     value = values.get(column)
     if cells.is_absent(value):
         raise DataError("is missing", field=column)

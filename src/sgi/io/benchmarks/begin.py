@@ -1,4 +1,4 @@
-"""BEGIN: dialogue turns of four systems, with human labels of attribution to the knowledge."""
+"""BEGIN: dialogue turns of four systems; people labelled whether given knowledge supports each turn."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def begin(path: Path) -> BenchmarkRows:
 
     The message is the question, the knowledge the context. "Fully attributable" is labelled true, "Not fully
     attributable" false; "Generic", a turn without a claim, has no label. The published label, the model and
-    the source stay in the metadata; ids are ``begin-<row>`` from 1. This is the release of June 2022; the
-    labels of 2021 are rejected.
+    the source stay in the metadata; ids are ``begin-<row>`` from 1. This is the release of June 2022; files
+    with the labels of 2021 are rejected.
 
     References: Dziri et al. (2022), The BEGIN Benchmark, arXiv:2105.00071.
     """

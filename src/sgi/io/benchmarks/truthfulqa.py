@@ -1,4 +1,4 @@
-"""TruthfulQA: questions that many people answer wrongly, with true and false answers."""
+"""TruthfulQA: questions that many people answer incorrectly, with true and false answers."""
 
 from __future__ import annotations
 

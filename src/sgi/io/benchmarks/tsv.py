@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def tsv_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRow]:
-    """Yield the rows of a table, perhaps compressed (``.gz``); empty cells are empty texts.
+    """Yield the rows of a table, which can be compressed (``.gz``); empty cells are empty texts.
 
-    ``columns`` names the first columns of a file without a header; further cells are dropped. Raises
-    DataError if the file cannot be read, or its header repeats a name.
+    ``columns`` are the names of the first columns of a file without a header; cells beyond them are dropped.
+    Raises DataError if the file cannot be read, or its header repeats a name.
     """
     file, header = str(path), columns
     with open_bytes(path) as stream:

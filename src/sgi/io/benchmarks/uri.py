@@ -1,4 +1,4 @@
-"""Benchmarks in place of a file name: ``ragtruth(split=test):PATH``."""
+"""Parse benchmarks that are given in place of a file name: ``ragtruth(split=test):PATH``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AFTER_FOLDER = re.compile(
 
 @dataclass(frozen=True)
 class BenchmarkName:
-    """A parsed benchmark with its options; ``path`` is None if the default places are searched."""
+    """A parsed benchmark with its options; ``path`` is None if it is searched in the default places."""
 
     name: str
     path: Path | None
@@ -39,9 +39,9 @@ class BenchmarkName:
 
 
 def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
-    """Parse a benchmark; None if such a file exists, or the text is not a benchmark.
+    """Parse a benchmark; return None if a file has exactly this name, or the text is not a benchmark.
 
-    A drive letter is not a benchmark. A relative path starts at the folder that precedes the name. Raises
+    A drive letter is not a benchmark. A folder before the name is the base of a relative path. Raises
     UnknownNameError for an unknown benchmark or option, UsageError if the options cannot be parsed.
 
     >>> parse_name("stsb:sts-test.csv").path.name, parse_name("rows.csv"), parse_name("C:rows.csv")
@@ -73,7 +73,7 @@ def open_named_benchmark(spelt: BenchmarkName, columns: Mapping[str, str] | None
 
 
 def absolute(data: Path) -> Path:
-    """Make the path of the data absolute, and those in the name of a benchmark."""
+    """Make the path of the data absolute, or the paths within the text of a benchmark."""
     spelt = parse_name(data)
     if spelt is None:
         return data.resolve()
