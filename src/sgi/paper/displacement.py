@@ -1,4 +1,4 @@
-"""Tables of the displacement scores: leaky as published, without the same question, on equal lengths."""
+"""Tables of the displacement scores: as published (leaky), with the question left out, on equal lengths."""
 
 from __future__ import annotations
 
