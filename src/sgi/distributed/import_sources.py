@@ -50,7 +50,7 @@ def resolve_sources(run_manifest: RunManifest, folder: Folder, data: str | None)
     else:
         now = find_sources(as_address(data) or data, then[0].encoding if then else None)
     if len(now) != len(then):
-        message = f"The run in {folder.text} has data of {len(then):,} files, and {data} is {len(now):,}."
+        message = f"The run in {folder.text} has data of {len(then):,} files, but {data} has {len(now):,}."
         raise RunMismatchError(message, hint="Name the data as it was at the time of the run.")
     named = dict(zip(then, now, strict=True))
     pieces = tuple(

@@ -227,7 +227,8 @@ def read_partition(
             raise _other_rows(folder, name)
         if any(not row.scores.keys() >= {*metrics} for row in rows):
             raise StoreError(
-                f"{folder.path_of(file)} lacks scores of a metric.", hint=rerun_hint(folder, name)
+                f"{folder.path_of(file)} has no scores for a metric of the run.",
+                hint=rerun_hint(folder, name),
             )
         scores = {metric: _scores([row.scores[metric] for row in rows]) for metric in metrics}
         judgements = list(islice(judged or (), facts.rows))
@@ -237,7 +238,8 @@ def read_partition(
         }
         if not evidence.keys() <= {*metrics} or (judgements and len(judgements) != len(rows)):
             raise StoreError(
-                f"{folder.path_of(evidence_file)} is of other rows.", hint=rerun_hint(folder, name)
+                f"{folder.path_of(evidence_file)} does not belong to the rows of its partition.",
+                hint=rerun_hint(folder, name),
             )
         yield batch, BatchScores(scores, facts.truncated, facts.failures), evidence
     if combine_digests(digests) != manifest.fragment:

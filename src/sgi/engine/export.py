@@ -157,7 +157,7 @@ def exported_batches(database: Database, record: RunRecord, *, inputs: bool) -> 
         yield stored
         rows += len(stored.batch)
     if rows != record.scored:
-        message = f"{record.label} was changed meanwhile: {rows:,} rows were read, not {record.scored:,}."
+        message = f"{record.label} changed during the export: {rows:,} rows were read, not {record.scored:,}."
         raise StoreError(message, hint="Export it again.")
 
 

@@ -56,7 +56,9 @@ def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
     if url.drivername == "sqlite" and url.database and url.database != ":memory:" and not url.query:
         return _file(Path(url.database), create=create)
     if url.drivername not in _POSTGRESQL:
-        raise UsageError(f"No database of the kind {url.drivername!r} can be used like this.", hint=_KINDS)
+        raise UsageError(
+            f"No database of the kind {url.drivername!r} can be opened with this URL.", hint=_KINDS
+        )
     if find_spec("psycopg") is None:
         raise MissingExtraError("A PostgreSQL database", "postgres")
     return url.set(drivername="postgresql+psycopg")

@@ -45,7 +45,7 @@ def decode_text(text: str) -> str:
         if _ESCAPE not in text:
             return text
     except TypeError as error:
-        raise damaged_error("a column of texts holds something else") from error
+        raise damaged_error("a column of texts holds a value that is not text") from error
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -85,7 +85,7 @@ def column_json(text: str) -> Any:
     try:
         return decode_json(text)
     except (ValueError, RecursionError) as error:
-        raise damaged_error(f"a column of JSON holds something else: {reason(error)}") from error
+        raise damaged_error(f"a column of JSON holds text that is not JSON: {reason(error)}") from error
 
 
 def _encode_strings(value: Any) -> Any:

@@ -198,7 +198,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
             for some in chunks(lines):
                 if table is None:
                     raise _damaged_error(
-                        file, some[0].number, "a table that is not known, or not in its place"
+                        file, some[0].number, "the table is not known, or the order of the tables is wrong"
                     )
                 _insert(connection, table, some, runs, file)
         view = OneTransaction(database, connection)
@@ -304,9 +304,9 @@ def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
             break
         yield line
     if line.value != {"rows": line.number - 2}:
-        raise _damaged_error(file, line.number, "lines are missing here or before")
+        raise _damaged_error(file, line.number, "lines are missing at or before this line")
     for more in lines:
-        raise _damaged_error(file, more.number, "something follows the end")
+        raise _damaged_error(file, more.number, "there are lines after the last line of the export")
 
 
 def _check_head(first: Any, file: Path) -> None:
