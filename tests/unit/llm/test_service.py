@@ -42,7 +42,7 @@ def test_openai_itself_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch
     assert service("openai:m") == Service("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY")
     assert service("openai:m@http://host/v1").key == "sk-1"
     monkeypatch.setenv("OPENAI_API_KEY", "sk 1")
-    with pytest.raises(UsageError, match="characters that no key has"):
+    with pytest.raises(UsageError, match="characters that a key cannot have"):
         service("openai:m")
 
 
