@@ -139,6 +139,7 @@ def test_means_turn_with_the_sphere_and_know_no_order_or_scale(made, seed, scale
 
 
 @settings(max_examples=200)
+@example(np.empty((0, 1)), np.array([1.4e154]))
 @given(
     arrays(np.float64, array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3), elements=st.floats()),
     arrays(np.float64, array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3), elements=st.floats()),

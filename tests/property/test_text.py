@@ -144,9 +144,7 @@ def test_order_can_only_lower_the_match(first: list[str], second: list[str]) -> 
 @given(TOKENS, TOKENS)
 def test_the_bag_match_is_that_of_counters(first: list[str], second: list[str]) -> None:
     common = (Counter(first) & Counter(second)).total()
-    expected = Match.of(
-        np.array([common]), responses=np.array([len(first)]), references=np.array([len(second)])
-    )
+    expected = Match(*(np.array([common / max(len(tokens), 1)]) for tokens in (first, second)))
     assert compared(first, second)[1] == expected
 
 

@@ -191,6 +191,7 @@ def _fit_point(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
     """Check bases and tangent vectors."""
     start, ways = _fit_point(base, np.asarray(tangents, dtype=np.float64))
+    ways = np.broadcast_to(ways, np.broadcast_shapes(start.shape, ways.shape))  # no base, no vector
     with np.errstate(over="ignore", invalid="ignore"):  # reported below
         lean = np.abs(np.vecdot(start, ways))
         length = np.linalg.norm(ways, axis=-1)
