@@ -153,7 +153,7 @@ def calibrate(
         metric: one of its metrics.
         target: the guaranteed error rate, such as ``"fpr=0.05"``.
         label: the column of labels, true or 1 for grounded.
-        bins: maximum number of ranges of answer length.
+        bins: maximum number of ranges of answer length; each range has its own threshold.
         kind: the probability map, ``"platt"`` (logistic) or ``"isotonic"`` (monotone).
         cluster: which rows belong together; None for the rule of the run.
         db: the database of a run given by name.

@@ -47,7 +47,7 @@ def test_an_array_of_another_shape_is_refused():
         def embed(self, texts, /):
             return np.ones(3, dtype=np.float32)
 
-    with pytest.raises(EmbedderError, match="one row of numbers for each text"):
+    with pytest.raises(EmbedderError, match="one vector of numbers for each text"):
         sgi("q", "c", "r", Flat())
 
 

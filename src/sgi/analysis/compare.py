@@ -190,8 +190,7 @@ def compare(
 
     Raises:
         RunsDifferError: the runs differ in more than their responses; lists every difference.
-        UsageError: the runs have no row or no metric in common, or a row has another question, or a metric
-            another range or direction, in the other run.
+        UsageError: no row or metric is in both runs, or a row or metric is not the same in both.
         UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun

@@ -316,4 +316,4 @@ def _missing_notes(counts: Mapping[str, JudgementCount]) -> Iterator[str]:
 def _model_notes(origin: RunProvenance, resources: Resources) -> Iterator[str]:
     for fingerprint in resources.fingerprints:
         if fingerprint not in origin.models:
-            yield f"The run was scored without {fingerprint}, so scores that use vectors can differ."
+            yield f"The run was scored without {fingerprint}, so scores that use vectors may differ from it."

@@ -132,7 +132,7 @@ class _InputNotes:
             self.print_columns()
 
     def print_columns(self) -> None:
-        """Print the columns, unless they are printed already."""
+        """Print which column is used for each field, unless this is printed already."""
         if self._last != self._printed and not self._quiet:
             talk(self._last)
         self._printed = self._last

@@ -42,7 +42,9 @@ Token = Annotated[
 UploadLimit = Annotated[str, _limit_option(help="Maximum size of an uploaded file.")]
 PublicHost = Annotated[
     list[str] | None,
-    _security_option(help="Host name of a reverse proxy, such as sgi.example.org; repeatable."),
+    _security_option(
+        help="Accept requests for this public name of a reverse proxy, such as sgi.example.org; repeatable."
+    ),
 ]
 TrustedProxy = Annotated[
     list[str] | None,

@@ -211,7 +211,7 @@ def read_partition(
     changed = manifest.changed_file(folder)
     if changed is not None:
         raise StoreError(
-            f"{folder.path_of(changed)} is not the file that its manifest names.",
+            f"{folder.path_of(changed)} has changed since its manifest was written.",
             hint=rerun_hint(folder, name),
         )
     samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)

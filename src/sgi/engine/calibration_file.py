@@ -337,7 +337,9 @@ def _of_content(content: Any, place: str) -> CalibrationFile:
         raise UsageError(f"{place}: is not a calibration.", hint="`sgi calibrate` makes one.")
     if content["format"] != FORMAT:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
-        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate again, or use the SGI that wrote it.")
+        raise UsageError(
+            f"{place}: is of {shown}.", hint="Calibrate again, or use the version of SGI that wrote the file."
+        )
     try:
         calibration = CalibrationFile.model_validate(
             {key: content[key] for key in content if key != "digest"}

@@ -97,12 +97,10 @@ def evaluate(
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None selects by the fields of the data.
-        embedder: a name, a folder or an embedder, or several, the primary one first; None for the bundled
-            one.
+        embedder: a name, a folder or an embedder, or several, the primary first; None: the bundled one.
         columns: field → column, if the columns' names are not recognised; see `sgi.io.open_dataset`.
         encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
-        on_error: stop at the first row that cannot be read (``"raise"``), or list it in ``.rejected``
-            (``"skip"``).
+        on_error: ``"raise"`` stops at a row that cannot be read; ``"skip"`` lists it in ``.rejected``.
         judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
         retry_failed: ask the judge again where its cached replies are unusable.
         calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
@@ -117,23 +115,18 @@ def evaluate(
         UsageError: an argument is invalid, or no row has the fields of a metric.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
-    >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]
-    >>> evaluate(rows, ["content_f1"])["content_f1"].values.tolist()
+    >>> evaluate([{"response": "Paris.", "reference": "paris"}], ["squad_em"])["squad_em"].values.tolist()
     [1.0]
     """
-    if on_error not in {"raise", "skip"}:
-        raise UsageError(f"`on_error` must be 'raise' or 'skip', not {on_error!r}.")
-    if not 0 <= max_failures <= 1:
-        raise UsageError(f"`max_failures` must be a share from 0 to 1, not {max_failures!r}.")
+    _check_limits(on_error, max_failures)
     rejected: list[RejectedRow] | None = [] if on_error == "skip" else None
     dataset = open_dataset(data, columns=columns, encoding=encoding)
     fitted = None if calibration is None else read_calibration(calibration)
     rule = parse_cascade(cascade)
-    options = ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed)
     opening = open_pipeline(
         dataset,
         _plan(dataset, metrics, fitted, rule, cluster, rejected),
-        options,
+        ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed),
         cascade=rule,
         columns=columns,
         skip_rejected=rejected is not None,
@@ -142,6 +135,13 @@ def evaluate(
         listener=listener or default_listener(),
     )
     return run_outside_loop(partial(_collect, opening, rejected or ()))
+
+
+def _check_limits(on_error: str, max_failures: float) -> None:
+    if on_error not in {"raise", "skip"}:
+        raise UsageError(f"`on_error` must be 'raise' or 'skip', not {on_error!r}.")
+    if not 0 <= max_failures <= 1:
+        raise UsageError(f"`max_failures` must be a share from 0 to 1, not {max_failures!r}.")
 
 
 def _plan(

@@ -165,4 +165,6 @@ def require_not_data(record: RunRecord, out: Path) -> None:
     """Raise a UsageError if an output would replace the data of the run."""
     data = record.spec.get("data")
     if isinstance(data, str) and Path(data).resolve() == out.resolve():
-        raise UsageError(f"{out} is the data of the run.", hint="Choose another file.")
+        raise UsageError(
+            f"{out} holds the data of the run, and would be overwritten.", hint="Choose another file."
+        )

@@ -88,7 +88,7 @@ class ResourceOptions:
 
     @classmethod
     def of(cls, spec: RunSpec) -> Self:
-        """Return the options that a run spec determines."""
+        """Return the options for the resources of a run, taken from its spec."""
         return cls(
             embedders=spec.embedders,
             judge=spec.judge,

@@ -221,7 +221,7 @@ def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
 
 
 def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> None:
-    """Raise a UsageError unless some row has the fields of each metric."""
+    """Raise a UsageError if no row has the fields that a metric needs."""
     lacking = {
         metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
         for metric in metrics
@@ -327,7 +327,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         listener=listener,
     )
     if has_target and not planned.present.get(Field.QUESTION):
-        raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+        raise UsageError(f"No row of {dataset.name} has a question, so there is nothing to ask the target.")
     if spec.cascade is not None:
         require_judged(planned.metrics)
     asking = judged_metrics(planned.metrics)

@@ -120,13 +120,13 @@ class Summary(NotebookRepr):
         labelled: number of rows with a label.
         positives: number of rows labelled true.
         baselines: AUROCs of length alone and of token overlap alone; empty without labels.
-        copies: labelled rows whose response equals its reference; reference-based metrics rank them
+        copies: number of labelled rows whose response equals its reference; reference-based metrics rank them
             trivially.
-        truncated: rows with a truncated text, by field.
-        left_out: rows scored without a model that returned no vectors, by the model's name.
+        truncated: by field, the number of rows whose text was truncated.
+        left_out: by model, the number of rows scored without it because it returned no vectors.
         signature: models, judge and version, on one line.
         cascade: the results of the cascade, if there is one.
-        verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
+        verbatim_copies: number of responses that copy a passage verbatim, if a metric checks that.
         clustering: the rule by which rows form clusters.
     """
 

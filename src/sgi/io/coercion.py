@@ -185,7 +185,7 @@ def _key(key: object) -> str:
 def _scalar(value: object, depth: int) -> JsonValue:
     if isinstance(value, (float, Decimal)):
         if not math.isfinite(value):
-            raise DataError(f"JSON has no number {value}", hint="Write null.")
+            raise DataError(f"JSON has no number {value}", hint="Write null for a missing value.")
         return int(value) if isinstance(value, Decimal) and value == value.to_integral() else float(value)
     if isinstance(value, (date, time)):
         return value.isoformat()

@@ -202,7 +202,10 @@ def proxy_of(url: URL) -> URL | None:
         address = URL()
     if address.scheme not in ("http", "https") or not address.host:
         hint = "Write HTTP_PROXY, HTTPS_PROXY and ALL_PROXY as http://host:port, or add the host to NO_PROXY."
-        raise UsageError("A judge requires an HTTP proxy; the environment sets another one.", hint=hint)
+        raise UsageError(
+            "A judge works only through an HTTP proxy; the environment sets a proxy of another kind.",
+            hint=hint,
+        )
     return address
 
 

@@ -75,7 +75,7 @@ def best_reference(
         batch: rows with responses and references.
         numbers: a number from 0 to 1 for each reference.
         comparable: mask of the references that are not empty after normalisation.
-        empty: reason for rows without a comparable reference whose references are not all blank.
+        empty: reason for a row that has a reference with text, but none that is comparable.
     """
     owners = batch.references.owners
     values = np.zeros(len(batch))

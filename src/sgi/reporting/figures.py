@@ -1,7 +1,7 @@
 """Charts of a run for the report, the dashboard and `sgi plot`.
 
 They use only built-in Vega functions, so that they work under a strict Content-Security-Policy.
-Names from data are values, never column names.
+Names that come from data are values of a chart's table, never names of its columns.
 """
 
 from __future__ import annotations

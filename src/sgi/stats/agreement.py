@@ -109,7 +109,7 @@ def krippendorff_alpha(
     (``interval``). Unlike κ, it penalises raters who use the scale differently.
 
     Returns:
-        A value of at most 1; None for fewer than two rows, or if all ratings are equal.
+        The estimate, at most 1; its value is None for fewer than two rows, or if all ratings are equal.
 
     Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
 

@@ -71,8 +71,7 @@ def prediction_powered_mean(
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
-    ``labels`` are NaN for rows without a label; ``bounds`` is the range of labels. The result is None with
-    fewer than two labelled rows.
+    ``labels`` are NaN for rows without a label, ``bounds`` is their range. None with under two labelled rows.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
@@ -187,7 +186,7 @@ def _interval(
     level: float,
     effective_rows: float | None,
 ) -> Interval | None:
-    """Return Wilson's interval for binary labels, Student's for others (``effective_rows`` is None)."""
+    """Return Wilson's interval for binary labels; without ``effective_rows``, return Student's interval."""
     low, high = bounds or (-math.inf, math.inf)
     if effective_rows is None:
         half = quantile * error

@@ -194,7 +194,7 @@ def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
 
 
 def _select_spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
-    """Select rows of the plane, evenly spaced; the column ``n`` holds their total number."""
+    """Select evenly spaced rows for the plot of two angles; the column ``n`` counts the rows before that."""
     details, scores, samples = schema.details, schema.scores, schema.samples
     place = (sa.func.row_number().over(order_by=scores.c.position) - 1).label("k")
     angles = dict(zip(("theta_rc", "theta_rq"), angles_in(connection, details.c.body), strict=True))

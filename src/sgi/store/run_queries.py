@@ -194,7 +194,7 @@ def _resolve(text: str, ids: Sequence[tuple[str, str | None]]) -> str:
 def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:
     """Return the ids of the matching runs, the newest first.
 
-    Python compares the text: databases know upper case beyond ASCII only in some locales.
+    Python searches, not the database: some databases ignore case only for ASCII letters.
     """
     runs, datasets, tags = schema.runs, schema.datasets, schema.run_tags
     query = sa.select(runs.c.id, runs.c.name, datasets.c.name.label("data")).join(datasets)

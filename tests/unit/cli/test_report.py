@@ -144,7 +144,7 @@ def test_a_page_never_takes_the_place_of_the_data(sgi, tmp_path):
     before = (tmp_path / "a.jsonl").read_bytes()
     (tmp_path / "b.html").symlink_to(tmp_path / "a.jsonl")
     result = sgi("report", "a", "-o", "b.html")
-    assert (result.code, "is the data of the run" in result.err) == (2, True)
+    assert (result.code, "holds the data of the run" in result.err) == (2, True)
     assert (tmp_path / "a.jsonl").read_bytes() == before
 
 

@@ -145,7 +145,7 @@ def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
 def test_the_fixtures_are_listed_with_what_they_do(tmp_path):
     output = pytest_run(tmp_path, "--fixtures").stdout
     assert "assert_gate [session scope]" in output
-    assert "Score rows like `sgi.evaluate`" in output
+    assert "with the arguments of `sgi.evaluate`" in output
 
 
 def test_loading_the_plugin_loads_nothing_heavy():

@@ -26,7 +26,7 @@ def _no_proxies(monkeypatch):
 )
 def test_a_proxy_of_another_kind_is_said_without_its_password(monkeypatch, proxy):
     monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(UsageError, match="A judge requires an HTTP proxy") as caught:
+    with pytest.raises(UsageError, match="A judge works only through an HTTP proxy") as caught:
         proxy_of(URL("https://judge.example/v1"))
     assert "pass-1" not in str(caught.value)
 

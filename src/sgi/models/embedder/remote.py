@@ -115,9 +115,9 @@ class RemoteEmbedder:
         return unit_rows(self.name, texts, rows)
 
     def _require_working(self, refusal: _RequestError) -> None:
-        """Raise an EmbedderError if the service refuses every text, so that the error is not in one text.
+        """Raise an EmbedderError if the service refuses every text: the fault is then not in one text.
 
-        If the service has not accepted a text before, this sends one short text.
+        If the service has not accepted a text yet, this sends one short text to find out.
         """
         if self._dimension:
             return

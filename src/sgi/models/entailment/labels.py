@@ -143,7 +143,7 @@ def _meaning(label: str) -> Meaning | None:
 
 
 def _is_unrelated(names: Sequence[str]) -> bool:
-    """Return whether the model has one output whose name is unrelated to entailment, such as a sentiment."""
+    """Return whether the model has a single output that is not of entailment, such as a sentiment."""
     return len(names) == 1 and not _is_nameless(names[0]) and _meaning(names[0]) in {None, "neutral"}
 
 

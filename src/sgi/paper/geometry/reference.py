@@ -69,7 +69,10 @@ class ReferenceSet:
         2
         """
         if not len(pairs):
-            raise DataError("The reference set has no pair", hint="Give it pairs that are known to be good.")
+            raise DataError(
+                "The reference set has no pair of a question and a response.",
+                hint="Give it pairs that are known to be good.",
+            )
         questions, responses = (_valid_rows(rows, len(pairs)) for rows in (_rows(pairs), response_rows))
         angle(questions, responses)  # raises if shapes differ
         return cls(questions, responses, replace(pairs, question_rows=questions))

@@ -14,7 +14,7 @@ _HALF_DAY = 12 * 60
 
 
 def date_support(date: DateFact, passage: str) -> FactMatch | None:
-    """Find where a passage states a date, or a more exact one, in one place or two places of a clause.
+    """Find where a passage states a date or a more exact one; its parts may stand apart in one clause.
 
     >>> text = "Signed on July 4, 1776, and again in 1778."
     >>> from sgi.metrics.grounding.facts.extract import numbers_of

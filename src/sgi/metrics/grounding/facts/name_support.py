@@ -236,7 +236,7 @@ def _initials_of_runs(passage: str) -> frozenset[str]:
 
 
 def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
-    """Match a name with its acronym in the passage."""
+    """Match a full name in the response with its acronym in the passage."""
     if len(name.words) < _PARTS:
         return ""
     both = {_letters(name.words, bound=True), _letters(name.words, bound=False)}
