@@ -87,7 +87,7 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
             damage()
             assert set(whole) - set(run_manifest.complete_partitions(folder)) == {1}
             with pytest.raises(
-                StoreError, match=r"part-000001.jsonl is not the file .* Remove .*part-000001.json "
+                StoreError, match=r"part-000001.jsonl has changed .* Remove .*part-000001.json "
             ):
                 import_partitions(database, folder.text, data=rows)
         part.write_bytes(content)
