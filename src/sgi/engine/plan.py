@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.column_use import ColumnUse
+from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
@@ -38,6 +39,7 @@ _LARGE = ("question", "contexts", "response", "reference", "alternatives", "meta
 """The fields of a sample that can be large."""
 PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
+_MAX_COLUMNS = 6  # listed in an error
 
 
 @dataclass(frozen=True)
@@ -231,8 +233,13 @@ def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> 
         return
     classes, _ = metric_classes()
     usable = [name for name, kind in classes.items() if _has_fields(scan, kind)]
+    message = (
+        f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}."
+    )
+    if columns := join_names([*scan.columns.metadata], _MAX_COLUMNS):
+        message += f" Its other columns: {columns}."
     raise UsageError(
-        f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
+        message,
         hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with `columns`: field=column.",
     )
 

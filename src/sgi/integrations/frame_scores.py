@@ -1,0 +1,145 @@
+"""Score the rows of a pandas or polars frame; the columns have one cell for each row, in the same order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from sgi.engine.evaluate import Options, evaluate
+from sgi.engine.plan import resolve
+from sgi.engine.summarise import class_keys, on_mean_scale, with_range
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import AnyMetric, Status
+from sgi.kernel.scored_run import STATUSES, MetricColumn
+from sgi.stats.ratios import ratio_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.engine.results import Result
+
+    MetricsLike = str | AnyMetric | Sequence[str | AnyMetric]
+
+FrameOptions = Options
+"""The keyword arguments of `sgi.evaluate`; ``on_error="skip"`` gives an unreadable row the status failed."""
+
+_SAMPLE_COLUMNS = ("id", "label", "metadata")
+SUMMARY_COLUMNS = ("metric", "mean", "ok", "rows", "coverage", "undefined", "missing", "failed")
+
+
+def score_columns(
+    frame: Any,
+    metrics: MetricsLike | None,
+    embedder: EmbedderLike | None = None,
+    **options: Unpack[Options],
+) -> dict[str, list[Any]]:
+    """Return ``{metric, metric_status, metric_reason}`` columns; the arguments are those of `sgi.evaluate`.
+
+    Metrics with classes have one more column, such as ``metric_verdict``. A row without a value has None, and
+    so has the reason of a row with a value. A frame without rows gives empty columns.
+
+    Raises:
+        UsageError: the frame has rows with two responses, or has no rows and no metric is named.
+        DataError: a row cannot be read, unless ``on_error`` is ``"skip"``.
+    """
+    rows = len(frame)
+    if not rows:
+        if metrics is None:
+            raise UsageError("The frame has no rows, so no metric can be selected.", hint="Name the metrics.")
+        return {name: [] for name in column_names(metrics)}
+    result = evaluate(frame, metrics, embedder, **options)
+    if len(result.samples) + len(result.rejected) != rows:
+        hint = "Reshape the frame: one response in each row."
+        raise UsageError("The frame has rows with two responses, so scores cannot be aligned.", hint=hint)
+    columns = {name: column for name, column in result.to_columns().items() if name not in _SAMPLE_COLUMNS}
+    return _with_rejected(columns, result, rows) if result.rejected else columns
+
+
+def _with_rejected(columns: dict[str, list[Any]], result: Result, rows: int) -> dict[str, list[Any]]:
+    errors = {rejected.error.line: str(rejected.error) for rejected in result.rejected}
+    positions = [row for row in range(rows) if row + 1 not in errors]
+    filled: dict[str, list[Any]] = {name: [None] * rows for name in columns}
+    for name, column in columns.items():
+        for row, value in zip(positions, column, strict=True):
+            filled[name][row] = value
+    for metric in result:
+        for line, error in errors.items():
+            if line is not None:
+                filled[f"{metric}_status"][line - 1] = Status.FAILED.value
+                filled[f"{metric}_reason"][line - 1] = error
+    return filled
+
+
+def single_metric(metric: object) -> str:
+    """Return the canonical string of a metric; raises UsageError for several metrics."""
+    if isinstance(metric, (list, tuple, set, frozenset)):
+        raise UsageError("`score` takes one metric.", hint="Use `evaluate` for several metrics.")
+    return resolve([metric])[0].canonical  # type: ignore[list-item]  # resolve reports other types
+
+
+def column_names(metrics: MetricsLike) -> list[str]:
+    """Return the names of the columns that `score_columns` gives for these metrics.
+
+    >>> column_names("rouge_l")
+    ['rouge_l', 'rouge_l_status', 'rouge_l_reason']
+    """
+    several = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
+    names = [metric.canonical for metric in resolve(several)]
+    classes = class_keys(names)
+    return [
+        column
+        for name in names
+        for column in (
+            name,
+            f"{name}_status",
+            f"{name}_reason",
+            *([f"{name}_{classes[name]}"] if name in classes else []),
+        )
+    ]
+
+
+def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the mean and the coverage of each metric, from columns ``metric`` and ``metric_status``.
+
+    The coverage is the share of rows with a value. A metric without any value has the mean None. The mean of
+    a ratio v is that of v/(1+v), converted back.
+
+    Raises UsageError if no column belongs to a metric.
+
+    >>> columns = {"rouge_l": [0.5, 1.0, None], "rouge_l_status": ["ok", "ok", "missing"]}
+    >>> summary = summary_rows(columns)
+    >>> summary["mean"], summary["ok"], summary["coverage"]
+    ([0.75], [2], [0.6666666666666666])
+    """
+    metrics = [name for name in columns if f"{name}_status" in columns]
+    if not metrics:
+        message = "The frame has no scores: no column NAME with a column NAME_status."
+        raise UsageError(message, hint="Call `summary` on the frame that `evaluate` returns.")
+    rows = [_summary_row(name, columns[name], columns[f"{name}_status"]) for name in metrics]
+    return {name: [row[name] for row in rows] for name in SUMMARY_COLUMNS}
+
+
+def _summary_row(name: str, values: Sequence[Any], statuses: Sequence[Any]) -> dict[str, Any]:
+    counts = {status: sum(each == status.value for each in statuses) for status in STATUSES}
+    unknown = len(statuses) - sum(counts.values())
+    if unknown:
+        raise UsageError(f"{unknown} rows of the column '{name}_status' have no status of SGI.")
+    numbers = [float(value) for value, each in zip(values, statuses, strict=True) if each == Status.OK.value]
+    return {
+        "metric": name,
+        "mean": _mean(name, numbers),
+        "ok": counts[Status.OK],
+        "rows": len(statuses),
+        "coverage": counts[Status.OK] / len(statuses) if len(statuses) else None,
+        **{status.value: counts[status] for status in STATUSES if status is not Status.OK},
+    }
+
+
+def _mean(metric: str, values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    column = with_range(MetricColumn(metric, np.array(values), np.zeros(len(values), dtype=np.int8)))
+    mean = float(on_mean_scale(column).values.mean())
+    return ratio_of(mean) if column.is_ratio else mean
