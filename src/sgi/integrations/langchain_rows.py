@@ -1,0 +1,209 @@
+"""Converts a tree of LangChain or LangSmith runs to a row: question, contexts, response and metadata.
+
+Runs, documents and messages are objects of LangChain, or the JSON of such objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sgi.io.coercion import any_json
+from sgi.io.columns import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+_NAMES_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names)
+_SESSION_KEYS = ("thread_id", "session_id", "conversation_id")
+_HUMAN = frozenset({"human", "user", "humanmessage", "humanmessagechunk"})
+_AI = frozenset({"ai", "assistant", "aimessage", "aimessagechunk"})
+
+
+class Passage(NamedTuple):
+    """A retrieved document."""
+
+    text: str
+    id: str | None = None
+
+
+def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
+    """Return the row of a run and its child runs.
+
+    The question and the response come from the inputs and outputs of the run itself: a text, the value of a
+    key such as ``question`` or ``answer``, or the last human and AI message. The contexts come from all its
+    runs, see `passages_of`. What a run does not have is None. The metadata contains ``name``, ``session``,
+    ``start_time``, ``latency_seconds``, ``error``, ``tags``, ``document_ids`` and the metadata of the run.
+
+    Args:
+        run: the root run.
+        tools: the names of tools whose text output is a passage.
+    """
+    passages = passages_of(run, tools)
+    inputs, outputs = run.inputs or {}, run.outputs or {}
+    question = _field(inputs, "question")
+    if question is None:
+        question = _last_message(inputs, _HUMAN)
+    if question is None:
+        question = _last_message(outputs, _HUMAN)
+    return {
+        "id": str(run.id),
+        "question": question,
+        "contexts": None if passages is None else [passage.text for passage in passages],
+        "response": _response(outputs, inputs),
+        "metadata": _metadata(run, passages or []),
+    }
+
+
+def passages_of(run: Any, tools: Collection[str] = ()) -> list[Passage] | None:
+    """Return the documents that the steps of a run pass on, without repetitions; None without any retrieval.
+
+    The outermost step that returns documents counts: a reranking retriever hides the retrievers that it
+    calls. A later step that receives and returns documents, such as a reranker, replaces those that it
+    received.
+    """
+    found: dict[str, Passage] = {}
+    retrieved = _collect(run, frozenset(tools), found)
+    if not retrieved:
+        texts = _context_texts(run.outputs or {})
+        return None if texts is None else [Passage(text) for text in texts]
+    return list(found.values())
+
+
+def _collect(run: Any, tools: frozenset[str], found: dict[str, Passage]) -> bool:
+    """Add the passages of a run to ``found``; return whether something was retrieved."""
+    outputs = run.outputs or {}
+    passages = _documents_in(outputs)
+    if passages is None and run.run_type == "retriever" and "documents" in outputs:
+        passages = []
+    if passages is None and run.run_type == "tool" and run.name in tools:
+        text = _text(outputs.get("output"))
+        passages = None if text is None else [Passage(text)]
+    if passages is None:
+        retrieved = [_collect(child, tools, found) for child in run.child_runs or ()]
+        return any(retrieved)
+    for passage in _documents_in(run.inputs or {}) or ():
+        found.pop(passage.text, None)
+    for passage in passages:
+        found.setdefault(passage.text, passage)
+    return True
+
+
+def _documents_in(values: dict[str, Any]) -> list[Passage] | None:
+    """Return the documents of a run's inputs or outputs; None if there is no list of documents."""
+    lists = [passages for value in values.values() if (passages := _documents(value))]
+    return [passage for passages in lists for passage in passages] or None
+
+
+def _documents(value: Any) -> list[Passage]:
+    artifact = _attribute(value, "artifact")
+    if artifact is not None:
+        return _documents(artifact)
+    if not isinstance(value, (list, tuple)):
+        return []
+    passages = [_passage(item) for item in value]
+    return [] if None in passages else [passage for passage in passages if passage is not None]
+
+
+def _passage(value: Any) -> Passage | None:
+    text = _attribute(value, "page_content")
+    if not isinstance(text, str):
+        return None
+    name = _attribute(value, "id")
+    return Passage(text, name if isinstance(name, str) else None)
+
+
+def _context_texts(outputs: dict[str, Any]) -> list[str] | None:
+    value = next((outputs[name] for name in NAMES["contexts"] if name in outputs), None)
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value):
+        return list(value)
+    return None
+
+
+def _field(values: dict[str, Any], field: str) -> str | None:
+    """Return the text under the first known name of a field; a single value may have an unknown name."""
+    named = [values[name] for name in NAMES[field] if name in values]
+    if len(values) == 1:
+        named += [value for name, value in values.items() if name not in _NAMES_OF_FIELDS]
+    return next((value for value in named if isinstance(value, str)), None)
+
+
+def _response(outputs: dict[str, Any], inputs: dict[str, Any]) -> str | None:
+    text = _field(outputs, "response")
+    if text is not None:
+        return text
+    message = outputs.get("output")
+    if _kind(message) in _AI:
+        return _answer(message)
+    messages = list(_messages(outputs))
+    if messages:
+        return _answer(messages[-1]) if _kind(messages[-1]) in _AI else None
+    added = [value for name, value in outputs.items() if name not in inputs and isinstance(value, str)]
+    return added[0] if len(added) == 1 else None
+
+
+def _answer(message: Any) -> str | None:
+    """Return the text of an AI message; None if it only calls tools."""
+    text = _text(message)
+    return None if not text and _attribute(message, "tool_calls") else text
+
+
+def _last_message(values: dict[str, Any], kinds: frozenset[str]) -> str | None:
+    return next(
+        (_text(message) for message in reversed(list(_messages(values))) if _kind(message) in kinds), None
+    )
+
+
+def _messages(values: dict[str, Any]) -> Iterator[Any]:
+    for value in values.values():
+        if isinstance(value, (list, tuple)):
+            yield from (item for item in value if _kind(item))
+        elif _kind(value):
+            yield value
+
+
+def _kind(message: Any) -> str:
+    """Return the type or role of a message in lower case; empty if the value is not a message."""
+    if isinstance(message, tuple) and len(message) == 2 and all(isinstance(part, str) for part in message):  # noqa: PLR2004
+        return str(message[0]).lower()
+    if isinstance(message, dict) and message.get("lc"):
+        return str(message["id"][-1]).lower()
+    if _attribute(message, "content") is None:
+        return ""
+    return str(_attribute(message, "role") or _attribute(message, "type") or "").lower()
+
+
+def _text(message: Any) -> str | None:
+    """Return a text, or the text of a message; the text blocks of its content are joined."""
+    if isinstance(message, str):
+        return message
+    content = message[1] if isinstance(message, tuple) else _attribute(message, "content")
+    if isinstance(content, list):
+        blocks = (block if isinstance(block, str) else _attribute(block, "text") for block in content)
+        return "".join(block for block in blocks if isinstance(block, str))
+    return content if isinstance(content, str) else None
+
+
+def _attribute(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        if value.get("lc") and isinstance(value.get("kwargs"), dict):
+            value = value["kwargs"]
+        return value.get(name)
+    return getattr(value, name, None)
+
+
+def _metadata(run: Any, passages: Iterable[Passage]) -> dict[str, Any]:
+    given = (run.extra or {}).get("metadata") or {}
+    ids = [passage.id for passage in passages]
+    values = {
+        **given,
+        "name": run.name,
+        "session": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
+        "start_time": run.start_time.isoformat(),
+        "latency_seconds": None if run.end_time is None else (run.end_time - run.start_time).total_seconds(),
+        "error": (run.error or "").partition("Traceback (most recent call last)")[0].strip() or None,
+        "tags": run.tags or None,
+        "document_ids": ids if None not in ids else None,
+    }
+    return {str(name): any_json(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import operator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, TypedDict
+
+import pytest
+
+import sgi
+
+pytest.importorskip("langchain_core")
+
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough, chain
+from langchain_core.tools import create_retriever_tool, tool
+
+from sgi.integrations.langchain import RowCollector
+
+MARS = Document("Mars is red.", id="mars")
+VENUS = Document("Venus is hot.", id="venus")
+IO = Document("Io is a moon of Jupiter. Ελληνικά 🌋", id="io")
+
+
+class Retriever(BaseRetriever):
+    """Returns the documents with a word of the query."""
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        words = query.rstrip("?").split()
+        return [document for document in (MARS, VENUS, IO) if document.page_content.split()[0] in words]
+
+
+def model(*answers: str | AIMessage) -> GenericFakeChatModel:
+    class WithTools(GenericFakeChatModel):
+        def bind_tools(self, tools, **options):
+            return self
+
+    return WithTools(messages=iter([AIMessage(text) if isinstance(text, str) else text for text in answers]))
+
+
+def call(name: str, query: str) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": {"query": query}, "id": name}])
+
+
+PROMPT = ChatPromptTemplate.from_template("{context} {question}")
+INPUTS = {"context": Retriever(), "question": RunnablePassthrough()}
+
+
+def rag(*answers: str):
+    return INPUTS | PROMPT | model(*answers) | StrOutputParser()
+
+
+@pytest.fixture
+def collector() -> RowCollector:
+    return RowCollector()
+
+
+@pytest.fixture
+def config(collector):
+    return {"callbacks": [collector]}
+
+
+def texts(row):
+    return row["question"], row["contexts"], row["response"]
+
+
+def test_invoke_gives_a_row_with_ids_and_latency(collector, config):
+    rag("It is red.").invoke(
+        "Is Mars red?", config | {"metadata": {"thread_id": 7, "user": "ü"}, "tags": ["t"]}
+    )
+    (row,) = collector.rows
+    assert texts(row) == ("Is Mars red?", ["Mars is red."], "It is red.")
+    assert row["metadata"]["document_ids"] == ["mars"]
+    assert (row["metadata"]["session"], row["metadata"]["user"], row["metadata"]["tags"]) == ("7", "ü", ["t"])
+    assert row["metadata"]["latency_seconds"] > 0
+    assert "error" not in row["metadata"]
+
+
+def test_a_stream_gives_the_whole_response(collector, config):
+    chunks = list(rag("It is red.").stream("Is Mars red?", config))
+    assert len(chunks) > 1
+    assert collector.rows[0]["response"] == "It is red."
+
+
+def test_an_abandoned_stream_has_no_response(collector, config):
+    stream = rag("It is red.").stream("Is Mars red?", config)
+    next(stream)
+    stream.close()
+    assert texts(collector.rows[0]) == ("Is Mars red?", ["Mars is red."], None)
+
+
+@pytest.mark.parametrize("method", ["ainvoke", "astream"])
+def test_async_calls(collector, config, method):
+    async def run():
+        if method == "ainvoke":
+            return await rag("It is red.").ainvoke("Is Mars red?", config)
+        return [chunk async for chunk in rag("It is red.").astream("Is Mars red?", config)]
+
+    asyncio.run(run())
+    assert texts(collector.rows[0]) == ("Is Mars red?", ["Mars is red."], "It is red.")
+
+
+ECHO = RunnableLambda(lambda prompt: prompt.to_string())
+
+
+def test_rows_of_a_batch_do_not_mix(collector, config):
+    questions = [f"{name} number {number}?" for number in range(20) for name in ("Mars", "Venus", "Io")]
+    (INPUTS | PROMPT | ECHO).batch(questions, config)
+    asyncio.run((INPUTS | PROMPT | ECHO).abatch(questions, config))
+    assert sorted(row["question"] for row in collector.rows) == sorted(questions * 2)
+    for row in collector.rows:
+        assert row["contexts"][0].split()[0] == row["question"].split()[0]
+        assert row["question"] in row["response"]
+    assert len({row["id"] for row in collector.rows}) == 120
+
+
+def test_threads_share_a_collector(collector, config):
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda n: (INPUTS | PROMPT | ECHO).invoke(f"Mars {n}?", config), range(64)))
+    assert {row["question"] for row in collector.rows} == {f"Mars {n}?" for n in range(64)}
+    assert not collector.run_map
+    assert not collector.order_map
+
+
+@pytest.mark.parametrize("failing", ["retriever", "model"])
+def test_a_failed_call_gives_a_row_with_the_error(collector, config, failing):
+    def fail(_):
+        raise RuntimeError("no connection: ü")
+
+    steps = fail | PROMPT if failing == "retriever" else INPUTS | PROMPT
+    with pytest.raises(RuntimeError):
+        (steps | RunnableLambda(fail)).invoke("Is Mars red?", config)
+    (row,) = collector.rows
+    assert row["metadata"]["error"] == "RuntimeError('no connection: ü')"
+    assert texts(row) == ("Is Mars red?", None if failing == "retriever" else ["Mars is red."], None)
+
+
+def test_nothing_retrieved_is_an_empty_list_and_no_retrieval_is_absent(collector, config):
+    rag("I do not know.").invoke("Is Pluto a planet?", config)
+    (PROMPT.partial(context="") | model("Yes.") | StrOutputParser()).invoke(
+        {"question": "Is Pluto a planet?"}, config
+    )
+    assert [row["contexts"] for row in collector.rows] == [[], None]
+
+
+def test_a_blank_answer_is_data(collector, config):
+    rag("").invoke("Is Mars red?", config)
+    assert collector.rows[0]["response"] == ""
+
+
+def test_a_message_as_output(collector, config):
+    blocks = AIMessage([{"type": "text", "text": "It "}, {"type": "text", "text": "is red."}])
+    (INPUTS | PROMPT | model(blocks)).invoke("Is Mars red?", config)
+    assert collector.rows[0]["response"] == "It is red."
+
+
+def test_named_inputs_and_outputs(collector, config):
+    prompt = ChatPromptTemplate.from_template("{context} {query}")
+    steps = RunnablePassthrough.assign(context=lambda row: Retriever().invoke(row["query"])).assign(
+        summary=prompt | model("It is red.") | StrOutputParser()
+    )
+    steps.invoke({"query": "Is Mars red?", "style": "short"}, config)
+    assert texts(collector.rows[0]) == ("Is Mars red?", ["Mars is red."], "It is red.")
+
+
+def test_a_reranker_replaces_the_retrieved_documents(collector, config):
+    rerank = RunnableLambda(lambda documents: documents[-1:])
+    inputs = {"context": Retriever() | rerank, "question": RunnablePassthrough()}
+    (inputs | PROMPT | ECHO).invoke("Mars Venus Io?", config)
+    (Retriever() | rerank | (lambda documents: documents[0].page_content)).invoke("Mars Venus?", config)
+    assert [row["contexts"] for row in collector.rows] == [[IO.page_content], ["Venus is hot."]]
+
+
+def test_several_retrievals_are_joined_without_repetition(collector, config):
+    @chain
+    def answer(question):
+        documents = [*Retriever().invoke("Mars Venus"), *Retriever().invoke("Venus Io")]
+        return f"{len(documents)} documents"
+
+    answer.invoke("Which?", config)
+    assert collector.rows[0]["contexts"] == ["Mars is red.", "Venus is hot.", IO.page_content]
+    assert collector.rows[0]["metadata"]["document_ids"] == ["mars", "venus", "io"]
+
+
+def test_calls_outside_of_a_chain_are_counted(collector, config):
+    Retriever().invoke("Mars", config)
+    model("Yes.").invoke("Is Mars red?", config)
+    assert collector.rows == []
+    assert collector.skipped == {"retriever": 1, "llm": 1}
+
+
+def test_an_agent_with_two_retriever_tools(collector, config):
+    agents = pytest.importorskip("langchain.agents")
+
+    @tool(response_format="content_and_artifact")
+    def find(query: str):
+        """Find passages."""
+        return "text", [MARS]
+
+    @tool
+    def web(query: str) -> str:
+        """Search the web."""
+        return f"web page about {query}"
+
+    collector.tools = frozenset({"web"})
+    search = create_retriever_tool(Retriever(), "search", "Search.")
+    answers = (call("find", "Mars"), call("search", "Venus Mars"), call("web", "Io"), "Mars and Venus.")
+    agent = agents.create_agent(model(*answers), [find, search, web])
+    agent.invoke({"messages": [("user", "Which planets?")]}, config)
+    assert texts(collector.rows[0]) == (
+        "Which planets?",
+        ["Mars is red.", "Venus is hot.", "web page about Io"],
+        "Mars and Venus.",
+    )
+
+
+def test_an_agent_that_stops_before_its_answer_has_no_response(collector, config):
+    agents = pytest.importorskip("langchain.agents")
+    search = create_retriever_tool(Retriever(), "search", "Search.")
+    agent = agents.create_agent(model(call("search", "Mars")), [search], interrupt_before=["tools"])
+    agent.invoke({"messages": [{"role": "user", "content": "Is Mars red?"}]}, config)
+    assert texts(collector.rows[0]) == ("Is Mars red?", None, None)
+
+
+def test_a_graph_whose_state_has_the_documents(collector, config):
+    graphs = pytest.importorskip("langgraph.graph")
+
+    class State(TypedDict):
+        question: str
+        context: Annotated[list, operator.add]
+        answer: str
+
+    def retrieve(state):
+        return {"context": [MARS]}  # a search that no callback sees
+
+    def retrieve_again(state):
+        return {"context": [VENUS]}
+
+    def generate(state):
+        return {"answer": model("Both.").invoke("x").text}
+
+    steps = [retrieve, retrieve_again, generate]
+    graph = graphs.StateGraph(State).add_sequence(steps).add_edge(graphs.START, "retrieve").compile()
+    graph.invoke({"question": "Which planets?"}, config)
+    list(graph.stream({"question": "Which planets?"}, config))
+    expected = ("Which planets?", ["Mars is red.", "Venus is hot."], "Both.")
+    assert [texts(row) for row in collector.rows] == [expected, expected]
+
+
+def test_a_conversation_gives_a_row_for_each_turn(collector, config):
+    agents = pytest.importorskip("langchain.agents")
+    memory = pytest.importorskip("langgraph.checkpoint.memory").InMemorySaver()
+    search = create_retriever_tool(Retriever(), "search", "Search.")
+    answers = (call("search", "Mars"), "It is red.", call("search", "Venus"), "It is hot.")
+    agent = agents.create_agent(model(*answers), [search], checkpointer=memory)
+    config["configurable"] = {"thread_id": "talk"}
+    for question in ("What of Mars?", "And Venus?"):
+        agent.invoke({"messages": [("user", question)]}, config)
+    assert [texts(row) for row in collector.rows] == [
+        ("What of Mars?", ["Mars is red."], "It is red."),
+        ("And Venus?", ["Venus is hot."], "It is hot."),
+    ]
+    assert {row["metadata"]["session"] for row in collector.rows} == {"talk"}
+
+
+def test_rows_go_into_evaluate_and_into_a_file(collector, config, tmp_path):
+    rag("It is red.", "").batch(["Is Mars red?", "Is Venus hot?"], config | {"max_concurrency": 1})
+    (PROMPT.partial(context="") | model("Yes.") | StrOutputParser()).invoke({"question": "Is it so?"}, config)
+    result = sgi.evaluate(collector.rows, ["grounding", "sgi"])
+    statuses = [status.name.lower() for status in map(sgi.Status, result["grounding"].status)]
+    assert statuses == ["ok", "undefined", "missing"]
+    collector.write(tmp_path / "rows.jsonl")
+    assert [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()] == collector.rows
+    from_file = sgi.evaluate(tmp_path / "rows.jsonl", ["grounding"])
+    assert from_file["grounding"].values[0] == result["grounding"].values[0]
