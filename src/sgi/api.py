@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.rules import Rule
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.progress import Listener
+    from sgi.io.trace_scores.score import TraceFormat
     from sgi.reporting.render import ReportFormat
     from sgi.stats.agreement import Weights
     from sgi.store.database import Database
@@ -251,21 +252,37 @@ def agree(
     )
 
 
-def export(run: Stored, out: str | Path, *, inputs: bool = False, db: Db = None) -> int:
+def export(
+    run: Stored,
+    out: str | Path,
+    *,
+    inputs: bool = False,
+    format: TraceFormat | Literal["otel", "phoenix", "langfuse"] | None = None,  # noqa: A002 - see `report`
+    db: Db = None,
+) -> int:
     """Write the scored rows of a stored run to a .jsonl, .csv or .parquet file, and return their number.
 
     Args:
         run: the run.
         out: the file; an existing one is replaced.
         inputs: add question, contexts, response and reference.
+        format: write the scores for the traces of the rows; rows without the id of a trace are left out.
         db: the database of a run given by name.
     """
     from sgi.engine.export import export as write_rows
     from sgi.engine.export import require_not_data
+    from sgi.engine.export_traces import TraceExport
+    from sgi.io.trace_scores.score import TraceFormat as Format
 
     with _open_runs((run,), None, db) as (database, (record,)):
         require_not_data(record, Path(out))
-        return write_rows(database, record, Path(out), inputs=inputs)
+        if format is None:
+            return write_rows(database, record, Path(out), inputs=inputs)
+        if inputs:
+            raise UsageError("`format` writes scores without the texts of the rows.", hint="Omit `inputs`.")
+        traces = TraceExport(database, record, Format(format))
+        traces.write(Path(out))
+        return traces.rows
 
 
 def report(

@@ -10,6 +10,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, talk
+from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
@@ -25,6 +26,13 @@ def export(
         typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; an existing file is replaced."),
     ] = None,
     inputs: options.Inputs = False,
+    format: Annotated[  # noqa: A002 - the name of the option
+        TraceFormat | None,
+        typer.Option(
+            help="Write the scores for the traces that the rows came from: OpenTelemetry spans, Phoenix span "
+            "annotations, or Langfuse scores. The rows need a trace_id or a span_id."
+        ),
+    ] = None,
     db: options.Database = None,
     as_json: options.Json = False,
 ) -> None:
@@ -34,27 +42,45 @@ def export(
       sgi export last -o scores.csv
       sgi export nightly -o scores.parquet --inputs
       sgi export last | jq .scores.sgi.value
+      sgi export last -o scores.jsonl --format otel
     """
     from sgi import api
 
     if as_json and out is None:
         raise UsageError("--json needs -o.", hint="Without -o, the rows are printed as JSON lines.")
+    if inputs and format is not None:
+        raise UsageError("--format writes scores without the texts of the rows.", hint="Omit --inputs.")
     with open_runs(db, run) as (database, (record,)):
         if out is None:
             with ignore_broken_pipe():
-                _print_rows(database, record, inputs=inputs)
+                _print_rows(database, record, format, inputs=inputs)
             return
-        rows = api.export(record.id, out, inputs=inputs, db=db)
+        rows = api.export(record.id, out, inputs=inputs, format=format, db=db)
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
-    else:
-        rest = "" if rows == record.rows else f" of {record.rows:,} (the others are not scored)"
-        talk(f"Wrote {rows:,} rows{rest} to {out}.")
+        return
+    others = {"not scored": record.rows - record.scored, "without a usable trace id": record.scored - rows}
+    reasons = ", ".join(f"{count:,} {why}" for why, count in others.items() if count)
+    rest = f" of {record.rows:,} ({reasons})" if reasons else ""
+    talk(f"Wrote {rows:,} rows{rest} to {out}.")
 
 
-def _print_rows(database: Database, record: RunRecord, *, inputs: bool) -> None:
+def _print_rows(
+    database: Database,
+    record: RunRecord,
+    format: TraceFormat | None,  # noqa: A002 - the name of the option
+    *,
+    inputs: bool,
+) -> None:
     from sgi.engine.export import exported_batches, nested_row
 
+    if format is not None:
+        from sgi.engine.export_traces import TraceExport
+
+        for batch in TraceExport(database, record, format).batches():
+            for item in batch:
+                print_json_line(item)
+        return
     for stored in exported_batches(database, record, inputs=inputs):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):
             print_json_line(row)

@@ -85,7 +85,7 @@ def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
     write_jsonl(tmp_path / "many.jsonl", rows(300))
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
     result = sgi("export", "last", "-o", "part.jsonl")
-    assert "256 rows of 300 (the others are not scored) to" in result.err
+    assert "256 rows of 300 (44 not scored) to" in result.err
     assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
 
 
@@ -107,3 +107,13 @@ def test_a_reader_that_leaves_ends_it_quietly(sgi, tmp_path):
         assert process.stdout.readline().startswith(b'{"id":"q0"')
         process.stdout.close()
         assert (process.stderr.read(), process.wait()) == (b"", 0)
+
+
+def test_scores_for_traces_as_lines_or_as_a_file(sgi, tmp_path):
+    row = {"response": "r", "reference": "r", "trace_id": "1" * 32, "span_id": "2" * 16}
+    write_jsonl(tmp_path / "t.jsonl", [row, {"response": "r", "reference": "r"}])
+    assert sgi("run", "t.jsonl", "-m", "squad_em", "-q").code == 0
+    result = sgi("export", "last", "-o", "scores.jsonl", "--format", "langfuse")
+    assert "Wrote 1 rows of 2 (1 without a usable trace id) to scores.jsonl." in result.err
+    assert sgi("export", "last", "--format", "langfuse").out == (tmp_path / "scores.jsonl").read_text()
+    assert sgi("export", "last", "--format", "otel", "--inputs").code == 2

@@ -1,0 +1,133 @@
+"""Export the scores of a stored run to the tracing tool that its rows came from."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.export import exported_batches
+from sgi.engine.run_recorder import require_texts
+from sgi.engine.summarise import class_keys
+from sgi.io.trace_scores.langfuse import langfuse_score
+from sgi.io.trace_scores.otel import evaluation_span, otlp_request
+from sgi.io.trace_scores.phoenix import phoenix_annotation
+from sgi.io.trace_scores.score import TraceFormat, TraceScore
+from sgi.io.write import check_target, json_line, open_writer, write_chunks
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.registry import metric_class, metric_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+    from sgi.store.stored_batches import StoredBatch
+
+
+class TraceExport:
+    """The scores of a run in the form of a tracing tool.
+
+    Attributes:
+        rows: the number of rows exported so far.
+        left_out: the number of rows so far that have no trace or span id that the format requires.
+
+    Raises UsageError if the run stores no metadata, or if at the end no row was exported.
+    """
+
+    def __init__(self, database: Database, record: RunRecord, format: TraceFormat) -> None:  # noqa: A002
+        require_texts(record, f"`format={format.value}`")
+        self._database = database
+        self._record = record
+        self._format = format
+        self.rows = 0
+        self.left_out = 0
+
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """Yield the JSON objects of each batch: OTLP requests, Phoenix annotations or Langfuse scores."""
+        for rows in self.scores():
+            if self._format is TraceFormat.OTEL:
+                spans = [span for row in rows if (span := evaluation_span(row)) is not None]
+                self._count(len(spans), len(rows))
+                yield [otlp_request(spans)] if spans else []
+            elif self._format is TraceFormat.PHOENIX:
+                annotations = [[phoenix_annotation(score) for score in row] for row in rows]
+                found = [each for row in annotations for each in row if each is not None]
+                self._count(sum(row[0] is not None for row in annotations), len(rows))
+                yield found
+            else:
+                self._count(len(rows), len(rows))
+                yield [langfuse_score(score) for row in rows for score in row]
+        if not self.rows:
+            needed = "trace_id and span_id" if self._format is TraceFormat.PHOENIX else "trace_id"
+            message = f"No row of the run {self._record.label} has a {needed} for the format {self._format}."
+            raise UsageError(message, hint="Score traces, or rows with these columns.")
+
+    def scores(self) -> Iterator[list[list[TraceScore]]]:
+        """Yield the scores of the rows with a trace id, by row, batch by batch."""
+        for stored in exported_batches(self._database, self._record, inputs=False):
+            rows = [scores for scores in _trace_scores(stored, self._record) if scores]
+            self.left_out += len(stored.batch) - len(rows)
+            yield rows
+
+    def write(self, path: Path) -> None:
+        """Write the scores to a file: JSON lines; for Phoenix also CSV or Parquet.
+
+        Raises UsageError if the format has no such file.
+        """
+        suffix = check_target(path)
+        if suffix == ".jsonl":
+            write_chunks(path, (b"".join(map(json_line, batch)) for batch in self.batches()))
+            return
+        if self._format is not TraceFormat.PHOENIX:
+            raise UsageError(f"The format {self._format} writes JSON lines.", hint="Name a .jsonl file.")
+        with open_writer(path) as writer:
+            for batch in self.batches():
+                writer.write(batch)
+
+    def _count(self, exported: int, rows: int) -> None:
+        self.rows += exported
+        self.left_out += rows - exported
+
+
+def _trace_scores(stored: StoredBatch, record: RunRecord) -> Iterator[list[TraceScore]]:
+    """Yield the scores of each row; none for a row without a trace id."""
+    keys = class_keys(stored.scores)
+    for row, sample in enumerate(stored.batch.samples):
+        ids = _trace_ids(sample)
+        yield [
+            TraceScore(
+                run=record.id,
+                row=sample.id,
+                **ids,
+                metric=metric,
+                value=float(scores.values[row]) if not scores.reasons[row] else None,
+                status=str(scores.status[row]),
+                reason=scores.reasons[row],
+                category=_category(scores.details[row], keys.get(metric, "")),
+                judged=_is_judged(metric),
+                time=record.created_at,
+            )
+            for metric, scores in stored.scores.items()
+            if ids["trace_id"]
+        ]
+
+
+def _trace_ids(sample: Sample) -> dict[str, str]:
+    values = {name: sample.metadata.get(name) for name in ("trace_id", "span_id", "service")}
+    return {name: value if isinstance(value, str) else "" for name, value in values.items()}
+
+
+def _category(details: Mapping[str, Any], key: str) -> str:
+    value = details.get(key) if key else None
+    return "" if value is None else str(value)
+
+
+@cache
+def _is_judged(metric: str) -> bool:
+    try:
+        return issubclass(metric_class(metric_name(metric)), JudgedMetric)
+    except UsageError:
+        return False
