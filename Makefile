@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light resolve-integrations fuzz bench bench-peers example-judge lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -77,6 +77,37 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/oracle-weights.txt 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
 	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/models/embedder/test_torch.py tests/unit/models/test_torch_untrusted.py tests/unit/models/entailment/test_torch.py
 
+# One lock holds all frameworks beside SGI; each has an environment with those of the packages that it needs.
+INTEGRATIONS := $(patsubst tests/integrations/test_%.py,%,$(wildcard tests/integrations/test_*.py))
+HEAVY        := dspy inspect_ai mlflow
+UV           := .venv-integrations/uv/bin/uv
+LOCK         := requirements/integrations.txt
+
+$(UV): requirements/uv.txt
+	$(PYTHON) -m venv --clear .venv-integrations/uv
+	.venv-integrations/uv/bin/python -m pip --disable-pip-version-check $(PINNED) $<
+	@touch $@
+
+$(INTEGRATIONS:%=.venv-integrations/%/.done): .venv-integrations/%/.done: $(LOCK) requirements/integrations.in pyproject.toml | $(UV)
+	$(UV) venv --quiet --clear --python $(PYTHON) $(@D)
+	$(UV) pip compile --quiet --no-annotate --no-header --python $(@D)/bin/python pyproject.toml --extra $* \
+	    requirements/integrations.in requirements/build.in --constraint $(LOCK) --output-file $(@D)/requirements.txt
+	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes --constraint $(LOCK) --requirement $(@D)/requirements.txt
+	$(UV) pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The frameworks have warnings of their own, which are no errors here.
+$(INTEGRATIONS:%=test-integration-%): test-integration-%: .venv-integrations/%/.done
+	.venv-integrations/$*/bin/python -m pytest -q -W default tests/integrations/test_$*.py src/sgi/integrations/$*.py
+
+test-integrations: $(INTEGRATIONS:%=test-integration-%) resolve-integrations ## Test each adapter beside its framework, in turn
+
+test-integrations-light: $(patsubst %,test-integration-%,$(filter-out $(HEAVY),$(INTEGRATIONS))) ## Those with small frameworks
+
+# Without the lock: the newest versions of all frameworks can be installed beside SGI.
+resolve-integrations: | $(UV)         ## Check that all frameworks resolve in one environment with SGI
+	$(UV) pip compile --quiet --python-version 3.11 pyproject.toml --all-extras --output-file /dev/null > /dev/null
+
 fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
@@ -114,11 +145,16 @@ lock:                                 ## Pin all requirements anew, with hashes
 	    --override requirements/without-torch.txt --constraints requirements/dev.txt \
 	    --output-file requirements/oracles.txt
 
+	$(COMPILE) pyproject.toml requirements/integrations.in requirements/build.in --all-extras \
+	    --override requirements/without-torch.txt --output-file requirements/integrations.txt
+	echo uv | $(COMPILE) - --output-file requirements/uv.txt
+
 audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/dev.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/demo.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/build.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/oracles.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/integrations.txt
 
 clean:
-	rm -rf $(VENV) $(VENV)-oracles .venv-peers dist build
+	rm -rf $(VENV) $(VENV)-oracles .venv-peers .venv-integrations dist build
