@@ -37,6 +37,12 @@ ALLOWED = {
     "MPL-2.0",  # covers only its own files
     "LGPL-3.0-only",  # psycopg: users can replace the library; GPL and AGPL stay excluded
 }
+FRAMEWORKS = {
+    *("dspy", "haystack", "huggingface", "inspect-ai", "langchain", "langfuse", "langsmith", "llama-index"),
+    *("mlflow", "phoenix", "pydantic-evals", "weave"),
+}
+"""Extras that name the framework of an adapter: its users have it already, and accepted its licence."""
+
 TITLES = {
     "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
@@ -73,6 +79,8 @@ def dependencies(environment: Environment) -> dict[str, set[str]]:
     needed_by: dict[str, set[str]] = {}
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     for extra, direct in {"": project["dependencies"], **project["optional-dependencies"]}.items():
+        if extra in FRAMEWORKS:
+            continue
         queue = [Requirement(text) for text in direct]
         visited: set[tuple[str, frozenset[str]]] = set()
         while queue:
@@ -128,12 +136,16 @@ def page(packages: list[tuple[str, str, str]]) -> str:
     """Return the page in Markdown."""
     table = "".join(f"| {name} | {text} | {extras} |\n" for name, text, extras in packages)
     allowed = ", ".join(sorted(ALLOWED))
+    frameworks = ", ".join(sorted(FRAMEWORKS))
     return f"""# Licences of dependencies
 
 The licences of all packages that SGI and its extras install, from their metadata.
 `python scripts/make_licences_page.py` writes this page, and fails on any licence except these: {allowed}.
 
 The build of torch for NVIDIA GPUs also installs NVIDIA's libraries, under NVIDIA's own licence.
+
+The extras of adapters name the framework that you use already, so they are not listed here: {frameworks}.
+The packages of Phoenix have the Elastic License 2.0.
 
 | package | licence | installed with |
 |---|---|---|
