@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
-from sgi.cli.tables import gate_table, worst_tables
+from sgi.cli.gate_output import GateOutput, print_gate, print_gate_json
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from sgi.analysis.gate.checks import On
-    from sgi.analysis.gate.gate import GateReport, Options
+    from sgi.analysis.gate.gate import Options
 
 _NOT_MET = 4
 _baseline_option = options.option_group("Baseline run")
@@ -64,8 +63,23 @@ Worst = Annotated[int, options.output_option(min=0, help="Number of rows to list
 AllowUnfinished = Annotated[
     bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
-ReportFile = Annotated[
+JunitFile = Annotated[
     Path | None, options.output_option("--junit", help="Also write the checks as JUnit XML, for CI.")
+]
+QualityFile = Annotated[
+    Path | None,
+    options.output_option(
+        "--code-quality",
+        help="Also write the failing rows and their lines in the data file as a GitLab Code Quality report.",
+    ),
+]
+GitHub = Annotated[
+    bool,
+    options.output_option(
+        "--github",
+        help="In GitHub Actions: also write the job summary and the outputs `passed` and `run`, and annotate "
+        "the failing rows in the data file.",
+    ),
 ]
 
 
@@ -80,7 +94,9 @@ def gate(
     worst: Worst = 5,
     allow_unfinished: AllowUnfinished = False,
     allow_different: options.AllowDifferent = False,
-    report_file: ReportFile = None,
+    junit: JunitFile = None,
+    code_quality: QualityFile = None,
+    github: GitHub = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
     as_json: options.Json = False,
@@ -115,27 +131,15 @@ def gate(
         "worst": worst,
     }
     checked_rules = read_rules(rules or [])
+    output = GateOutput(junit, code_quality, github, worst)
+    output.check(as_json=as_json)
     names = (run,) if against is None else (run, against)
     with open_runs(db, *names, cluster=cluster) as (database, records):
         report, notes = gate_stored_run(database, records[0], checked_rules, *records[1:], **settings)
-    _write_junit(report, report_file)
-    print_notes([*report.notes, *notes])
+        commands = output.write(database, records, report, notes)
     if as_json:
-        print_json(report.to_dict())
+        print_gate_json(report, notes)
     else:
-        print_tables([gate_table(report), *worst_tables(report)])
-        print_lines([f"{one_line(report.run)}: {report.verdict}"])
+        print_gate(report, notes, commands, output)
     if not report.passed:
         raise typer.Exit(_NOT_MET)
-
-
-def _write_junit(report: GateReport, path: Path | None) -> None:
-    from sgi.analysis.gate.junit import junit
-
-    if path is None:
-        return
-    try:
-        path.write_bytes(junit(report))
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}."
-        raise UsageError(message, hint="Choose another file.") from error

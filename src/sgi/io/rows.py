@@ -66,7 +66,32 @@ def read_rows(
     convert: Convert | None = None,
     ahead: int = MAX_ROWS,
 ) -> Iterator[Sample]:
-    """Yield the samples of raw rows, in order.
+    """Yield the samples of raw rows, in order; see `read_numbered_rows`."""
+    numbered = read_numbered_rows(
+        rows,
+        file=file,
+        columns=columns,
+        on_reject=on_reject,
+        on_columns=on_columns,
+        stem=stem,
+        convert=convert,
+        ahead=ahead,
+    )
+    return (sample for _, sample in numbered)
+
+
+def read_numbered_rows(
+    rows: Iterable[RawRow],
+    *,
+    file: str | None,
+    columns: Mapping[str, str] | None = None,
+    on_reject: Reject | None = None,
+    on_columns: ReportColumns | None = None,
+    stem: str | None = None,
+    convert: Convert | None = None,
+    ahead: int = MAX_ROWS,
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the samples of raw rows, in order, each with its line.
 
     Args:
         rows: raw rows; a DataError that the iterator raises concerns the whole file and is not caught.
@@ -85,8 +110,7 @@ def read_rows(
     mapping = checked_mapping(columns)
     rows, null = look_ahead(iter(rows), mapping, ahead) if convert is None else (rows, _NO_COLUMNS)
     reading = Reading(file, mapping, stem, convert, null, on_columns)
-    for _, sample in reading.read(enumerate(rows, 1), on_reject):
-        yield sample
+    yield from reading.read(enumerate(rows, 1), on_reject)
     reading.finish()
 
 
@@ -105,8 +129,14 @@ class RowDataset:
     def samples(
         self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
     ) -> Iterator[Sample]:
-        """Yield the samples in order; see `read_rows` for rejected rows."""
-        return read_rows(
+        """Yield the samples in order; see `read_numbered_rows` for rejected rows."""
+        return (sample for _, sample in self.numbered_samples(on_reject=on_reject, on_columns=on_columns))
+
+    def numbered_samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[tuple[int, Sample]]:
+        """Yield the samples in order, each with its line in the file or its position in the table."""
+        return read_numbered_rows(
             self.rows(checked_mapping(self.columns)),
             file=self.file,
             columns=self.columns,

@@ -1,0 +1,163 @@
+"""Output of ``sgi gate``: terminal, files for build servers, and the files and commands of GitHub Actions."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+import typer
+
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
+from sgi.cli.tables import gate_table, worst_tables
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sgi.analysis.compare import Comparison
+    from sgi.analysis.gate.gate import GateReport
+    from sgi.reporting.views.failing_rows import FailingRow
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+_LONGEST_NOTE = 400
+_SUMMARY, _OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
+
+
+@dataclass(frozen=True)
+class GateOutput:
+    """Where the decisions go besides the terminal.
+
+    ``junit`` and ``code_quality`` are files. ``github`` stands for the job summary, the outputs of the step
+    and the annotations of GitHub Actions. ``worst`` is the number of rows of each failed rule.
+    """
+
+    junit: Path | None
+    code_quality: Path | None
+    github: bool
+    worst: int
+
+    def check(self, *, as_json: bool) -> None:
+        """Raise a UsageError for GitHub's output outside of GitHub Actions, or together with JSON."""
+        if self.github and as_json:
+            raise UsageError("--github and --json both write to stdout.", hint="Leave out one of them.")
+        if self.github and not os.environ.get(_SUMMARY):
+            message = f"--github needs the environment variable {_SUMMARY}, which GitHub Actions sets."
+            raise UsageError(message, hint="Leave out --github; --junit FILE works on every build server.")
+
+    def write(
+        self, database: Database, records: Sequence[RunRecord], report: GateReport, notes: Sequence[str]
+    ) -> list[str]:
+        """Write the files, and return the workflow commands to print; ``records`` are run and baseline."""
+        from sgi.analysis.gate.junit import junit
+        from sgi.reporting.gate_annotations import code_quality, file_in_repository, github_commands
+        from sgi.reporting.views.failing_rows import data_file, failing_rows
+
+        _write(self.junit, lambda: junit(report))
+        if self.code_quality is None and not self.github:
+            return []
+        file = file_in_repository(data_file(records[0]))
+        rows = failing_rows(database, records[0], report, most=self.worst)
+        _write(self.code_quality, lambda: orjson.dumps(code_quality(rows, file), option=orjson.OPT_INDENT_2))
+        if not self.github:
+            return []
+        summary = _summary(database, records, report, rows, file, notes)
+        _append(os.environ[_SUMMARY], summary)
+        if output := os.environ.get(_OUTPUT):
+            _append(output, f"passed={str(report.passed).lower()}\nrun={records[0].id}\n")
+        return list(github_commands(report, rows, file))
+
+
+def print_gate(report: GateReport, notes: Sequence[str], commands: Sequence[str], output: GateOutput) -> None:
+    """Print the tables and the verdict; for GitHub Actions, then the annotations."""
+    if not output.github:
+        print_notes([*report.notes, *notes])
+        _print_tables(report)
+        return
+    with _without_commands():
+        print_lines(one_line(note, longest=_LONGEST_NOTE) for note in (*report.notes, *notes))
+        _print_tables(report)
+    print_lines(commands)
+
+
+def print_gate_json(report: GateReport, notes: Sequence[str]) -> None:
+    """Print the report as JSON on stdout, and the notes on stderr."""
+    print_notes([*report.notes, *notes])
+    print_json(report.to_dict())
+
+
+def _print_tables(report: GateReport) -> None:
+    print_tables([gate_table(report), *worst_tables(report)])
+    print_lines([f"{one_line(report.run)}: {report.verdict}"])
+
+
+@contextmanager
+def _without_commands() -> Iterator[None]:
+    """Context manager in which GitHub takes no line of the output for a workflow command."""
+    token = secrets.token_hex(16)
+    typer.echo(f"::stop-commands::{token}")
+    try:
+        yield
+    finally:
+        typer.echo(f"::{token}::")
+
+
+def _summary(
+    database: Database,
+    records: Sequence[RunRecord],
+    report: GateReport,
+    rows: Sequence[FailingRow],
+    file: str | None,
+    notes: Sequence[str],
+) -> str:
+    from sgi.reporting.gate_summary import gate_summary
+    from sgi.reporting.views.headline import headline
+
+    comparison, reason = _comparison(database, records)
+    return gate_summary(
+        report,
+        headline(database, records[0]),
+        rows,
+        data=file,
+        comparison=comparison,
+        notes=[*notes, *reason],
+    )
+
+
+def _comparison(database: Database, records: Sequence[RunRecord]) -> tuple[Comparison | None, list[str]]:
+    """Return the differences to the baseline, or why there are none."""
+    from sgi.analysis.compare import compare
+    from sgi.store.scored_runs import scored_run
+
+    if len(records) == 1:
+        return None, []
+    run, baseline = (scored_run(database, record) for record in records)
+    try:
+        return compare(baseline, run, changed=0, allow_different=True), []
+    except UsageError as error:
+        return None, [f"The run cannot be compared with the baseline: {error}"]
+
+
+def _write(path: Path | None, content: Callable[[], bytes]) -> None:
+    if path is not None:
+        with _as_usage_error(path):
+            path.write_bytes(content())
+
+
+def _append(path: str, text: str) -> None:
+    with _as_usage_error(path), Path(path).open("a", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
+@contextmanager
+def _as_usage_error(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}."
+        raise UsageError(message, hint="Choose another file.") from error

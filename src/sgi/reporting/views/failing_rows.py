@@ -1,0 +1,89 @@
+"""Rows that make the rules of a gate fail, with their lines in the data file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgi.io.row_lines import row_lines
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.metric import Status
+from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import row_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.gate.checks import Check
+    from sgi.analysis.gate.gate import GateReport
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class FailingRow:
+    """A row that violates a rule, or that has no value although the rule needs one.
+
+    Attributes:
+        rule: the rule as text.
+        id: the id of the row.
+        line: its first line in the data file, from 1; None if unknown.
+        result: the value (``0.2100``, ``0.9000 → 0.2100``), or the status and the reason.
+        response: the start of the response; empty if the run has no texts.
+    """
+
+    rule: str
+    id: str
+    line: int | None
+    result: str
+    response: str
+
+
+def failing_rows(
+    database: Database, record: RunRecord, report: GateReport, *, most: int
+) -> tuple[FailingRow, ...]:
+    """Return the failing rows of each failed rule: at most ``most`` with a value, and ``most`` without."""
+    rows = [
+        row for check in report.checks if not check.passed for row in _rows(database, record, check, most)
+    ]
+    lines = _lines(record, {name for _, name, _, _ in rows})
+    return tuple(FailingRow(rule, name, lines.get(name), *texts) for rule, name, *texts in rows)
+
+
+def data_file(record: RunRecord) -> Path | None:
+    """Return the data file of a run; None if the run has another kind of data."""
+    path = record.spec.get("data")
+    return Path(path) if isinstance(path, str) and path else None
+
+
+def _rows(
+    database: Database, record: RunRecord, check: Check, most: int
+) -> Iterator[tuple[str, str, str, str]]:
+    for row in check.worst:
+        before = "" if row.before is None else f"{row.before:.4f} → "
+        yield check.rule, row.id, f"{before}{row.value:.4f}", row.response
+    left = most
+    for status in Status:
+        if status is not Status.OK and left > 0:
+            for name, result, response in _without_value(database, record, check.metric, status, left):
+                left -= 1
+                yield check.rule, name, result, response
+
+
+def _without_value(
+    database: Database, record: RunRecord, metric: str, status: Status, most: int
+) -> Iterator[tuple[str, str, str]]:
+    try:
+        page = row_page(database, record, RowQuery(metric=metric, status=status.value, size=most))
+    except UnknownNameError:  # the gate has reported that the run does not have the metric
+        return
+    name = page.query.metric or metric
+    for row in page.rows:
+        yield row.id, f"{status.value}: {row.cells[name].reason}", row.response
+
+
+def _lines(record: RunRecord, ids: set[str]) -> dict[str, int]:
+    path = data_file(record)
+    columns, encoding = record.spec.get("columns"), record.spec.get("encoding")
+    return {} if path is None else row_lines(path, ids, columns=columns, encoding=encoding)
