@@ -161,8 +161,10 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
                 return TextVectors(VectorTable(name), failure=str(error))
             unusable |= named
         else:
-            usable = list(compress(remaining, ~bad))
-            table = VectorTable.of(name, usable, rows[~bad], truncated=compress(remaining, truncated))
+            cut = compress(remaining, truncated)
+            if not bad.any():
+                return TextVectors(VectorTable.of(name, remaining, rows, truncated=cut), unusable)
+            table = VectorTable.of(name, list(compress(remaining, ~bad)), rows[~bad], truncated=cut)
             return TextVectors(table, unusable.union(compress(remaining, bad)))
 
 

@@ -76,13 +76,12 @@ class PassageAngles:
         within = np.arange(len(pair_statement)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         passage = offsets[owners][pair_statement] + within
         passage_owners = np.repeat(np.arange(len(questions)), np.diff(offsets))
-        return cls(
-            angle(statements, questions[owners]),
-            angle(statements[pair_statement], passages[passage]),
-            angle(questions[passage_owners], passages)[passage],
-            passage,
-            lengths,
-        )
+        # One call, since a call for a single row costs much more than the row.
+        left = np.concatenate([statements, statements[pair_statement], questions[passage_owners]])
+        right = np.concatenate([questions[owners], passages[passage], passages])
+        ends = [len(owners), len(owners) + len(passage)]
+        theta_rq, theta_rc, theta_qc = np.split(angle(left, right), ends)
+        return cls(theta_rq, theta_rc, theta_qc[passage], passage, lengths)
 
     @cached_property
     def grounding(self) -> NDArray[np.float64]:

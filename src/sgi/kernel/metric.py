@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
@@ -225,7 +226,7 @@ class AnyMetric(ABC):
 
     spec: ClassVar[MetricSpec]
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         """The name with the parameters that are not defaults; `sgi.kernel.registry.metric` parses it."""
         values = {name: json.dumps(value, ensure_ascii=False) for name, value in self.parameters.items()}
@@ -241,17 +242,17 @@ class AnyMetric(ABC):
             if getattr(self, field.name) != _default(field)
         }
 
-    @property
+    @cached_property
     def vector_needs(self) -> VectorNeeds | None:
         """The metric itself if it defines ``texts``, or None."""
         return self if isinstance(self, VectorNeeds) else None
 
-    @property
+    @cached_property
     def token_needs(self) -> TokenNeeds | None:
         """The metric itself if it defines ``token_model``, ``weighs_tokens`` and ``token_texts``, or None."""
         return self if isinstance(self, TokenNeeds) else None
 
-    @property
+    @cached_property
     def entailment_needs(self) -> EntailmentNeeds | None:
         """The metric itself if it defines ``entailment_model`` and ``pairs``, or None."""
         return self if isinstance(self, EntailmentNeeds) else None

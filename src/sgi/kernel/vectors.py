@@ -118,7 +118,9 @@ def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Scale vectors to length 1 and convert them to float32; those of length 1 (to 1e-6) keep their bits."""
-    bad = np.flatnonzero(unusable_rows(model, texts, rows))
+    array = _checked_array(model, texts, rows)
+    norms = _norms(array)
+    bad = np.flatnonzero(~_has_direction(norms))
     if bad.size:
         text = texts[bad[0]]
         raise NonFiniteVectorError(
@@ -126,8 +128,6 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
             f"the first: {shorten(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),
         )
-    array = np.asarray(rows)
-    norms = _norms(array)
     off = np.abs(norms - 1) > _UNIT_TOLERANCE
     if not off.any():
         return np.ascontiguousarray(array, dtype=np.float32)
@@ -136,12 +136,19 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
 
 def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Return a mask of vectors that are zero, NaN or infinite, shape (n,); refuse a wrong shape."""
+    return ~_has_direction(_norms(_checked_array(model, texts, rows)))
+
+
+def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     array = np.asarray(rows)
     if array.ndim != 2 or len(array) != len(texts) or array.dtype.kind not in "fiu":  # noqa: PLR2004 - rows and columns
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
         raise EmbedderError(message, hint="An embedder must return one vector of numbers for each text.")
-    norms = _norms(array)
-    return ~(np.isfinite(norms) & (norms > 0))
+    return array
+
+
+def _has_direction(norms: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(norms) & (norms > 0))
 
 
 def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:

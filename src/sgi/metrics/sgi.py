@@ -145,7 +145,8 @@ class SemanticGroundingIndex(_PassageMetric):
     ) -> Iterable[JsonValue]:
         """Return text and SGI of each sentence; a single sentence has the SGI of the whole response."""
         sentences = rows.sentences
-        by_sentence = Ragged(tuple(self._numbers(rows.angles(sentences, vectors))), sentences.offsets)
+        numbers = self._numbers(rows.angles(sentences, vectors)) if sentences.values else ()
+        by_sentence = Ragged(tuple(numbers), sentences.offsets)
         for row, (response, value) in enumerate(zip(rows.responses, self._numbers(whole), strict=True)):
             texts, values = sentences[row] or (response.strip(),), by_sentence[row] or (value,)
             yield [{"text": text, "sgi": number} for text, number in zip(texts, values, strict=True)]

@@ -146,7 +146,8 @@ def _score_row(
         [vectors.rows(sentences) for sentences in row.passage_sentences],
         question,
     )
-    whole, each = signals_of(analysis, similarity), _by_sentence(analysis, similarity)
+    whole = signals_of(analysis, similarity)
+    each = _by_sentence(analysis, similarity, whole)
     logistic = grounding_model().logistic
     measured = table([whole, *(signals for signals in each if signals is not None)])
     parts = logistic.contributions(measured)
@@ -165,8 +166,12 @@ def _score_row(
     return value, evidence_map.model_dump(mode="json")
 
 
-def _by_sentence(analysis: ResponseAnalysis, similarity: PassageSimilarity) -> list[Signals | None]:
-    """Return the signals of each sentence; None for a sentence that claims nothing."""
+def _by_sentence(
+    analysis: ResponseAnalysis, similarity: PassageSimilarity, whole: Signals
+) -> list[Signals | None]:
+    """Return the signals of each sentence, given those of the response; None if a sentence claims nothing."""
+    if len(analysis.sentences) == 1 and analysis.sentences[0].words == slice(0, len(analysis.words)):
+        return [whole if analysis.claims_in(0) else None]
     return [
         signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
         for number in range(len(analysis.sentences))

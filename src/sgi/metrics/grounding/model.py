@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -57,7 +57,7 @@ class GroundingModel(BaseModel, frozen=True, extra="forbid"):
         ]
         return cls(weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe)
 
-    @property
+    @cached_property
     def logistic(self) -> MonotoneLogistic:
         """The model with its weights as arrays."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _BLANKS = re.compile(r"(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{3}(?!\d))[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029])+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 _SIGNS = {"\u2010": "-", "\u2011": "-", "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"}
+_ODD_ASCII = re.compile(r"  |[\t\x1f]")
 _ODD = re.compile(f"{_INVISIBLE.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
 
 
@@ -50,6 +51,8 @@ def normalize_text(text: str) -> PlainText:
     >>> normalize_text("Don’t wait\N{NO-BREAK SPACE} 30\N{NON-BREAKING HYPHEN}45 minutes").text
     "Don't wait 30-45 minutes"
     """
+    if text.isascii() and not _ODD_ASCII.search(text):
+        return PlainText(text, None)
     parts: list[str] = []
     positions: list[int] = []
     at = 0

@@ -127,6 +127,8 @@ class Coverage:
             return chosen, np.zeros_like(sought)
         tie_breakers = self._tie_breakers()
         for fewest in (1, *[_MIN_FURTHER] * (_MAX_WINDOWS - 1)):
+            if missing.sum(axis=1).max(initial=0.0) < fewest:
+                break
             gains = self._gains(missing) + tie_breakers
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
@@ -138,10 +140,14 @@ class Coverage:
     def _gains(self, missing: NDArray[np.float32]) -> NDArray[np.float32]:
         """Count the missing words that each window has, shape (sentences, windows)."""
         blocks = range(0, self.has.shape[1], _BLOCK)
+        if len(blocks) == 1:
+            return missing @ self.has.astype(np.float32)
         return np.hstack([missing @ self.has[:, at : at + _BLOCK].astype(np.float32) for at in blocks])
 
     def _tie_breakers(self) -> NDArray[np.float32]:
         """Return a fraction below one for each window, larger for passages with more of the words."""
+        if self.passage[0] == self.passage[-1]:  # all are of one passage, so there are no ties
+            return np.zeros(len(self.passage), dtype=np.float32)
         first = np.flatnonzero(np.diff(self.passage, prepend=-1))
         words = np.add.reduceat(self.has, first, axis=1).astype(np.bool_).sum(axis=0)
         shares = words / (len(self.has) + 1)

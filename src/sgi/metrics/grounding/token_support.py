@@ -67,7 +67,8 @@ class TokenSupport:
         claims = np.ones(len(response_words), dtype=np.bool_) if claims is None else claims
         sought = _SoughtWords.of(response_words, sentences, claims, on)
         places, has = sought.coverage.choose(sought.words)
-        has = np.pad(has, ((0, 0), (0, 1)))  # the last column is for words that are not looked for
+        unsought = np.zeros((len(has), 1), dtype=np.bool_)
+        has = np.concatenate([has, unsought], axis=1)  # the last column is for words that are not looked for
         in_passages = np.zeros(len(response_words), dtype=np.bool_)
         paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
         pairs, runs = _Pairs.of(response_words), response_words.runs()

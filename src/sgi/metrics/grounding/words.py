@@ -84,12 +84,17 @@ def split_words(text: str) -> Words:
     >>> split_words("Don't pay the city's 2,500.50 U.S. dollars!").stems
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
-    parts = [part for match in _WORD.finditer(text) for part in _parts(match)]
+    parts = [
+        part
+        for match in _WORD.finditer(text)
+        for part in (((*match.span(), match[0].casefold()),) if match[0].isalnum() else _parts(match))
+    ]
+    starts, ends, words = zip(*parts, strict=True) if parts else ((), (), ())
     return Words(
-        np.array([start for start, _, _ in parts], dtype=np.int64),
-        np.array([end for _, end, _ in parts], dtype=np.int64),
-        tuple([_stem(word) for _, _, word in parts]),
-        np.array([word not in FUNCTION_WORDS for _, _, word in parts], dtype=np.bool_),
+        np.array(starts, dtype=np.int64),
+        np.array(ends, dtype=np.int64),
+        tuple(map(_stem, words)),
+        np.array([word not in FUNCTION_WORDS for word in words], dtype=np.bool_),
     )
 
 

@@ -46,6 +46,10 @@ _TITLES = word_set(
     dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady
     """
 )
+_NO_NAMES = MONTH_WORDS | WEEKDAY_WORDS | _TITLES
+_NEVER_AT_EDGE = (
+    (MONTH_WORDS - {"may", "march", "august"}) | WEEKDAY_WORDS | word_set("passage passages step tip")
+)
 _ENDS_LIKE_A_VERB = ("ly", "ing", "ed", "tion", "ness", "ment")
 _AFTER_SUBJECT = re.compile(
     r"(?:['’]s)?[ ](?:is|was|has|had|did|became|won|wrote|died|born|played|directed"
@@ -176,7 +180,7 @@ def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
     if len(words) == 1 and starts_sentence and not _may_open(text, words[0][0], last):
         return
     name = _name(text, first, last)
-    if name and not set(name.words) <= MONTH_WORDS | WEEKDAY_WORDS | _TITLES:
+    if name and not _NO_NAMES.issuperset(name.words):
         yield name
 
 
@@ -187,12 +191,7 @@ def _is_common(word: str, *, opening: bool) -> bool:
         return bare in _SHOUTED
     if opening and bare not in _TITLES and (bare in FUNCTION_WORDS or bare in _OPENERS):
         return True
-    return (
-        bare in FUNCTION_WORDS
-        or bare in MONTH_WORDS - {"may", "march", "august"}
-        or bare in WEEKDAY_WORDS
-        or bare in {"passage", "passages", "step", "tip"}
-    )
+    return bare in FUNCTION_WORDS or bare in _NEVER_AT_EDGE
 
 
 def _may_open(text: str, word: str, end: int) -> bool:
