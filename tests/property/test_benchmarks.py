@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sgi.io import open_benchmark, open_dataset
 from sgi.io.benchmarks import BENCHMARKS
 from sgi.io.benchmarks.ragtruth import _passages
-from sgi.io.benchmarks.uri import absolute, parse_name
+from sgi.io.uri import absolute, parse_name
 from sgi.kernel.errors import DataError, UsageError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

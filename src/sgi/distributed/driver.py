@@ -28,8 +28,8 @@ from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import summarise
-from sgi.io.benchmarks.uri import parse_name
 from sgi.io.column_use import ColumnUse
+from sgi.io.uri import parse_name
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.protocols import Usage

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
-from sgi.io.benchmarks.uri import absolute
+from sgi.io.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml

@@ -26,7 +26,8 @@ class ColumnUse:
 
     ``fields`` has the columns of each field; several if rows differ, or if columns are joined. ``not_used``
     has the columns that match a field and are not used, with the reason; they are in the metadata.
-    ``metadata`` has the other columns in the metadata, at most 50.
+    ``metadata`` has the other columns in the metadata, at most 50. ``notes`` are sentences about data that
+    is converted, such as traces: the first one says what was read.
 
     >>> ColumnUse({"question": ("input",)}, {"context": "contexts ← retrieval_context"}).line()
     'Columns: question ← input. Not used: context (contexts ← retrieval_context).'
@@ -35,11 +36,13 @@ class ColumnUse:
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     not_used: Mapping[str, str] = field(default_factory=dict)
     metadata: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def line(self) -> str:
         """Describe the use of columns in one line; empty for data without columns (Samples)."""
         if not self.fields:
-            return ""
+            return " ".join(self.notes)
+        before, *after = self.notes or ("Columns:",)
         fields = ", ".join(
             name if columns == (name,) else f"{name} ← {', '.join(map(shorten, columns))}"
             for name, columns in self.fields.items()
@@ -48,7 +51,7 @@ class ColumnUse:
         not_used = f" Not used: {join_names(reasons, _MAX_SHOWN)}." if reasons else ""
         names = join_names([*map(shorten, self.metadata)], _MAX_SHOWN)
         metadata = f" In the metadata: {names}." if names else ""
-        return f"Columns: {fields}.{not_used}{metadata}"
+        return " ".join([before, f"{fields}.{not_used}{metadata}", *after])
 
     def to_dict(self) -> dict[str, JsonValue]:
         """Convert to JSON values."""
@@ -56,13 +59,14 @@ class ColumnUse:
             "fields": {name: list(columns) for name, columns in self.fields.items()},
             "not_used": dict(self.not_used),
             "metadata": list(self.metadata),
+            "notes": list(self.notes),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Reverse `to_dict`."""
         fields = {name: tuple(columns) for name, columns in values["fields"].items()}
-        return cls(fields, dict(values["not_used"]), tuple(values["metadata"]))
+        return cls(fields, dict(values["not_used"]), tuple(values["metadata"]), tuple(values["notes"]))
 
     def merge(self, other: ColumnUse) -> ColumnUse:
         """Merge the use of two parts of the data; returns this object if the other adds nothing."""
@@ -76,6 +80,7 @@ class ColumnUse:
             fields,
             {column: why for column, why in not_used.items() if column not in used},
             _union(self.metadata, other.metadata),
+            _union(self.notes, other.notes),
         )
         return self if merged == self else merged
 

@@ -8,13 +8,14 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from sgi.io.benchmarks.uri import open_named_benchmark, parse_name
 from sgi.io.coercion import any_json, describe
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
 from sgi.io.raw_rows import RawRow
 from sgi.io.rows import RowDataset
+from sgi.io.traces.registry import open_traces, recognise
+from sgi.io.uri import open_named, parse_name
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.sample import Sample
 
@@ -54,9 +55,11 @@ def open_dataset(
     """Open data as a dataset.
 
     Args:
-        data: a path; a benchmark such as ``ragtruth:PATH`` (see `sgi.io.benchmarks.open_benchmark`), unless a
-            file has exactly that name; an iterable of dicts or Samples; a pandas, polars or Arrow table; a
-            Hugging Face ``Dataset``; or a Dataset, which is returned unchanged.
+        data: a path, also of traces, which are recognised by their content; a benchmark such as
+            ``ragtruth:PATH`` (see `sgi.io.benchmarks.open_benchmark`) or traces such as ``otel:PATH`` (see
+            `sgi.io.traces.registry`), unless a file has exactly that name; an iterable of dicts or Samples; a
+            pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a Dataset, which is returned
+            unchanged.
         columns: field → column, if the columns' names are not recognised. A dotted path selects inside a
             column (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty
             text drops the field.
@@ -71,10 +74,12 @@ def open_dataset(
     """
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
-        spelt = parse_name(data)
-        if spelt is None:
-            return open_file(Path(data), columns, encoding)
-        data = open_named_benchmark(spelt, columns)
+        named = parse_name(data)
+        return (
+            _open_path(Path(data), columns, encoding)
+            if named is None
+            else open_named(named, columns, encoding)
+        )
     if encoding is not None:
         raise UsageError("Only files of text have an encoding.", hint="Leave out `encoding`.")
     table = frame_dataset(data, columns)
@@ -88,6 +93,13 @@ def open_dataset(
         return object_dataset(data if isinstance(data, (list, tuple)) else list(data), columns)
     hint = "Give a path, a list of dicts or Samples, a pandas, polars or Arrow table, or a Dataset."
     raise UsageError(f"Data of the type {type(data).__name__} cannot be read.", hint=hint)
+
+
+def _open_path(path: Path, columns: Mapping[str, str] | None, encoding: str | None) -> Dataset:
+    known = recognise(path)
+    return (
+        open_file(path, columns, encoding) if known is None else open_traces(path, known, columns, encoding)
+    )
 
 
 def object_dataset(

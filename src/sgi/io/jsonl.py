@@ -60,7 +60,7 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
         try:
             values = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            yield RawRow(number, _why(line, error), _quote(line))
+            yield RawRow(number, json_error(line, error), _quote(line))
             continue
         if type(values) is dict:
             refused = oversized_error(values, len(line))
@@ -98,7 +98,8 @@ def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], 
     return head, False
 
 
-def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
+def json_error(line: bytes, error: orjson.JSONDecodeError) -> DataError:
+    """Build the error of a line that is not JSON."""
     if wrong := broken_text(line):
         return DataError(wrong, hint=NOT_UTF8)
     try:

@@ -8,7 +8,7 @@ import re
 import zlib
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import IO, TYPE_CHECKING, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
@@ -84,15 +84,17 @@ def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) ->
     return whole_lines(pieces(stream, file, encoding), file)
 
 
-def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple[int, bytes]]:
-    """Join pieces to lines; raises DataError for a line that exceeds the limit of a row."""
-    most = input_limits().row
+def whole_lines(
+    parts: Iterable[tuple[int, bytes]], file: str, limit: Literal["row", "file"] = "row"
+) -> Iterator[tuple[int, bytes]]:
+    """Join pieces to lines; raises DataError for a line that exceeds the limit of a row, or of a file."""
+    most = getattr(input_limits(), limit)
     held: list[bytes] = []
     size = number = 0
     for number, part in parts:
         size += len(part)
         if size > most:
-            raise row_too_large(file, number)
+            raise row_too_large(file, number, limit)
         if not part.endswith(b"\n"):
             held.append(part)
             continue
@@ -103,10 +105,11 @@ def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple
         yield number, b"".join(held)
 
 
-def row_too_large(file: str, line: int) -> DataError:
-    """Build the error of a row that exceeds the limit."""
-    message = f"the row is larger than {size_text(input_limits().row)}"
-    return DataError(message, file=file, line=line, hint=how_to_raise("row"))
+def row_too_large(file: str, line: int, limit: Literal["row", "file"] = "row") -> DataError:
+    """Build the error of a row, or of a line with many rows, that exceeds the limit."""
+    what = "row" if limit == "row" else "line"
+    message = f"the {what} is larger than {size_text(getattr(input_limits(), limit))}"
+    return DataError(message, file=file, line=line, hint=how_to_raise(limit))
 
 
 def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[tuple[int, bytes]]:

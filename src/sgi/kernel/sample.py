@@ -160,8 +160,19 @@ class Sample(BaseModel):
         )
 
     def missing_reason(self, fields: Fields) -> str:
-        """Return the reason for the status ``missing``, which lists those of the fields that are absent."""
-        return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
+        """Return the reason for the status ``missing``, which lists those of the fields that are absent.
+
+        A reader may say why a field is absent: ``metadata["absent"]`` maps fields to reasons.
+
+        >>> sample = Sample(id="1", metadata={"absent": {"contexts": "4 documents have no text"}})
+        >>> sample.missing_reason(CONTEXTS)
+        'the sample has no contexts (4 documents have no text)'
+        """
+        reasons = self.metadata.get("absent")
+        reasons = reasons if isinstance(reasons, dict) else {}
+        absent = sorted(field.value for field in fields if not self.has(field))
+        texts = [f"{name} ({reasons[name]})" if name in reasons else name for name in absent]
+        return f"the sample has no {' and no '.join(texts)}"
 
 
 def _as_list(value: Any) -> Any:

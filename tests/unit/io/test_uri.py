@@ -5,7 +5,7 @@ import pytest
 
 from sgi.io import open_benchmark, open_dataset
 from sgi.io.benchmarks import BENCHMARKS
-from sgi.io.benchmarks.uri import absolute, parse_name
+from sgi.io.uri import absolute, parse_name
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 ROW = {"id": "x", "question": "q", "response": "r", "meta": {"split": "test"}}

@@ -1,0 +1,51 @@
+"""A dataset of the rows of a file of traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.io.rows import read_rows
+from sgi.io.traces.use import TraceUse, counted
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.column_use import ReportColumns
+    from sgi.io.rows import Reject
+    from sgi.io.traces.formats import TraceFormat
+    from sgi.kernel.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class TraceDataset:
+    """The rows of a file of traces or of another tool's export.
+
+    ``columns`` maps fields to columns of the converted rows, such as ``metadata.evaluations.human.score``.
+    """
+
+    path: Path
+    format: TraceFormat
+    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.path.name
+
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
+        """Yield the samples in order; see `sgi.io.rows.read_rows` for rejected rows."""
+        path = str(self.path)
+        use = TraceUse(self.format.title)
+        rows = self.format.rows(self.path, use, self.encoding)
+        yield from read_rows(rows, file=path, columns=self.columns, on_reject=on_reject)
+        if use.spans and not use.rows:
+            reasons = f": {counted(use.unanswered)}" if use.unanswered else ""
+            raise DataError(f"none of {use.traces:,} traces gave a row{reasons}", file=path)
+        if on_columns is not None:
+            on_columns(use.columns())

@@ -1,0 +1,92 @@
+"""Retrieved documents, in the forms of OpenInference, OpenTelemetry and common frameworks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.traces.attributes import id_of, number_of, parse_json, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_TEXT_KEYS = ("content", "text", "page_content", "document", "chunk", "passage", "body")
+_ID_KEYS = ("id", "id_", "doc_id", "document_id", "chunk_id", "node_id")
+_SCORE_KEYS = ("score", "relevance_score", "similarity", "similarity_score")
+_LIST_KEYS = ("documents", "docs", "results", "nodes", "source_documents", "chunks", "passages", "matches",
+              "contexts", "output", "result")  # fmt: skip
+_NESTED = ("document", "node", "payload", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A retrieved document; ``text`` is None if the trace does not have it."""
+
+    text: str | None
+    id: str | None = None
+    score: float | None = None
+
+
+def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Document]:
+    """Read documents with dotted keys (``document.content``). ``name`` is the attribute, for errors."""
+    documents = []
+    for index, item in enumerate(items):
+        place = f"{name}.{index}"
+        if any(key.startswith("document.") for key in item):
+            keys = ("document.content", "document.id", "document.score")
+        else:
+            keys = (_key(item, _TEXT_KEYS), _key(item, _ID_KEYS), _key(item, _SCORE_KEYS))
+        text, identifier, score = keys
+        documents.append(
+            Document(
+                text_of(item.get(text), f"{place}.{text}"),
+                id_of(item.get(identifier), f"{place}.{identifier}"),
+                number_of(item.get(score)),
+            )
+        )
+    return documents
+
+
+def documents_in(value: Any) -> list[Document] | None:
+    """Find documents in an output that is JSON; None if it is not a list of documents.
+
+    >>> documents_in('{"documents": [{"page_content": "A.", "id": "a"}]}')
+    [Document(text='A.', id='a', score=None)]
+    >>> documents_in("[]"), documents_in("some text")
+    ([], None)
+    """
+    parsed = parse_json(value)
+    for _ in range(4):
+        if not isinstance(parsed, dict):
+            break
+        inner = next((parsed[key] for key in _LIST_KEYS if isinstance(parsed.get(key), (list, dict))), None)
+        if inner is None and len(parsed) == 1:
+            (inner,) = parsed.values()
+        parsed = inner
+    if not isinstance(parsed, list):
+        return None
+    documents = [_document(item) for item in parsed]
+    return None if any(document is None for document in documents) else [d for d in documents if d]
+
+
+def _document(item: Any, depth: int = 0) -> Document | None:
+    if isinstance(item, str):
+        return Document(item)
+    if not isinstance(item, dict) or depth > len(_NESTED):
+        return None
+    inner = item.get("kwargs") if "lc" in item else None
+    if isinstance(inner, dict):
+        item = inner
+    text = item.get(_key(item, _TEXT_KEYS))
+    identifier, score = item.get(_key(item, _ID_KEYS)), number_of(item.get(_key(item, _SCORE_KEYS)))
+    name = identifier if isinstance(identifier, str) else None
+    if isinstance(text, str):
+        return Document(text, name, score)
+    for key in _NESTED:
+        if isinstance(item.get(key), dict) and (found := _document(item[key], depth + 1)) is not None:
+            return Document(found.text, found.id or name, found.score if score is None else score)
+    return Document(None, name, score) if identifier is not None else None
+
+
+def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next((key for key in keys if item.get(key) is not None), keys[0])

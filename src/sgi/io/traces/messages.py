@@ -1,0 +1,135 @@
+"""Messages of language models, in the forms of OpenInference, OpenTelemetry, OpenAI and LangChain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.traces.attributes import parse_json, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "chatbot": "assistant"}
+_KNOWN_ROLES = {"user", "assistant", "system", "developer", "tool", "function", *_ROLES}
+_TEXT_PARTS = {"text", "input_text", "output_text"}
+_CALL_PARTS = {"tool_call", "tool_use", "function_call"}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message: its role, its text (None without a text), and whether it calls tools."""
+
+    role: str
+    text: str | None
+    calls_tools: bool = False
+
+
+def last_text(messages: Sequence[Message], role: str) -> str | None:
+    """Return the text of the last message with this role and a text."""
+    texts = (message.text for message in reversed(messages) if message.role == role)
+    return next((text for text in texts if text is not None), None)
+
+
+def flat_messages(items: Iterable[Mapping[str, Any]], name: str, role: str) -> list[Message]:
+    """Read messages with dotted keys: ``message.role`` of OpenInference, or ``role`` of OpenLLMetry.
+
+    ``name`` is the attribute, for errors; ``role`` is that of a message without one.
+    """
+    return [_flat_message(item, f"{name}.{index}", role) for index, item in enumerate(items)]
+
+
+def _flat_message(item: Mapping[str, Any], name: str, role: str) -> Message:
+    prefix = "message." if any(key.startswith("message.") for key in item) else ""
+    given = text_of(item.get(f"{prefix}role"), f"{name}.{prefix}role") or role
+    content = parse_json(item.get(f"{prefix}content"))
+    text = None
+    if _are_parts(content):
+        text = _join_parts(content)
+    elif not isinstance(content, (list, dict)):
+        text = text_of(content, f"{name}.{prefix}content")
+    else:  # a text that holds JSON, such as the result of a tool
+        raw = item[f"{prefix}content"]
+        text = raw if isinstance(raw, str) else None
+    if text is None:
+        text = _flat_parts(item, f"{prefix}contents.")
+    calls = any(key.startswith((f"{prefix}tool_calls", f"{prefix}function_call")) for key in item)
+    return Message(_role(given), text or (None if calls else text), calls)
+
+
+def _flat_parts(item: Mapping[str, Any], prefix: str) -> str | None:
+    parts: dict[int, dict[str, Any]] = {}
+    for key, value in item.items():
+        index, _, rest = key.removeprefix(prefix).partition(".") if key.startswith(prefix) else ("", "", "")
+        if index.isdecimal() and rest:
+            parts.setdefault(int(index), {})[rest.removeprefix("message_content.")] = value
+    return _join_parts([parts[index] for index in sorted(parts)])
+
+
+def json_messages(value: Any, role: str) -> list[Message]:
+    """Read a list of messages that is JSON: OpenTelemetry (``parts``), OpenAI or LangChain messages.
+
+    A message without a role gets the role ``role``; items that are not messages are left out.
+    """
+    parsed = parse_json(value)
+    if isinstance(parsed, dict):
+        parsed = parsed.get("messages", [parsed])
+    if isinstance(parsed, list) and len(parsed) == 1 and isinstance(parsed[0], list):
+        parsed = parsed[0]
+    if not isinstance(parsed, list):
+        return []
+    messages = (message_of(item, role) for item in parsed if isinstance(item, dict))
+    return [message for message in messages if message is not None]
+
+
+def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
+    """Read a message that is a JSON object; None if it is not a message."""
+    if "lc" in item or ("data" in item and "type" in item):  # what LangChain serialises
+        inner = item.get("kwargs", item.get("data"))
+        if isinstance(inner, dict):
+            item = {"type": _langchain_type(item), **inner}
+    given = item.get("role", item.get("type"))
+    if not isinstance(given, str) or given.casefold() not in _KNOWN_ROLES:
+        given = role
+    if not given or not {"content", "parts", "text", "tool_calls", "message"} & item.keys():
+        return None
+    if isinstance(item.get("message"), dict):
+        return message_of(item["message"], given)
+    content = item.get("parts", item.get("content", item.get("text")))
+    calls = bool(item.get("tool_calls") or item.get("function_call"))
+    if isinstance(content, list):
+        calls = calls or any(isinstance(part, dict) and part.get("type") in _CALL_PARTS for part in content)
+        text = _join_parts(content)
+    else:
+        text = content if isinstance(content, str) else None
+    return Message(_role(given), text or (None if calls else text), calls)
+
+
+def _langchain_type(item: Mapping[str, Any]) -> Any:
+    kind = item.get("type")
+    path = item.get("id")
+    if kind == "constructor" and isinstance(path, list) and path and isinstance(path[-1], str):
+        return path[-1].removesuffix("Chunk").removesuffix("Message").casefold()
+    return kind
+
+
+def _are_parts(content: Any) -> bool:
+    return isinstance(content, list) and all(isinstance(part, dict) and "type" in part for part in content)
+
+
+def _join_parts(parts: Sequence[Any]) -> str | None:
+    """Join the texts of a message's parts; None if it has none."""
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("type", "text") in _TEXT_PARTS:
+            value = part.get("text", part.get("content"))
+            if isinstance(value, str):
+                texts.append(value)
+    return "\n".join(texts) if texts else None
+
+
+def _role(role: str) -> str:
+    lower = role.casefold()
+    return _ROLES.get(lower, lower)

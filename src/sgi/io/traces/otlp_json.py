@@ -1,0 +1,216 @@
+"""Read spans of OpenTelemetry's JSON: one export request per line, or one document."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from itertools import chain
+from typing import IO, TYPE_CHECKING, Any
+
+import orjson
+
+from sgi.io import coercion as cells
+from sgi.io.jsonl import json_error
+from sgi.io.raw_rows import RawRow
+from sgi.io.text_file import pieces, whole_lines
+from sgi.io.traces.conventions import KEPT
+from sgi.io.traces.span import Event, Span
+from sgi.kernel.errors import DataError
+from sgi.kernel.limits import how_to_raise, input_limits, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_MAX_DEPTH = 60
+_HEX = frozenset("0123456789abcdefABCDEF")
+_TRACE_BYTES, _SPAN_BYTES = 16, 8
+_SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
+_KEPT_RESOURCE = ("service.",)
+
+
+def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[Span | RawRow]:
+    """Yield the spans of a stream, and a raw row with its error for each line or span that cannot be read.
+
+    Raises DataError if a document is larger than the limit of a file, or is not JSON.
+    """
+    parts = pieces(stream, file, encoding)
+    lines = whole_lines(parts, file, "file")
+    for number, line in lines:
+        if line.isspace():
+            continue
+        try:
+            values = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            if _is_document(line):
+                yield from _document(chain([(number, line)], lines), file)
+                return
+            yield RawRow(number, json_error(line, error), line[:1000].decode("utf-8", "backslashreplace"))
+            continue
+        yield from request_spans(values, number)
+
+
+def _is_document(line: bytes) -> bool:
+    """Return whether a document begins here that continues on the next line."""
+    return line.rstrip().endswith((b"{", b"[", b","))
+
+
+def _document(lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Span | RawRow]:
+    most, size, held, first = input_limits().file, 0, [], 0
+    for number, line in lines:
+        first = first or number
+        held.append(line)
+        size += len(line)
+        if size > most:
+            message = f"the document is larger than {size_text(most)}"
+            raise DataError(message, file=file, line=first, hint=how_to_raise("file"))
+    text = b"".join(held)
+    try:
+        values = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise DataError(
+            f"invalid JSON: {error.msg}", file=file, line=first + text.count(b"\n", 0, error.pos)
+        ) from None
+    yield from request_spans(values, first)
+
+
+def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
+    """Yield the spans of an export request or ``TracesData``, and a raw row for each one that is wrong."""
+    try:
+        for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
+            resource = attributes_of(_object(group, "resourceSpans").get("resource"), _KEPT_RESOURCE)
+            for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+                for values in _list(_object(scope, "scopeSpans"), "spans"):
+                    yield _span_or_error(values, resource, line)
+    except DataError as error:
+        yield RawRow(line, error)
+
+
+def _span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Span | RawRow:
+    name = None
+    try:
+        span = _object(values, "spans")
+        name = str(_get(span, "spanId", "span_id"))[:40]
+        return _span(span, resource, line)
+    except DataError as error:
+        refused = DataError(error.message, sample_id=name, field=error.field, hint=error.hint)
+        return RawRow(line, refused, str(cells.any_json(values))[:1000])
+
+
+def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> Span:
+    parent = _get(values, "parentSpanId", "parent_span_id")
+    name = values.get("name")
+    events = values.get("events")
+    return Span(
+        trace_id=hex_id(_get(values, "traceId", "trace_id"), _TRACE_BYTES, "traceId"),
+        span_id=hex_id(_get(values, "spanId", "span_id"), _SPAN_BYTES, "spanId"),
+        parent_id=hex_id(parent, _SPAN_BYTES, "parentSpanId") if parent else None,
+        name=name if isinstance(name, str) else "",
+        start=nanoseconds(_get(values, "startTimeUnixNano", "start_time_unix_nano"), "startTimeUnixNano"),
+        end=nanoseconds(_get(values, "endTimeUnixNano", "end_time_unix_nano"), "endTimeUnixNano"),
+        attributes=attributes_of(values, KEPT),
+        events=tuple(map(_event, _list(values, "events"))) if events else (),
+        resource=resource,
+        line=line,
+    )
+
+
+def _event(values: Any) -> Event:
+    event = _object(values, "events")
+    name = event.get("name")
+    return Event(name if isinstance(name, str) else "", attributes_of(event, ("",)))
+
+
+def attributes_of(owner: Any, prefixes: tuple[str, ...]) -> dict[str, Any]:
+    """Return those attributes of a span, event or resource whose names begin with a prefix."""
+    if owner is None:
+        return {}
+    kept: dict[str, Any] = {}
+    for item in _list(_object(owner, "attributes"), "attributes"):
+        key = item.get("key") if type(item) is dict else None
+        if not isinstance(key, str):
+            raise DataError("expected objects with a key and a value", field="attributes")
+        if key.startswith(prefixes):
+            value = item.get("value")
+            text = value.get("stringValue") if type(value) is dict else None
+            kept[key] = text if type(text) is str else _value(value, key, 0)
+    return kept
+
+
+def _value(value: Any, key: str, depth: int) -> Any:
+    """Convert an ``AnyValue``."""
+    if value is None:
+        return None
+    if type(value) is not dict:
+        raise DataError(f"expected an object such as stringValue, found {cells.describe(value)}", field=key)
+    if depth > _MAX_DEPTH:
+        raise DataError(f"nested deeper than {_MAX_DEPTH} levels", field=key)
+    for name, inner in value.items():
+        if name in {"arrayValue", "array_value"}:
+            return [_value(item, key, depth + 1) for item in _list(_object(inner, key), "values")]
+        if name in {"kvlistValue", "kvlist_value"}:
+            pairs = [_object(pair, key) for pair in _list(_object(inner, key), "values")]
+            return {str(pair.get("key")): _value(pair.get("value"), key, depth + 1) for pair in pairs}
+        if name in {"intValue", "int_value"} and isinstance(inner, str):
+            return _integer(inner, key)
+        return inner
+    return None
+
+
+def _integer(text: str, field: str) -> int:
+    try:
+        return int(text) if len(text) <= 20 else _refuse_integer(text, field)  # noqa: PLR2004 - 64 bits
+    except ValueError:
+        return _refuse_integer(text, field)
+
+
+def _refuse_integer(text: str, field: str) -> int:
+    raise DataError(f"expected a whole number, found {cells.describe(text)}", field=field)
+
+
+def hex_id(value: Any, size: int, field: str) -> str:
+    """Return an id as lower-case hexadecimal text; it may also be base64, which Protobuf's own JSON has.
+
+    >>> hex_id("0123456789ABCDEF", 8, "spanId"), hex_id("ASNFZ4mrze8=", 8, "spanId")
+    ('0123456789abcdef', '0123456789abcdef')
+    """
+    if isinstance(value, str):
+        if len(value) == 2 * size and _HEX.issuperset(value):
+            return value.lower()
+        try:
+            raw = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if len(raw) == size:
+            return raw.hex()
+    found = "nothing" if value is None else cells.describe(value)
+    raise DataError(f"expected {2 * size} hexadecimal digits, found {found}", field=field)
+
+
+def nanoseconds(value: Any, field: str) -> int | None:
+    """Return a time in nanoseconds; None for an unknown time, which is 0 or absent."""
+    if value is None or value in {"", 0, "0"}:
+        return None
+    if isinstance(value, str):
+        value = _integer(value, field)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 64:
+        raise DataError(f"expected nanoseconds since 1970, found {cells.describe(value)}", field=field)
+    return value
+
+
+def _object(value: Any, field: str) -> Mapping[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise DataError(f"expected an object, found {cells.describe(value)}", field=field or None)
+
+
+def _list(owner: Mapping[str, Any], *names: str) -> list[Any]:
+    value = _get(owner, *names)
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return value
+    raise DataError(f"expected a list, found {cells.describe(value)}", field=names[0])
+
+
+def _get(values: Mapping[str, Any], *names: str) -> Any:
+    return next((values[name] for name in names if name in values), None)

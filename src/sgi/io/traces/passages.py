@@ -1,0 +1,92 @@
+"""The passages that the answer of a turn could use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.io.traces.content import Kind
+from sgi.io.traces.turns import SEARCHES
+
+if TYPE_CHECKING:
+    from sgi.io.traces.content import Content
+    from sgi.io.traces.documents import Document
+    from sgi.io.traces.turns import Node, Turn
+
+
+class Passages(NamedTuple):
+    """The documents of a turn in order, without duplicates.
+
+    ``reason`` says why the passages are unknown; empty if they are known. ``sources`` has the span kinds and
+    attributes of the documents; ``searches`` is the number of retrievals.
+    """
+
+    documents: list[Document]
+    reason: str
+    sources: tuple[str, ...]
+    searches: int
+
+
+def passages_of(turn: Turn) -> Passages:
+    """Collect the documents of all retrievals; a reranker replaces the documents that it was given.
+
+    A retrieval inside another one is a part of it. A tool counts only without retrievals, and if its span has
+    documents or says that it is a store of documents.
+    """
+    searches = [node for node in turn.nodes if node.kind() in SEARCHES and not node.is_covered]
+    around = {id(node.search) for node in searches}
+    searches = [node for node in searches if node.has_documents() or id(node) not in around]
+    if not searches:
+        searches = [node for node in turn.nodes if _is_store(node)]
+    documents: list[Document] = []
+    sources: dict[str, None] = {}
+    silent = 0
+    for node in searches:
+        content = node.content
+        if content is None or content.documents is None:
+            silent += 1
+            continue
+        if content.kind is Kind.RERANKER:
+            documents, sources = _without_given(documents, content), {}
+        documents += content.documents
+        sources[f"{content.kind} {content.from_attribute['documents']}"] = None
+    retrievals = sum(node.kind() is not Kind.RERANKER for node in searches)
+    distinct = _distinct(documents)
+    return Passages(distinct, _reason(distinct, len(searches), silent), tuple(sources), retrievals)
+
+
+def _reason(documents: list[Document], searches: int, silent: int) -> str:
+    if not searches:
+        return "the trace has no retrieval"
+    if silent:
+        return f"{silent} of {searches} retrievals recorded no documents"
+    blank = sum(document.text is None for document in documents)
+    if not blank:
+        return ""
+    if blank == len(documents):
+        return f"{blank} retrieved {'document has' if blank == 1 else 'documents have'} no text"
+    return f"{blank} of {len(documents)} retrieved documents {'has' if blank == 1 else 'have'} no text"
+
+
+def _is_store(node: Node) -> bool:
+    content = node.content
+    if content is None or content.kind is not Kind.TOOL:
+        return False
+    return content.documents is not None or content.is_store
+
+
+def _without_given(documents: list[Document], reranker: Content) -> list[Document]:
+    """Remove the documents that a reranker got; all of them if that is unknown."""
+    given = {_identity(document) for document in reranker.given or ()}
+    rest = [document for document in documents if _identity(document) not in given]
+    return rest if len(rest) < len(documents) else []
+
+
+def _distinct(documents: list[Document]) -> list[Document]:
+    first: dict[tuple[str | None, str | None], Document] = {}
+    for document in documents:
+        first.setdefault(_identity(document), document)
+    return list(first.values())
+
+
+def _identity(document: Document) -> tuple[str | None, str | None]:
+    return (document.text, None) if document.text is not None else (None, document.id)

@@ -1,0 +1,50 @@
+"""Spans of a trace, as every trace format yields them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of a span, such as ``gen_ai.choice``."""
+
+    name: str
+    attributes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One operation of a traced application.
+
+    A reader of another format gives its spans the attributes of OpenInference, such as ``input.value``; lists
+    may be nested values (``{"retrieval.documents": [{"document.content": "…"}]}``) or flat keys
+    (``retrieval.documents.0.document.content``).
+
+    Attributes:
+        trace_id: the id of the trace.
+        span_id: the id of the span, unique in its trace.
+        parent_id: the id of the calling span; None for the first span of a trace.
+        name: the name of the operation.
+        start: start time in nanoseconds since 1970, or None.
+        end: end time in nanoseconds since 1970, or None.
+        attributes: values as JSON has them: texts, numbers, booleans, lists, objects.
+        events: events in the order of time.
+        resource: attributes of the service, such as ``service.name``.
+        line: the line or row of the file that has the span, from 1; 0 without a file.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str | None = None
+    name: str = ""
+    start: int | None = None
+    end: int | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    resource: Mapping[str, Any] = field(default_factory=dict)
+    line: int = 0

@@ -1,0 +1,73 @@
+"""Counts what became of the spans of a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sgi.io.column_use import ColumnUse
+
+if TYPE_CHECKING:
+    from sgi.io.traces.assemble import TraceRow
+
+_MAX_REASONS = 20
+
+
+@dataclass(eq=False)
+class TraceUse:
+    """What became of the spans of a file.
+
+    Attributes:
+        format: the title of the format.
+        spans: number of spans; 0 for a format that has rows instead of spans.
+        traces: number of traces.
+        rows: number of rows.
+        unanswered: why turns gave no row → their number.
+        absent: field and reason → number of rows.
+        sources: field → the kinds of spans and the attributes that it is from.
+    """
+
+    format: str
+    spans: int = 0
+    traces: int = 0
+    rows: int = 0
+    unanswered: Counter[str] = field(default_factory=Counter)
+    absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sources: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def add_row(self, row: TraceRow) -> None:
+        """Count a row."""
+        self.rows += 1
+        for name, sources in row.sources.items():
+            self.sources.setdefault(name, {}).update(dict.fromkeys(sources))
+        for name, reason in row.absent.items():
+            self.absent[name, reason] += 1
+
+    def columns(self) -> ColumnUse:
+        """Return what became of the spans, as the use of columns."""
+        notes = [self._counts()]
+        if self.unanswered:
+            count = sum(self.unanswered.values())
+            turns = "1 turn" if count == 1 else f"{count:,} turns"
+            notes.append(f"{turns} gave no row: {counted(self.unanswered)}.")
+        for name in dict.fromkeys(name for name, _ in self.absent):
+            reasons = Counter({reason: n for (field, reason), n in self.absent.items() if field == name})
+            count = sum(reasons.values())
+            rows = "1 row has" if count == 1 else f"{count:,} rows have"
+            notes.append(f"{rows} no {name}: {counted(reasons)}.")
+        fields = {name: tuple(sources) for name, sources in self.sources.items()}
+        return ColumnUse(fields, notes=tuple(notes))
+
+    def _counts(self) -> str:
+        if not self.spans:
+            return f"{self.format}:"
+        return f"{self.format}: {self.spans:,} spans in {self.traces:,} traces gave {self.rows:,} rows:"
+
+
+def counted(reasons: Counter[str]) -> str:
+    """List reasons with their numbers, the most frequent first."""
+    shown = reasons.most_common(_MAX_REASONS)
+    more = len(reasons) - len(shown)
+    texts = [f"{reason} ({count:,})" for reason, count in shown]
+    return ", ".join([*texts, *([f"{more:,} other reasons"] if more else [])])
