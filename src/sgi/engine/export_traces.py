@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from sgi.io.trace_scores.otel import EvaluationSpan
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
@@ -47,30 +48,28 @@ class TraceExport:
 
     def batches(self) -> Iterator[list[dict[str, Any]]]:
         """Yield the JSON objects of each batch: OTLP requests, Phoenix annotations or Langfuse scores."""
-        for rows in self.scores():
-            if self._format is TraceFormat.OTEL:
-                spans = [span for row in rows if (span := evaluation_span(row)) is not None]
-                self._count(len(spans), len(rows))
-                yield [otlp_request(spans)] if spans else []
-            elif self._format is TraceFormat.PHOENIX:
-                annotations = [[phoenix_annotation(score) for score in row] for row in rows]
-                found = [each for row in annotations for each in row if each is not None]
-                self._count(sum(row[0] is not None for row in annotations), len(rows))
-                yield found
-            else:
-                self._count(len(rows), len(rows))
-                yield [langfuse_score(score) for row in rows for score in row]
-        if not self.rows:
-            needed = "trace_id and span_id" if self._format is TraceFormat.PHOENIX else "trace_id"
-            message = f"No row of the run {self._record.label} has a {needed} for the format {self._format}."
-            raise UsageError(message, hint="Score traces, or rows with these columns.")
+        if self._format is TraceFormat.OTEL:
+            yield from ([otlp_request(spans)] for spans in self.spans() if spans)
+            return
+        convert = phoenix_annotation if self._format is TraceFormat.PHOENIX else langfuse_score
+        for rows in self._scores():
+            converted = [[item for score in row if (item := convert(score)) is not None] for row in rows]
+            self._count(sum(map(bool, converted)), len(rows))
+            yield [item for row in converted for item in row]
+        self._require_rows()
 
-    def scores(self) -> Iterator[list[list[TraceScore]]]:
-        """Yield the scores of the rows with a trace id, by row, batch by batch."""
+    def spans(self) -> Iterator[list[EvaluationSpan]]:
+        """Yield the OpenTelemetry spans of each batch, one for each row."""
+        for rows in self._scores():
+            spans = [span for row in rows if (span := evaluation_span(row)) is not None]
+            self._count(len(spans), len(rows))
+            yield spans
+        self._require_rows()
+
+    def _scores(self) -> Iterator[list[list[TraceScore]]]:
+        """Yield the scores of each row, batch by batch."""
         for stored in exported_batches(self._database, self._record, inputs=False):
-            rows = [scores for scores in _trace_scores(stored, self._record) if scores]
-            self.left_out += len(stored.batch) - len(rows)
-            yield rows
+            yield list(_trace_scores(stored, self._record))
 
     def write(self, path: Path) -> None:
         """Write the scores to a file: JSON lines; for Phoenix also CSV or Parquet.
@@ -87,21 +86,25 @@ class TraceExport:
             for batch in self.batches():
                 writer.write(batch)
 
+    def _require_rows(self) -> None:
+        if not self.rows:
+            needed = "span_id" if self._format is TraceFormat.PHOENIX else "trace_id"
+            message = f"No row of the run {self._record.label} has a {needed} for the format {self._format}."
+            raise UsageError(message, hint="Score traces, or rows with this column.")
+
     def _count(self, exported: int, rows: int) -> None:
         self.rows += exported
         self.left_out += rows - exported
 
 
 def _trace_scores(stored: StoredBatch, record: RunRecord) -> Iterator[list[TraceScore]]:
-    """Yield the scores of each row; none for a row without a trace id."""
     keys = class_keys(stored.scores)
     for row, sample in enumerate(stored.batch.samples):
-        ids = _trace_ids(sample)
         yield [
             TraceScore(
                 run=record.id,
                 row=sample.id,
-                **ids,
+                **_trace_ids(sample),
                 metric=metric,
                 value=float(scores.values[row]) if not scores.reasons[row] else None,
                 status=str(scores.status[row]),
@@ -111,7 +114,6 @@ def _trace_scores(stored: StoredBatch, record: RunRecord) -> Iterator[list[Trace
                 time=record.created_at,
             )
             for metric, scores in stored.scores.items()
-            if ids["trace_id"]
         ]
 
 

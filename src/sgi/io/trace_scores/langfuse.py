@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from sgi.io.trace_scores.score import TraceScore
 
 
-def langfuse_score(score: TraceScore) -> dict[str, Any]:
-    """Return a score as an item of ``POST /api/public/scores``.
+def langfuse_score(score: TraceScore) -> dict[str, Any] | None:
+    """Return a score as an item of ``POST /api/public/scores``; None without a trace.
 
     Langfuse requires a value, so a row without one gives the categorical score ``METRIC.status`` with the
     reason as its comment, and no number. A repeated upload with the same id and timestamp replaces a score.
     """
+    if not score.trace_id:
+        return None
     known = score.value is not None
     comment = score.category if known else score.reason
     return {

@@ -29,7 +29,7 @@ class TraceScore:
     Attributes:
         run: the id of the run.
         row: the id of the row.
-        trace_id: the trace of the row.
+        trace_id: the trace of the row; empty if unknown.
         span_id: the span of the row; empty if unknown.
         service: the service of the trace; empty if unknown.
         metric: the metric's canonical string.

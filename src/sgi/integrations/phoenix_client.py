@@ -1,0 +1,57 @@
+"""Upload the scores of a stored run to Phoenix, as annotations of the spans that the rows came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from phoenix.client import Client
+
+from sgi.integrations.upload import UploadError, open_export, upload
+from sgi.io.trace_scores.score import TraceFormat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sgi.analysis.stored_run import StoredRun
+    from sgi.integrations.upload import Upload
+
+_RESULT = ("label", "score", "explanation")
+_MAX_SHOWN = 300
+
+
+def upload_scores(
+    run: str | StoredRun = "last", client: Client | None = None, *, db: str | Path | None = None
+) -> Upload:
+    """Upload the scores of a stored run, as span annotations.
+
+    The rows need a ``span_id``, as rows from traces have. The label of a row without a value is its status,
+    and it has no score. A repeated upload replaces the annotations.
+
+    Args:
+        run: the run, or its name or id.
+        client: a client; None makes one from the environment variables of Phoenix.
+        db: the database of a run given by name.
+
+    Raises:
+        UploadError: Phoenix rejected annotations, such as those of unknown spans, or did not answer.
+        UsageError: no row has a span id.
+    """
+    spans = (client or Client()).spans
+
+    def send(rows: list[dict[str, Any]]) -> None:
+        try:
+            spans.log_span_annotations(span_annotations=[_annotation(row) for row in rows], sync=True)
+        except httpx.HTTPStatusError as error:
+            text = error.response.text[:_MAX_SHOWN].rstrip(".")
+            raise UploadError("Phoenix", f"status {error.response.status_code}: {text}") from None
+        except httpx.HTTPError as error:
+            raise UploadError("Phoenix", f"{type(error).__name__}, no answer") from None
+
+    with open_export(run, TraceFormat.PHOENIX, db) as export:
+        return upload(export, send)
+
+
+def _annotation(row: dict[str, Any]) -> dict[str, Any]:
+    result = {name: row[name] for name in _RESULT if row[name] is not None}
+    return {name: value for name, value in row.items() if name not in _RESULT} | {"result": result}
