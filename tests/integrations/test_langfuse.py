@@ -8,7 +8,7 @@ pytest.importorskip("langfuse")
 
 from langfuse import Langfuse
 
-from sgi.integrations.langfuse_client import upload_scores
+from sgi.integrations.langfuse import upload_scores
 from sgi.integrations.upload import Upload, UploadError
 from support.recording_server import RecordingServer
 from support.trace_runs import run_of_traces
