@@ -70,6 +70,9 @@ KEPT = (
 )  # fmt: skip
 """Prefixes of the attributes that `content_of` reads; readers drop the others to save memory."""
 
+KEPT_RESOURCE = ("service.",)
+"""Prefixes of the attributes of a resource that are kept."""
+
 
 def content_of(span: Span) -> Content:
     """Return what a span is and what it holds. Raises DataError with the attribute's name for wrong types."""

@@ -13,7 +13,7 @@ from sgi.io import coercion as cells
 from sgi.io.jsonl import json_error
 from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
-from sgi.io.traces.conventions import KEPT
+from sgi.io.traces.conventions import KEPT, KEPT_RESOURCE
 from sgi.io.traces.span import Event, Span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
@@ -25,7 +25,6 @@ _MAX_DEPTH = 60
 _HEX = frozenset("0123456789abcdefABCDEF")
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
-_KEPT_RESOURCE = ("service.",)
 
 
 def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[Span | RawRow]:
@@ -77,7 +76,7 @@ def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
     """Yield the spans of an export request or ``TracesData``, and a raw row for each one that is wrong."""
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
-            resource = attributes_of(_object(group, "resourceSpans").get("resource"), _KEPT_RESOURCE)
+            resource = attributes_of(_object(group, "resourceSpans").get("resource"), KEPT_RESOURCE)
             for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for values in _list(_object(scope, "scopeSpans"), "spans"):
                     yield _span_or_error(values, resource, line)

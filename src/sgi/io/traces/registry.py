@@ -10,6 +10,7 @@ from sgi.io.text_file import open_bytes
 from sgi.io.traces.dataset import TraceDataset
 from sgi.io.traces.formats import Head, TraceFormat, span_format
 from sgi.io.traces.otlp_json import otlp_json_spans
+from sgi.io.traces.otlp_protobuf import framing_of, otlp_protobuf_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,12 +24,16 @@ _RESOURCE_SPANS = re.compile(rb'[\s\xef\xbb\xbf]*\{\s*"(?:resourceSpans|resource
 
 
 def _is_otlp(head: Head) -> bool:
-    return _RESOURCE_SPANS.match(head.data) is not None
+    return _RESOURCE_SPANS.match(head.data) is not None or framing_of(head.data) is not None
 
 
 def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
+    framing = framing_of(read_head(path))
     with open_bytes(path) as stream:
-        yield from otlp_json_spans(stream, str(path), encoding)
+        if framing is None:
+            yield from otlp_json_spans(stream, str(path), encoding)
+        else:
+            yield from otlp_protobuf_spans(stream, str(path), framing)
 
 
 TRACE_FORMATS: dict[str, TraceFormat] = {
@@ -39,12 +44,17 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
 
 def recognise(path: Path) -> TraceFormat | None:
     """Return the format of a file of traces; None for other files. Raises DataError if it cannot open."""
+    head = Head(path, read_head(path))
+    return next((known for known in TRACE_FORMATS.values() if known.recognises(head)), None)
+
+
+def read_head(path: Path) -> bytes:
+    """Return the first 64 KB of a file, decompressed; empty if it cannot be decompressed."""
     with open_bytes(path) as stream:
         try:
-            head = Head(path, stream.read(_HEAD))
+            return stream.read(_HEAD)
         except (OSError, EOFError, zlib.error):
-            return None
-    return next((known for known in TRACE_FORMATS.values() if known.recognises(head)), None)
+            return b""
 
 
 def open_traces(

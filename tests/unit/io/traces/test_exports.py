@@ -1,5 +1,6 @@
 """Rows of the files that real SDKs and clients wrote (scripts/make_exports_*.py)."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,14 @@ def test_an_evaluation_can_be_the_label():
     columns = {"label": "metadata.evaluations.correctness.score"}
 
     assert read("openinference.otlp.jsonl", columns=columns)[0][0].label is True
+
+
+@pytest.mark.parametrize("framing", ["pb", "delimited.pb", "collector.pb"])
+@pytest.mark.parametrize("name", ["openinference", "genai"])
+def test_protobuf_gives_the_same_rows_as_json(name, framing, tmp_path):
+    file = EXPORTS / f"{name}.otlp.{framing}"
+
+    assert read(file)[0] == read(f"{name}.otlp.jsonl")[0]
+    packed = tmp_path / f"{file.name}.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert read(packed)[0] == read(file)[0]

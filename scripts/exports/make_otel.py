@@ -1,7 +1,7 @@
 """Make the OpenTelemetry files in tests/data/exports with the real SDK and exporters.
 
 Needs opentelemetry-sdk, opentelemetry-exporter-otlp-json-file, opentelemetry-exporter-otlp-proto-common and
-openinference-instrumentation. Run: ``python scripts/make_exports_otel.py [FOLDER]``. Ids and times are fixed.
+openinference-instrumentation. Run: ``python scripts/exports/make_otel.py [FOLDER]``. Ids and times are fixed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.trace import Status, StatusCode
 
-FOLDER = Path(__file__).parents[1] / "tests" / "data" / "exports"
+FOLDER = Path(__file__).parents[2] / "tests" / "data" / "exports"
 SECOND = 1_000_000_000
 BEGIN = 1_790_000_000 * SECOND
 MODEL = "gpt-4.1-mini"
@@ -345,6 +345,9 @@ def make(folder: Path, name: str, record_cases: Any, seed: int) -> None:
     (folder / f"{name}.otlp.pb").write_bytes(b"".join(requests))  # joined messages are one message
     delimited = b"".join(_VarintBytes(len(request)) + request for request in requests)
     (folder / f"{name}.otlp.delimited.pb").write_bytes(delimited)
+    # The file exporter of the collector writes 4 bytes before each message.
+    fixed = b"".join(len(request).to_bytes(4, "big") + request for request in requests)
+    (folder / f"{name}.otlp.collector.pb").write_bytes(fixed)
 
 
 if __name__ == "__main__":
