@@ -193,11 +193,11 @@ def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, .
     return tuple(matches for matches in _candidates(named, mapping).values() if len(matches) > 1)
 
 
-def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
+def recognise_header(header: Sequence[str], mapping: Pairs | None) -> None:
     """Check the header of a table.
 
     Raises DataError (without file and line) if a name is blank or repeated, a mapped column is missing, or no
-    column is recognised.
+    column is recognised. ``mapping`` None checks only that names are neither blank nor repeated.
     """
     seen: set[str] = set()
     for position, column in enumerate(header, 1):
@@ -207,6 +207,8 @@ def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
         if column in seen:
             raise DataError(f"two columns are called {column[:60]!r}", hint="Rename one of them.")
         seen.add(column)
+    if mapping is None:
+        return
     missing = [
         part for _, text in mapping for part, source in resolve(text, header).items() if source is None
     ]

@@ -23,12 +23,18 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(
-    stream: IO[bytes], file: str, *, mapping: Pairs, delimiter: str | None, encoding: str | None = None
+    stream: IO[bytes],
+    file: str,
+    *,
+    mapping: Pairs | None,
+    delimiter: str | None,
+    encoding: str | None = None,
 ) -> Iterator[RawRow]:
     """Yield the rows of a CSV table; empty cells are None.
 
     A first column without a name, which is how pandas writes an index, gets the name that pandas gives it
-    when it reads the file. ``delimiter`` None detects comma, semicolon or tab; ``encoding`` None means UTF-8,
+    when it reads the file. ``mapping`` None accepts a table in which no column is recognised. ``delimiter``
+    None detects comma, semicolon or tab; ``encoding`` None means UTF-8,
     or the encoding of the byte order mark. Raises DataError if the header is unusable, or the file is not
     text.
     """

@@ -47,8 +47,11 @@ def check_encoded(path: Path, encoding: str | None) -> None:
         raise UsageError("Parquet files have no encoding of their own.", hint="Leave out `encoding`.")
 
 
-def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> Iterator[RawRow]:
-    """Yield the raw rows of a file, which is opened when the first row is read. Raises DataError."""
+def file_rows(path: Path, mapping: Pairs | None = (), encoding: str | None = None) -> Iterator[RawRow]:
+    """Yield the raw rows of a file, which is opened when the first row is read. Raises DataError.
+
+    ``mapping`` None accepts a table in which no column is recognised.
+    """
     kind, file = suffix(path), str(path)
     if kind == ".parquet":
         yield from parquet_rows(path, mapping=mapping)
@@ -60,7 +63,9 @@ def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> I
             yield from document_rows(stream, file, mapping, encoding)
 
 
-def document_rows(stream: IO[bytes], file: str, mapping: Pairs, encoding: str | None) -> Iterator[RawRow]:
+def document_rows(
+    stream: IO[bytes], file: str, mapping: Pairs | None, encoding: str | None
+) -> Iterator[RawRow]:
     """Yield the raw rows of a CSV, TSV or JSON document; ``file`` is its name with the format's suffix."""
     kind = suffix(Path(file))
     if kind == ".json":

@@ -30,11 +30,11 @@ _WIDEST_MESSAGE = 100_000
 
 
 def parquet_rows(
-    path: Path, *, mapping: Pairs, groups: Sequence[int] | None = None, shown: str | None = None
+    path: Path, *, mapping: Pairs | None, groups: Sequence[int] | None = None, shown: str | None = None
 ) -> Iterator[RawRow]:
     """Yield the rows of a Parquet file, numbered from 1.
 
-    ``groups`` selects row groups (None: all); rows are numbered from the first of them. ``shown`` is the name
+    ``mapping`` None accepts a table in which no column is recognised. ``groups`` selects row groups (None: all); rows are numbered from the first of them. ``shown`` is the name
     for messages. Raises MissingExtraError without pyarrow, DataError if the file is not Parquet, its columns
     are unusable, or a row or a value exceeds the limits.
     """
@@ -65,7 +65,7 @@ def parquet_rows(
 
 
 def arrow_rows(
-    batches: Iterable[Any], header: list[str], *, mapping: Pairs, file: str | None
+    batches: Iterable[Any], header: list[str], *, mapping: Pairs | None, file: str | None
 ) -> Iterator[RawRow]:
     """Yield the rows of Arrow record batches or tables with the columns ``header``."""
     try:

@@ -57,6 +57,18 @@ def read_list(cell: str) -> list[Any] | None:
     return value if texts else None
 
 
+def parse_printed(text: str) -> Any:
+    """Parse a list or an object as Python prints it; None if the text is not one.
+
+    >>> parse_printed("[{'a': 1, 'b': [None, 'it\\'s']}]"), parse_printed("[sic]")
+    ([{'a': 1, 'b': [None, "it's"]}], None)
+    """
+    try:
+        return _Reader(text.strip()).whole()
+    except _BrokenListError:
+        return None
+
+
 def _holds_text(item: Any) -> bool:
     return isinstance(item, list) and any(isinstance(inner, str) for inner in item)
 
@@ -89,7 +101,7 @@ class _Reader:
         self.is_list = False
 
     def whole(self) -> Any:
-        value = self._list(0)
+        value = self._object(0) if self._has("{") else self._list(0)
         if self.at < len(self.text):
             raise _BrokenListError("is followed by more text")
         return value
@@ -138,7 +150,8 @@ class _Reader:
         if word := _WORD.match(self.text, self.at):
             self.at = word.end()
             return _WORDS[word[0]]
-        return float(self._match(_NUMBER))
+        number = self._match(_NUMBER)
+        return int(number) if number.lstrip("+-").isdecimal() else float(number)
 
     def _object(self, depth: int) -> dict[str, Any]:
         self._take("{")
