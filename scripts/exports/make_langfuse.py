@@ -11,6 +11,7 @@ import json
 import threading
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import itemgetter
 from typing import Any
 
 from content import FOLDER, MODEL, SYSTEM, TURNS, Turn, documents
@@ -63,6 +64,7 @@ def span_dict(span: Any) -> dict[str, Any]:
         "id": span.span_id.hex(),
         "parent": span.parent_span_id.hex() or None,
         "name": span.name,
+        "began": span.start_time_unix_nano,
         "start": moment(span.start_time_unix_nano),
         "end": moment(span.end_time_unix_nano),
         "attributes": attributes,
@@ -135,7 +137,7 @@ def observation(span: dict[str, Any]) -> ObservationV2:
             return text
 
     metadata = {
-        key.removeprefix("langfuse.observation.metadata."): value
+        key.removeprefix("langfuse.observation.metadata."): json.loads(value)
         for key, value in held.items()
         if key.startswith("langfuse.observation.metadata.")
     }
@@ -206,7 +208,7 @@ def main() -> None:
     client.flush()
     client.shutdown()
     server.shutdown()
-    spans = sorted(SPANS, key=lambda span: (span["start"], span["id"]))
+    spans = sorted(SPANS, key=itemgetter("began"))
     rows = [json.loads(observation(span).json(by_alias=True)) for span in spans]
     scores = [
         {"id": score["id"], "traceId": score["traceId"], "name": score["name"], "value": score["value"]}

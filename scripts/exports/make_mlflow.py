@@ -9,6 +9,7 @@ import json
 import os
 import sysconfig
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,7 @@ def main() -> None:
         mlflow.set_experiment(experiment_id=experiment)
         names: dict[str, Turn] = {}
         for turn in TURNS:
+            time.sleep(0.005)  # the store sorts traces by milliseconds
             with suppress(ModelError):
                 names[record(turn)] = turn
         mlflow.flush_trace_async_logging()

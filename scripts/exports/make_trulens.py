@@ -29,9 +29,9 @@ class TidalApp:
 
     @instrument(
         span_type=Kinds.RETRIEVAL,
-        attributes={
-            SpanAttributes.RETRIEVAL.QUERY_TEXT: "query",
-            SpanAttributes.RETRIEVAL.RETRIEVED_CONTEXTS: "return",
+        attributes=lambda found, _error, *_, **given: {
+            SpanAttributes.RETRIEVAL.QUERY_TEXT: given["query"],
+            **({SpanAttributes.RETRIEVAL.RETRIEVED_CONTEXTS: found} if found and found[0] else {}),
         },
     )
     def search(self, query: str, number: int) -> list[str]:
@@ -43,6 +43,7 @@ class TidalApp:
         attributes={
             SpanAttributes.RERANKER.QUERY_TEXT: "query",
             SpanAttributes.RERANKER.INPUT_CONTEXT_TEXTS: "texts",
+            SpanAttributes.RERANKER.OUTPUT_CONTEXT_TEXTS: "return",
         },
     )
     def rerank(self, query: str, texts: list[str]) -> list[str]:

@@ -34,9 +34,8 @@ def csv_rows(
 
     A first column without a name, which is how pandas writes an index, gets the name that pandas gives it
     when it reads the file. ``mapping`` None accepts a table in which no column is recognised. ``delimiter``
-    None detects comma, semicolon or tab; ``encoding`` None means UTF-8,
-    or the encoding of the byte order mark. Raises DataError if the header is unusable, or the file is not
-    text.
+    None detects comma, semicolon or tab; ``encoding`` None means UTF-8, or the encoding of the byte order
+    mark. Raises DataError if the header is unusable, or the file is not text.
     """
     records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))

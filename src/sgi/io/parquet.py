@@ -34,9 +34,10 @@ def parquet_rows(
 ) -> Iterator[RawRow]:
     """Yield the rows of a Parquet file, numbered from 1.
 
-    ``mapping`` None accepts a table in which no column is recognised. ``groups`` selects row groups (None: all); rows are numbered from the first of them. ``shown`` is the name
-    for messages. Raises MissingExtraError without pyarrow, DataError if the file is not Parquet, its columns
-    are unusable, or a row or a value exceeds the limits.
+    ``mapping`` None accepts a table in which no column is recognised. ``groups`` selects row groups (None:
+    all); rows are numbered from the first of them. ``shown`` is the name for messages. Raises
+    MissingExtraError without pyarrow, DataError if the file is not Parquet, its columns are unusable, or a
+    row or a value exceeds the limits.
     """
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading Parquet", "parquet")

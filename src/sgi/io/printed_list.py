@@ -60,8 +60,8 @@ def read_list(cell: str) -> list[Any] | None:
 def parse_printed(text: str) -> Any:
     """Parse a list or an object as Python prints it; None if the text is not one.
 
-    >>> parse_printed("[{'a': 1, 'b': [None, 'it\\'s']}]"), parse_printed("[sic]")
-    ([{'a': 1, 'b': [None, "it's"]}], None)
+    >>> parse_printed("[{'a': 1, 'b': [None, True]}]"), parse_printed("[sic]")
+    ([{'a': 1, 'b': [None, True]}], None)
     """
     try:
         return _Reader(text.strip()).whole()

@@ -188,12 +188,17 @@ def _read_evaluations(content: Content, lists: Items) -> None:
             content.add_evaluation({key.removeprefix(prefix): value for key, value in item.items()})
 
 
+def _is_plain(value: Any) -> bool:
+    items = value if isinstance(value, list) else [value]
+    return all(isinstance(item, (str, int, float)) for item in items)
+
+
 def _metadata(value: Any) -> dict[str, Any]:
-    """Return the scalar values of the user's own metadata, which is a JSON object."""
+    """Return the scalars and lists of scalars of the user's own metadata, which is a JSON object."""
     parsed = parse_json(value)
     if not isinstance(parsed, dict):
         return {}
     try:
-        return cells.as_object({key: v for key, v in parsed.items() if isinstance(v, (str, int, float))})
+        return cells.as_object({key: v for key, v in parsed.items() if v != [] and _is_plain(v)})
     except DataError as error:
         raise DataError(error.message, field="metadata", hint=error.hint) from None

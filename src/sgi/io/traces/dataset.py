@@ -44,8 +44,9 @@ class TraceDataset:
         use = TraceUse(self.format.title)
         rows = self.format.rows(self.path, use, self.encoding)
         yield from read_rows(rows, file=path, columns=self.columns, on_reject=on_reject)
-        if use.spans and not use.rows:
+        if (use.spans or use.records) and not use.rows:
             reasons = f": {counted(use.unanswered)}" if use.unanswered else ""
-            raise DataError(f"none of {use.traces:,} traces gave a row{reasons}", file=path)
+            parts = f"{use.traces:,} traces" if use.spans else f"{use.records:,} records"
+            raise DataError(f"none of {parts} gave a row{reasons}", file=path)
         if on_columns is not None:
             on_columns(use.columns())

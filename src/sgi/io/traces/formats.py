@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from sgi.io.traces.convert import rows_of_spans
+from sgi.io.traces.sniff import first_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,6 +29,11 @@ class Head:
 
     path: Path
     data: bytes
+
+    @cached_property
+    def record(self) -> dict[str, Any] | None:
+        """The first record of a file of JSON, a table or Parquet, as far as the data holds it, or None."""
+        return first_record(self.path, self.data)
 
 
 @dataclass(frozen=True)

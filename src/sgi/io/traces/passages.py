@@ -8,6 +8,8 @@ from sgi.io.traces.content import Kind
 from sgi.io.traces.turns import SEARCHES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sgi.io.traces.content import Content
     from sgi.io.traces.documents import Document
     from sgi.io.traces.turns import Node, Turn
@@ -50,11 +52,15 @@ def passages_of(turn: Turn) -> Passages:
         documents += content.documents
         sources[f"{content.kind} {content.from_attribute['documents']}"] = None
     retrievals = sum(node.kind() is not Kind.RERANKER for node in searches)
-    distinct = _distinct(documents)
-    return Passages(distinct, _reason(distinct, len(searches), silent), tuple(sources), retrievals)
+    distinct = distinct_documents(documents)
+    return Passages(distinct, unknown_passages(distinct, len(searches), silent), tuple(sources), retrievals)
 
 
-def _reason(documents: list[Document], searches: int, silent: int) -> str:
+def unknown_passages(documents: Sequence[Document], searches: int, silent: int) -> str:
+    """Return why the passages of a turn are unknown; an empty text if they are known.
+
+    ``silent`` of its ``searches`` recorded no documents.
+    """
     if not searches:
         return "the trace has no retrieval"
     if silent:
@@ -81,7 +87,8 @@ def _without_given(documents: list[Document], reranker: Content) -> list[Documen
     return rest if len(rest) < len(documents) else []
 
 
-def _distinct(documents: list[Document]) -> list[Document]:
+def distinct_documents(documents: Sequence[Document]) -> list[Document]:
+    """Return the documents without those whose text, or id without a text, came before."""
     first: dict[tuple[str | None, str | None], Document] = {}
     for document in documents:
         first.setdefault(_identity(document), document)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.io.text_file import open_bytes
 from sgi.io.traces.dataset import TraceDataset
+from sgi.io.traces.exports import EXPORTS
 from sgi.io.traces.formats import Head, TraceFormat, span_format
 from sgi.io.traces.otlp_json import otlp_json_spans
 from sgi.io.traces.otlp_protobuf import framing_of, otlp_protobuf_spans
@@ -37,7 +38,7 @@ def _otlp(path: Path, encoding: str | None) -> Iterator[Span | RawRow]:
 
 
 TRACE_FORMATS: dict[str, TraceFormat] = {
-    known.name: known for known in (span_format("otel", "OpenTelemetry", _is_otlp, _otlp),)
+    known.name: known for known in (span_format("otel", "OpenTelemetry", _is_otlp, _otlp), *EXPORTS)
 }
 """Every format, by its prefix. A file has the first format that recognises it."""
 

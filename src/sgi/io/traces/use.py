@@ -20,7 +20,8 @@ class TraceUse:
 
     Attributes:
         format: the title of the format.
-        spans: number of spans; 0 for a format that has rows instead of spans.
+        spans: number of spans; 0 for a format that has records instead of spans.
+        records: number of records; 0 for a format of spans.
         traces: number of traces.
         rows: number of rows.
         unanswered: why turns gave no row → their number.
@@ -30,6 +31,7 @@ class TraceUse:
 
     format: str
     spans: int = 0
+    records: int = 0
     traces: int = 0
     rows: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -61,7 +63,8 @@ class TraceUse:
 
     def _counts(self) -> str:
         if not self.spans:
-            return f"{self.format}:"
+            records = "1 record" if self.records == 1 else f"{self.records:,} records"
+            return f"{self.format}: {records} gave {self.rows:,} rows:"
         return f"{self.format}: {self.spans:,} spans in {self.traces:,} traces gave {self.rows:,} rows:"
 
 

@@ -1,0 +1,143 @@
+"""Read DeepEval's test runs and datasets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.conversation import Said, conversation_rows
+from sgi.io.traces.documents import Document, documents_in
+from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.io.traces.assemble import TraceRow, TraceRows
+
+_CASES, _CONVERSATIONS, _RUN = "testCases", "conversationalTestCases", "testRunData"
+_FIELDS = {
+    "question": ("input",),
+    "contexts": ("retrieval_context", "retrievalContext"),
+    "response": ("actual_output", "actualOutput"),
+    "reference": ("expected_output", "expectedOutput"),
+}
+_LABELS = {"True": "passed", "False": "failed"}
+_SEPARATOR = "|"
+"""DeepEval writes it between the passages in CSV and JSON lines."""
+
+
+def is_deepeval(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is a test run, a test case or a golden.
+
+    >>> is_deepeval({"testCases": [], "metricsScores": []}), is_deepeval({"input": "Who?", "output": "She."})
+    (True, False)
+    """
+    if isinstance(values.get(_RUN), dict) or (_CASES in values and isinstance(values[_CASES], list)):
+        return True
+    if "custom_column_key_values" in values and {"additional_metadata", "comments"} <= values.keys():
+        return "input" in values or "turns" in values
+    return "input" in values and "actualOutput" in values
+
+
+def deepeval_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
+    """Make a row of each test case, and of each turn of a conversation.
+
+    Raises DataError with the field for wrong types.
+    """
+    run = values[_RUN] if isinstance(values.get(_RUN), dict) else values
+    if _CASES not in run and _CONVERSATIONS not in run:
+        if "turns" in values:
+            return _conversation(values, "", line)
+        return all_rows([_case(values, None, line)])
+    cases = [(case, f"{_CASES}.{n}") for n, case in enumerate(list_cell(run, _CASES))]
+    talks = [(case, f"{_CONVERSATIONS}.{n}") for n, case in enumerate(list_cell(run, _CONVERSATIONS))]
+    names = Counter(str(case.get("name")) for case, _ in (*cases, *talks) if isinstance(case, dict))
+    rows: list[TraceRow] = []
+    skipped: list[str] = []
+    for case, place in (*cases, *talks):
+        if not isinstance(case, dict):
+            raise DataError(f"expected an object, found {cells.describe(case)}", field=place)
+        name = read(case, "name")
+        known = name if name and names[name] == 1 else place
+        try:
+            part = (
+                all_rows([_case(case, known, line)])
+                if "turns" not in case
+                else _conversation(case, known, line)
+            )
+        except DataError as error:
+            raise DataError(
+                error.message, sample_id=known, field=f"{place}.{error.field}", hint=error.hint
+            ) from None
+        rows += part.rows
+        skipped += part.unanswered
+    return all_rows(rows, skipped)
+
+
+def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
+    columns = {field: next((key for key in keys if key in case), keys[0]) for field, keys in _FIELDS.items()}
+    found = documents(case, columns["contexts"])
+    texts = (
+        None if found is None or any(item.text is None for item in found) else [item.text for item in found]
+    )
+    fields = {
+        "id": name,
+        "question": read(case, columns["question"]),
+        "contexts": texts,
+        "response": read(case, columns["response"]),
+        "reference": read(case, columns["reference"]),
+    }
+    rest = {
+        key: cell_value(value) for key, value in case.items() if key not in {*columns.values(), "metricsData"}
+    }
+    absent = {"contexts": "retrieval_context is empty" if found is None else "a passage has no text"}
+    metadata = {**rest, "evaluations": _evaluations(case)}
+    return make_row(fields, columns, metadata, absent=absent, line=line)
+
+
+def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:
+    """Return the passages of a case; a text holds several with ``|`` between them."""
+    value = cell_value(case.get(column))
+    if cells.is_absent(value) or value == "":
+        return None
+    if isinstance(value, str):
+        return [Document(part) for part in value.split(_SEPARATOR)]
+    items = (
+        [item.get("context", item) if isinstance(item, dict) else item for item in value]
+        if isinstance(value, list)
+        else None
+    )
+    found = None if items is None else documents_in(items)
+    if found is None:
+        raise DataError(f"expected a list of passages, found {cells.describe(value)}", field=column)
+    return found
+
+
+def _conversation(case: Mapping[str, Any], name: str, line: int) -> TraceRows:
+    messages = []
+    for place, turn in enumerate(list_cell(case, "turns")):
+        if not isinstance(turn, dict) or turn.get("role") not in {"user", "assistant"}:
+            raise DataError("expected an object with role user or assistant", field=f"turns.{place}")
+        column = next((key for key in _FIELDS["contexts"] if key in turn), "retrievalContext")
+        messages.append(
+            Said(turn["role"], read(turn, "content"), documents=documents(turn, column), source=column)
+        )
+    rest = {key: cell_value(value) for key, value in case.items() if key not in {"turns", "metricsData"}}
+    metadata = {**rest, "session_evaluations": _evaluations(case)}
+    return conversation_rows(messages, metadata, source="turns", name=name, line=line)
+
+
+def _evaluations(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of DeepEval's metrics, by metric."""
+    scores: dict[str, Any] = {}
+    for metric in list_cell(case, "metricsData"):
+        if isinstance(metric, dict) and isinstance(metric.get("name"), str):
+            known = {
+                "score": metric.get("score"),
+                "label": _LABELS.get(str(metric.get("success"))),
+                "explanation": metric.get("reason") or metric.get("error"),
+            }
+            scores[metric["name"]] = {key: value for key, value in known.items() if value is not None}
+    return scores

@@ -1,0 +1,139 @@
+"""The formats of other tools' exports, whose files have records: JSON lines, JSON, CSV or Parquet."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.files import check_encoded, check_readable, file_rows, require_rows
+from sgi.io.raw_rows import RawRow
+from sgi.io.traces.convert import rows_of_spans
+from sgi.io.traces.deepeval import deepeval_rows, is_deepeval
+from sgi.io.traces.formats import Head, TraceFormat
+from sgi.io.traces.langfuse import is_langfuse, langfuse_spans
+from sgi.io.traces.langsmith import is_langsmith, langsmith_spans
+from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
+from sgi.io.traces.openai import OpenAIReader, is_openai
+from sgi.io.traces.ragas import is_ragas, ragas_rows
+from sgi.io.traces.trulens import is_event, is_trulens, trulens_rows, trulens_spans
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.traces.assemble import TraceRows
+    from sgi.io.traces.span import Span
+    from sgi.io.traces.use import TraceUse
+
+    Record = Mapping[str, Any]
+    Spans = Callable[[Record, int], list[Span]]
+    Rows = Callable[[Record, int], TraceRows]
+
+_ANSWERS = {"output", "actual_output", "response"}
+"""Columns of answers, in which an empty cell of CSV is an empty answer."""
+
+
+def _records(path: Path, encoding: str | None) -> Iterator[RawRow]:
+    check_readable(path)
+    check_encoded(path, encoding)
+    return require_rows(file_rows(path, None, encoding), str(path))
+
+
+def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawRow]:
+    for record in records:
+        if isinstance(record.values, DataError):
+            yield record
+            continue
+        try:
+            yield from convert(_mapping(record), record.line)
+        except DataError as error:
+            yield RawRow(record.line, error)
+
+
+def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterator[RawRow]:
+    for record in records:
+        use.records += 1
+        if isinstance(record.values, DataError):
+            yield record
+            continue
+        try:
+            values = _mapping(record)
+            if record.kind == "csv":  # CSV has no null
+                values = {**values, **{key: "" for key in _ANSWERS & values.keys() if values[key] is None}}
+            result = convert(values, record.line)
+        except DataError as error:
+            yield RawRow(record.line, error)
+            continue
+        use.unanswered.update(result.unanswered)
+        for row in result.rows:
+            use.add_row(row)
+            yield RawRow(row.line, row.values)
+
+
+def _mapping(record: RawRow) -> Record:
+    assert isinstance(record.values, dict)  # noqa: S101 - files have no samples
+    return record.values
+
+
+def _langfuse(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from rows_of_spans(_spans_of(_records(path, encoding), langfuse_spans), use)
+
+
+def _langsmith(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from rows_of_spans(_spans_of(_records(path, encoding), langsmith_spans), use)
+
+
+def _mlflow(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    references: dict[str, str] = {}
+
+    def spans(values: Record, line: int) -> list[Span]:
+        found = mlflow_spans(values, line)
+        if (reference := mlflow_reference(values)) is not None:
+            references[found[0].trace_id] = reference
+        return found
+
+    for row in rows_of_spans(_spans_of(_records(path, encoding), spans), use):
+        if isinstance(row.values, dict) and row.values["id"] in references:
+            use.sources.setdefault("reference", {})["expectation"] = None
+            yield row._replace(values={**row.values, "reference": references[row.values["id"]]})
+        else:
+            yield row
+
+
+def _trulens(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    records = _records(path, encoding)
+    first = next(records)
+    records = chain([first], records)
+    if isinstance(first.values, dict) and is_event(first.values):
+        yield from rows_of_spans(_spans_of(records, trulens_spans), use)
+    else:
+        yield from _rows_of(records, trulens_rows, use)
+
+
+def _deepeval(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from _rows_of(_records(path, encoding), deepeval_rows, use)
+
+
+def _ragas(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from _rows_of(_records(path, encoding), ragas_rows, use)
+
+
+def _openai(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from _rows_of(_records(path, encoding), OpenAIReader().rows, use)
+
+
+def _by_record(recognises: Callable[[Record], bool]) -> Callable[[Head], bool]:
+    return lambda head: head.record is not None and recognises(head.record)
+
+
+EXPORTS = (
+    TraceFormat("langfuse", "Langfuse", _by_record(is_langfuse), _langfuse),
+    TraceFormat("langsmith", "LangSmith", _by_record(is_langsmith), _langsmith),
+    TraceFormat("mlflow", "MLflow", _by_record(is_mlflow), _mlflow),
+    TraceFormat("trulens", "TruLens", _by_record(is_trulens), _trulens),
+    TraceFormat("deepeval", "DeepEval", _by_record(is_deepeval), _deepeval),
+    TraceFormat("ragas", "ragas", _by_record(is_ragas), _ragas),
+    TraceFormat("openai", "OpenAI", _by_record(is_openai), _openai),
+)
+"""The exports by their prefixes; a file has the first format that recognises its first record."""

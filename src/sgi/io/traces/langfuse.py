@@ -1,0 +1,161 @@
+"""Read Langfuse exports: observations of its API, tables of its pages, and scheduled exports to storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.observation import evaluation, step_attributes
+from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, read
+from sgi.io.traces.span import Span
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KINDS = {
+    "SPAN": None,
+    "GENERATION": "LLM",
+    "EVENT": None,
+    "AGENT": "AGENT",
+    "TOOL": "TOOL",
+    "CHAIN": "CHAIN",
+    "RETRIEVER": "RETRIEVER",
+    "EVALUATOR": None,
+    "EMBEDDING": "EMBEDDING",
+    "GUARDRAIL": None,
+}
+_TRACE = {"bookmarked", "public"}
+
+
+def is_langfuse(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is an observation, or a trace with or without its observations.
+
+    >>> is_langfuse({"id": "1", "traceId": "t", "type": "SPAN", "startTime": "2026-01-31T12:00:00Z"})
+    True
+    >>> is_langfuse({"id": "1", "trace_id": "t", "type": "question", "start_time": "12:00"})
+    False
+    """
+    return _is_observation(values) or _is_trace(values)
+
+
+def langfuse_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+    """Convert an observation, or a trace with its observations, to spans.
+
+    Raises DataError with the id and the field for wrong types.
+    """
+    if _is_observation(values):
+        return [_span(values, line)]
+    if _is_trace(values):
+        return _spans_of_trace(values, line)
+    hint = "Export observations: they have id, traceId (or trace_id), type and startTime (or start_time)."
+    raise DataError("is not an observation or a trace of Langfuse", hint=hint)
+
+
+def _is_observation(values: Mapping[str, Any]) -> bool:
+    named = {"traceId", "startTime"} <= values.keys() or {"trace_id", "start_time"} <= values.keys()
+    return named and "id" in values and values.get("type") in _KINDS
+
+
+def _is_trace(values: Mapping[str, Any]) -> bool:
+    if not {"id", "timestamp"} <= values.keys():
+        return False
+    observations = cell_value(values.get("observations"))
+    if isinstance(observations, list):
+        return all(isinstance(item, dict) and _is_observation(item) for item in observations)
+    has_session = "sessionId" in values or "session_id" in values
+    return has_session and values.keys() >= _TRACE and ("input" in values or "output" in values)
+
+
+def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None = None) -> Span:
+    try:
+        name = read(values, "name") or ""
+        facts = {
+            "session.id": _either(values, "sessionId", "session_id"),
+            "llm.model_name": _either(values, "model", "providedModelName", "provided_model_name"),
+            "metadata": _metadata(values),
+            **(trace or {}),
+        }
+        made = _shown(values.get("output"))
+        attributes = step_attributes(_KINDS[values["type"]], name, _shown(values.get("input")), made, facts)
+        parent = _either(values, "parentObservationId", "parent_observation_id")
+        return Span(
+            trace_id=cells.as_id(_either(values, "traceId", "trace_id")),
+            span_id=cells.as_id(values.get("id")),
+            parent_id=None if parent is None else cells.as_id(parent),
+            name=name,
+            start=nanoseconds(_either(values, "startTime", "start_time"), "startTime"),
+            end=nanoseconds(_either(values, "endTime", "end_time"), "endTime"),
+            attributes=attributes,
+            line=line,
+        )
+    except DataError as error:
+        identifier = values.get("id")
+        known = identifier if isinstance(identifier, str) else None
+        raise DataError(error.message, sample_id=known, field=error.field, hint=error.hint) from None
+
+
+def _spans_of_trace(values: Mapping[str, Any], line: int) -> list[Span]:
+    """Return the observations of a trace, under a span for the trace itself if it has an input or output."""
+    name = read(values, "id", cells.as_id)
+    observations = list_cell(values, "observations")
+    scores = [
+        evaluation(str(score.get("name")), score.get("value"), score.get("stringValue"), score.get("comment"))
+        for score in _scores(values)
+    ]
+    facts = {"session.id": _either(values, "sessionId", "session_id"), "evaluations": scores or None}
+    given, made = _shown(values.get("input")), _shown(values.get("output"))
+    root = Span(
+        trace_id=name,
+        span_id=name,
+        name=read(values, "name") or "",
+        start=nanoseconds(values.get("timestamp"), "timestamp"),
+        attributes=step_attributes("CHAIN", "", given, made, {**facts, "metadata": _metadata(values)}),
+        line=line,
+    )
+    if given is None and made is None and observations:
+        return [_span(item, line, facts) for item in observations]
+    parented = [{**item, "traceId": name} for item in observations]
+    spans = [_span(item, line) for item in parented]
+    return [root, *(_with_parent(span, name) for span in spans)]
+
+
+def _with_parent(span: Span, parent: str) -> Span:
+    if span.parent_id is not None:
+        return span
+    return Span(
+        span.trace_id, span.span_id, parent, span.name, span.start, span.end, span.attributes, line=span.line
+    )
+
+
+def _scores(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of a trace, which are objects, or ids where the API gives no more."""
+    scores = cell_value(values.get("scores"))
+    if isinstance(scores, dict):  # the table of traces has scores by name
+        return [{"name": key, "value": value} for key, value in scores.items()]
+    return [score for score in scores if isinstance(score, dict)] if isinstance(scores, list) else []
+
+
+def _metadata(values: Mapping[str, Any]) -> dict[str, Any]:
+    own = object_cell(values, "metadata")
+    facts = {
+        "tags": list_cell(values, "tags") or None,
+        "user_id": _either(values, "userId", "user_id"),
+        "environment": values.get("environment"),
+        "release": values.get("release") or None,
+        "version": values.get("version") or None,
+        "level": values.get("level") if values.get("level") not in {None, "DEFAULT"} else None,
+        "status_message": _either(values, "statusMessage", "status_message"),
+    }
+    return {**own, **{key: value for key, value in facts.items() if not cells.is_absent(value)}}
+
+
+def _either(values: Mapping[str, Any], *names: str) -> Any:
+    """Return the first value that is not absent or an empty text, which stands for null in exports."""
+    found = (values.get(name) for name in names)
+    return next((value for value in found if not cells.is_absent(value) and value != ""), None)
+
+
+def _shown(value: Any) -> Any:
+    """Return an input or output; an empty text of an export stands for null."""
+    return None if cells.is_absent(value) or value == "" else value

@@ -1,0 +1,95 @@
+"""Read runs of LangSmith: from its client, its API, or its bulk export."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.observation import evaluation, step_attributes
+from sgi.io.traces.records import list_cell, nanoseconds, object_cell, read
+from sgi.io.traces.span import Span
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KINDS = {
+    "chain": "CHAIN",
+    "llm": "LLM",
+    "retriever": "RETRIEVER",
+    "tool": "TOOL",
+    "embedding": "EMBEDDING",
+    "prompt": None,
+    "parser": None,
+}
+_SESSIONS = ("session_id", "thread_id", "conversation_id")
+"""Keys of a run's metadata by which LangSmith groups runs into threads."""
+_MODELS = ("ls_model_name", "model_name", "model")
+
+
+def is_langsmith(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is a run.
+
+    >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}, "trace_id": "1", "start_time": None})
+    True
+    >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}})
+    False
+    """
+    named = values.get("run_type") in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
+    return named and not {"trace_id", "dotted_order", "parent_run_id"}.isdisjoint(values)
+
+
+def langsmith_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+    """Convert a run and its child runs to spans. Raises DataError with the id and field for wrong types."""
+    spans = []
+    waiting: list[tuple[Any, str | None, str | None]] = [(values, None, None)]
+    while waiting:
+        run, parent, trace = waiting.pop()
+        if not isinstance(run, dict) or not is_langsmith({"trace_id": trace, **run}):
+            hint = "A run has id, run_type, start_time, inputs and trace_id."
+            raise DataError("is not a run of LangSmith", field="child_runs" if parent else None, hint=hint)
+        span = _span(run, parent, trace, line)
+        spans.append(span)
+        waiting += [(child, span.span_id, span.trace_id) for child in list_cell(run, "child_runs")]
+    return spans
+
+
+def _span(run: Mapping[str, Any], parent: str | None, trace: str | None, line: int) -> Span:
+    known = run.get("id") if isinstance(run.get("id"), str) else None
+    try:
+        name = read(run, "name") or ""
+        extra = object_cell(run, "extra")
+        own = object_cell(extra, "metadata")
+        parent = read(run, "parent_run_id", cells.as_id) or parent
+        span_id = cells.as_id(run.get("id"))
+        return Span(
+            trace_id=read(run, "trace_id", cells.as_id) or trace or parent or span_id,
+            span_id=span_id,
+            parent_id=parent,
+            name=name,
+            start=nanoseconds(run.get("start_time"), "start_time"),
+            end=nanoseconds(run.get("end_time"), "end_time"),
+            attributes=_attributes(run, name, own),
+            line=line,
+        )
+    except DataError as error:
+        raise DataError(error.message, sample_id=known, field=error.field, hint=error.hint) from None
+
+
+def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    stats = object_cell(run, "feedback_stats")
+    scores = [evaluation(key, item.get("avg")) for key, item in stats.items() if isinstance(item, dict)]
+    facts = {
+        "session.id": next((own[key] for key in _SESSIONS if own.get(key)), None),
+        "llm.model_name": next((own[key] for key in _MODELS if isinstance(own.get(key), str)), None),
+        "evaluations": scores or None,
+        "metadata": {
+            **{key: value for key, value in own.items() if key not in {*_SESSIONS, "revision_id"}},
+            **({"tags": tags} if (tags := list_cell(run, "tags")) else {}),
+            **{key: run[key] for key in ("error", "reference_example_id", "session_name") if run.get(key)},
+        },
+    }
+    kind = _KINDS[run["run_type"]]
+    if kind == "LLM" and "llm.model_name" not in facts:
+        facts["llm.model_name"] = name
+    return step_attributes(kind, name, object_cell(run, "inputs"), object_cell(run, "outputs") or None, facts)

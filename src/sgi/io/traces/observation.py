@@ -1,0 +1,67 @@
+"""Turn a step of another tool's trace into a span with the attributes of OpenInference."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.documents import documents_in
+from sgi.io.traces.records import cell_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RERANK = re.compile(r"re-?rank", re.IGNORECASE)
+_RETRIEVE = re.compile(r"retriev|search|lookup", re.IGNORECASE)
+_UNNAMED = {None, "CHAIN"}
+
+
+def step_attributes(
+    kind: str | None, name: str, given: Any, made: Any, extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the attributes of a step.
+
+    A step of no special kind whose output is documents is a reranking or a retrieval if its name says so.
+
+    Args:
+        kind: the kind of OpenInference, None if the tool has no equal kind.
+        name: the name of the step.
+        given: its input, JSON or a text that holds JSON; None if unknown.
+        made: its output, in the same way.
+        extra: other attributes; absent ones are left out.
+
+    >>> documents = [{"id": "1", "text": "A passage."}]
+    >>> step_attributes(None, "rerank", "Who?", documents, {})["openinference.span.kind"]
+    'RERANKER'
+    """
+    given, made = cell_value(given), cell_value(made)
+    if (
+        kind in _UNNAMED
+        and (_RERANK.search(name) or _RETRIEVE.search(name))
+        and documents_in(made) is not None
+    ):
+        kind = "RERANKER" if _RERANK.search(name) else "RETRIEVER"
+    attributes = {
+        "openinference.span.kind": kind,
+        "input.value": None if cells.is_absent(given) else given,
+        "output.value": None if cells.is_absent(made) else made,
+        **extra,
+    }
+    if kind == "LLM":
+        attributes["gen_ai.input.messages"] = given if isinstance(given, (list, dict)) else None
+        attributes["gen_ai.output.messages"] = made if isinstance(made, (list, dict)) else None
+    if kind == "TOOL":
+        attributes["tool.name"] = name or None
+    return {key: value for key, value in attributes.items() if value is not None}
+
+
+def evaluation(name: str, score: Any, label: Any = None, explanation: Any = None) -> dict[str, Any]:
+    """Return a score of another tool in the form of OpenInference."""
+    values = {
+        "evaluation.name": name,
+        "evaluation.score": score,
+        "evaluation.label": label,
+        "evaluation.explanation": explanation,
+    }
+    return {key: value for key, value in values.items() if not cells.is_absent(value)}

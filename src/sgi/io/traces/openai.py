@@ -1,0 +1,282 @@
+"""Read logs of OpenAI's API: requests and responses, batch files, and fine-tuning files.
+
+Contexts are the results of retrieval tools and of file search. Passages inside a prompt are not searched:
+where they begin and end is unknown.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.attributes import number_of
+from sgi.io.traces.conversation import Exchange, Said, conversation_rows, exchanges, turn_row
+from sgi.io.traces.documents import Document
+from sgi.io.traces.messages import message_of
+from sgi.io.traces.records import all_rows, cell_value, list_cell, object_cell, read
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sgi.io.traces.assemble import TraceRows
+
+_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_COMPLETION, _RESPONSE = "chat.completion", "response"
+
+
+class OpenAIReader:
+    """Makes rows of the lines of a log.
+
+    It keeps the requests of a batch's input file, which may be in the same file before the output.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[str, dict[str, Any]] = {}
+
+    def rows(self, values: Mapping[str, Any], line: int = 0) -> TraceRows:
+        """Make the rows of a line. Raises DataError with the field for wrong types."""
+        if not is_openai(values):
+            hint = "A line has messages, a request with its response, or is a line of a batch file."
+            raise DataError("is not a line of a log of OpenAI's API", hint=hint)
+        if "custom_id" in values:
+            return self._batch(values, line)
+        if values.get("object") in {_COMPLETION, _RESPONSE}:
+            return _reply_rows({}, values, {}, line)
+        if "request" in values:
+            facts = {key: value for key, value in values.items() if key not in {"request", "response"}}
+            reply = object_cell(values, "response")
+            return _reply_rows(object_cell(values, "request"), reply, facts, line)
+        said = _messages(cell_value(values["messages"]), "messages")
+        facts = {key: value for key, value in values.items() if key not in {"messages", "tools", "functions"}}
+        return conversation_rows(said, {**facts, "system": _system(said)}, source="messages", line=line)
+
+    def _batch(self, values: Mapping[str, Any], line: int) -> TraceRows:
+        name = cells.as_id(values["custom_id"])
+        if "body" in values and "response" not in values:
+            self._asked[name] = object_cell(values, "body")
+            return all_rows([])
+        response = object_cell(values, "response")
+        facts = {"custom_id": name, "error": values.get("error"), "status_code": response.get("status_code")}
+        asked = self._asked.pop(name, {})
+        try:
+            return _reply_rows(asked, object_cell(response, "body"), facts, line, name)
+        except DataError as error:
+            raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
+
+
+def is_openai(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is a line of a log, of a batch file, or of a fine-tuning file.
+
+    >>> is_openai({"messages": [{"role": "user", "content": "Who?"}]}), is_openai({"messages": ["Who?"]})
+    (True, False)
+    """
+    if "custom_id" in values:
+        return {"method", "url", "body"} <= values.keys() or {"response", "error"} <= values.keys()
+    if values.get("object") == _COMPLETION:
+        return isinstance(values.get("choices"), list)
+    if values.get("object") == _RESPONSE:
+        return isinstance(values.get("output"), list)
+    request, reply = cell_value(values.get("request")), cell_value(values.get("response"))
+    if isinstance(request, dict) and "response" in values:
+        return ("messages" in request or "input" in request) and (reply is None or isinstance(reply, dict))
+    messages = cell_value(values.get("messages"))
+    return isinstance(messages, list) and bool(messages) and all(_is_message(item) for item in messages)
+
+
+def _is_message(item: Any) -> bool:
+    return (
+        isinstance(item, dict)
+        and item.get("role") in _ROLES
+        and bool({"content", "tool_calls"} & item.keys())
+    )
+
+
+def _reply_rows(
+    request: Mapping[str, Any], reply: Mapping[str, Any], facts: Mapping[str, Any], line: int, name: str = ""
+) -> TraceRows:
+    """Make a row of each answer to a request; earlier turns in its messages belong to earlier requests."""
+    asked = [*_asked(request)]
+    turns = exchanges(asked)
+    turn = turns[-1] if turns else Exchange()
+    answers = [*_answers(reply)]
+    error = facts.get("error") or reply.get("error")
+    if not answers:
+        return all_rows([], [f"the request failed: {_message(error)}" if error else "the line has no answer"])
+    metadata = {**facts, **_facts(request, reply), "system": _system(asked)}
+    known = name or read(reply, "id", cells.as_id)
+    rows = []
+    for number, said in enumerate(answers, 1):
+        own = Exchange(turn.asked, [*turn.said, *said])
+        if own.answer() is None:
+            continue
+        identifier = f"{known}-{number}" if known and len(answers) > 1 else known
+        rows.append(turn_row(own, metadata, source="messages", identifier=identifier, line=line))
+    return all_rows(rows, ["the answer calls a tool"] * (len(answers) - len(rows)))
+
+
+def _asked(request: Mapping[str, Any]) -> Iterator[Said]:
+    if "messages" in request:
+        yield from _messages(request["messages"], "messages")
+        return
+    if request.get("instructions"):
+        yield Said("system", read(request, "instructions"))
+    given = request.get("input")
+    if isinstance(given, str):
+        yield Said("user", given)
+    elif given is not None:
+        yield from _items(given, "input")
+
+
+def _answers(reply: Mapping[str, Any]) -> list[list[Said]]:
+    """Return the messages of each choice of a completion, or those of a response."""
+    if reply.get("object") == _RESPONSE or "output" in reply:
+        items = [*_items(reply.get("output") or [], "output")]
+        return [items] if items else []
+    answers = []
+    for place, choice in enumerate(list_cell(reply, "choices")):
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(message, dict):
+            raise DataError("expected a choice with a message", field=f"choices.{place}")
+        said = _said({"role": "assistant", **message}, {}, f"choices.{place}.message")
+        answers.append([*_cited(message.get("annotations")), said])
+    return answers
+
+
+def _messages(value: Any, field: str) -> list[Said]:
+    if not isinstance(value, list):
+        raise DataError(f"expected a list of messages, found {cells.describe(value)}", field=field)
+    names: dict[str, str] = {}
+    return [_said(item, names, f"{field}.{place}") for place, item in enumerate(value)]
+
+
+def _said(item: Any, names: dict[str, str], field: str) -> Said:
+    """Read a message; ``names`` has the tools of earlier calls by the id of the call."""
+    if not _is_message({"content": None, **item} if isinstance(item, dict) else item):
+        raise DataError("expected an object with a role and its content", field=field)
+    message = message_of({"content": None, **item})
+    text = None if message is None else message.text
+    if text is None and isinstance(item.get("refusal"), str):
+        text = item["refusal"]
+    called = []
+    for call in [*list_cell(item, "tool_calls"), {"function": item.get("function_call")}]:
+        function = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            called.append(str(function.get("name")))
+            names[str(call.get("id"))] = called[-1]
+    if item["role"] in {"tool", "function"}:
+        name = names.get(str(item.get("tool_call_id"))) or item.get("name")
+        return Said("tool", text, tool=name if isinstance(name, str) else None)
+    return Said(item["role"], text, calls=tuple(called))
+
+
+def _items(items: Any, field: str) -> list[Said]:
+    """Return the messages, tool calls and searches of the Responses API."""
+    if not isinstance(items, list):
+        raise DataError(f"expected a list of items, found {cells.describe(items)}", field=field)
+    names: dict[str, str] = {}
+    said: list[Said] = []
+    for place, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise DataError(f"expected an object, found {cells.describe(item)}", field=f"{field}.{place}")
+        said += _item(item, names, f"{field}.{place}")
+    searched = any(message.documents is not None for message in said)
+    cited = [] if searched else [part for item in items for part in _cited_in(item)]
+    return [*cited, *said] if cited else said
+
+
+def _item(item: Mapping[str, Any], names: dict[str, str], field: str) -> list[Said]:
+    match item.get("type", "message"):
+        case "message":
+            return [_said({"role": "assistant", **item}, names, field)]
+        case "file_search_call":
+            found = _results(item, field)
+            return [
+                Said("search", None, tool="file_search", documents=found, source="file_search_call.results")
+            ]
+        case "function_call":
+            names[str(item.get("call_id"))] = str(item.get("name"))
+            return [Said("assistant", None, calls=(str(item.get("name")),))]
+        case "function_call_output":
+            output = item.get("output")
+            return [
+                Said(
+                    "tool",
+                    output if isinstance(output, str) else None,
+                    tool=names.get(str(item.get("call_id"))),
+                )
+            ]
+        case _:
+            return []
+
+
+def _results(item: Mapping[str, Any], field: str) -> list[Document] | None:
+    """Return the results of a file search; None if the request did not include them."""
+    if item.get("results") is None:
+        return None
+    results = list_cell(item, "results")
+    if not all(isinstance(result, dict) for result in results):
+        raise DataError("expected a list of results", field=f"{field}.results")
+    return [
+        Document(read(result, "text"), read(result, "file_id", cells.as_id), number_of(result.get("score")))
+        for result in results
+    ]
+
+
+def _cited_in(item: Mapping[str, Any]) -> list[Said]:
+    content = item.get("content")
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return [said for part in parts for said in _cited(part.get("annotations"))]
+
+
+def _cited(annotations: Any) -> list[Said]:
+    """Return the files and pages that an answer cites, which have no text."""
+    documents = []
+    for item in annotations if isinstance(annotations, list) else ():
+        cited = item.get("url_citation", item) if isinstance(item, dict) else None
+        if isinstance(cited, dict):
+            name = cited.get("file_id") or cited.get("url")
+            documents.append(Document(None, name if isinstance(name, str) else None))
+    return [Said("search", None, documents=documents, source="annotations")] if documents else []
+
+
+def _facts(request: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a request and its reply."""
+    held = {**_object(request.get("metadata")), **_object(reply.get("metadata"))}
+    session = held.pop("session_id", None) or held.pop("conversation_id", None)
+    created = reply.get("created", reply.get("created_at"))
+    talk = reply.get("conversation")
+    return {
+        **held,
+        "session_id": session or (talk.get("id") if isinstance(talk, dict) else talk),
+        "model": reply.get("model") or request.get("model"),
+        "start": _time(created),
+        "user_id": request.get("user"),
+        "previous_response_id": reply.get("previous_response_id"),
+        "request_id": reply.get("id"),
+    }
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _time(seconds: Any) -> str | None:
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _system(said: Sequence[Said]) -> str | None:
+    """Return the text of the system's messages, so that a mapping can take passages from it."""
+    texts = [message.text for message in said if message.role in {"system", "developer"} and message.text]
+    return "\n\n".join(texts) or None
+
+
+def _message(error: Any) -> str:
+    text = error.get("message") or error.get("code") if isinstance(error, dict) else error
+    return str(text)[:200]

@@ -1,0 +1,122 @@
+"""Read the first record at the beginning of a file, which may be cut off anywhere."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.parquet import parquet_rows
+from sgi.kernel.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LISTS = ("data", "rows", "samples")
+_TABLES = (".csv", ".tsv")
+_COLUMNS = (
+    *(b"parent_observation_id", b"parentObservationId", b"run_type", b"execution_duration", b"perf_json"),
+    *(b"execution_time_ms", b"record_attributes", b"custom_column_key_values", b"messages", b"user_input"),
+    b"custom_id",
+)
+"""Columns of Parquet files of exports: at least one is in each."""
+_FOOTER = 8
+_MAX_FOOTER = 16_000_000
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+
+
+def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
+    """Return the first record of a file of JSON or a table, as far as the head of the file holds it.
+
+    None for other files, and for those whose first record is not an object.
+    """
+    name = path.name.casefold().removesuffix(".gz")
+    if head[:4] == b"PAR1":
+        return _parquet_record(path) if name.endswith(".parquet") else None
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head).lstrip()
+    if name.endswith(_TABLES):
+        return _table_record(text, "\t" if name.endswith(".tsv") else None)
+    if text[:1] not in {"{", "["}:
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        value = _cut_off(text)
+    return _record_in(value)
+
+
+def _record_in(value: Any) -> dict[str, Any] | None:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    elif isinstance(value, dict):
+        rows = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
+        value = rows[0] if rows else value
+    return value if isinstance(value, dict) else None
+
+
+def _cut_off(text: str) -> Any:
+    """Parse JSON that is cut off, up to its last complete item."""
+    waiting: list[str] = []
+    end, closing = 0, ""
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in "[{":
+            waiting.append("]" if mark == "[" else "}")
+            end, closing = token.end(), "".join(reversed(waiting))
+        elif mark in "]}":
+            if not waiting or waiting.pop() != mark:
+                return None
+            end, closing = token.end(), "".join(reversed(waiting))
+            if not waiting:
+                break
+        elif mark == ",":
+            end, closing = token.start(), "".join(reversed(waiting))
+    try:
+        return json.loads(text[:end] + closing)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _table_record(text: str, delimiter: str | None) -> dict[str, Any] | None:
+    first = text.partition("\n")[0]
+    delimiter = delimiter or max(",;\t", key=first.count)
+    try:
+        reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+        header, cells = next(reader, []), next(reader, [])
+    except csv.Error:
+        return None
+    cells += [""] * (len(header) - len(cells))
+    return (
+        {column.strip(): cell or None for column, cell in zip(header, cells, strict=False)}
+        if header
+        else None
+    )
+
+
+def _parquet_record(path: Path) -> dict[str, Any] | None:
+    """Return the first row of a Parquet file that has a column of an export; reading it starts a process."""
+    footer = _footer(path)
+    if not any(name in footer for name in _COLUMNS):
+        return None
+    try:
+        values = next((row.values for row in parquet_rows(path, mapping=None)), None)
+    except (DataError, MissingExtraError):  # reading the file tells the same
+        return None
+    return values if isinstance(values, dict) else None
+
+
+def _footer(path: Path) -> bytes:
+    """Return the end of a Parquet file, which has the names of its columns; empty for other files."""
+    with path.open("rb") as stream:
+        size = stream.seek(0, io.SEEK_END)
+        if size < 3 * _FOOTER:
+            return b""
+        stream.seek(size - _FOOTER)
+        length, magic = int.from_bytes(stream.read(4), "little"), stream.read(4)
+        if magic != b"PAR1" or not 0 < length <= min(size - _FOOTER, _MAX_FOOTER):
+            return b""
+        stream.seek(size - _FOOTER - length)
+        return stream.read(length)

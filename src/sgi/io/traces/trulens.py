@@ -1,0 +1,169 @@
+"""Read TruLens' records (``get_records_and_feedback``) and events (``get_events``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read
+from sgi.io.traces.span import Span
+from sgi.io.traces.texts import answer_in, question_in
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.io.traces.assemble import TraceRows
+
+_OWN = "ai.observability."
+_NO_PASSAGES = "records of TruLens have no passages; export its events, with TruSession.get_events()"
+_KINDS = {
+    "record_root": "CHAIN",
+    "retrieval": "RETRIEVER",
+    "reranking": "RERANKER",
+    "generation": "LLM",
+    "tool": "TOOL",
+    "MCP": "TOOL",
+    "agent": "AGENT",
+    "graph_node": "CHAIN",
+    "graph_task": "CHAIN",
+    "workflow_step": "CHAIN",
+}
+_LEFT_OUT = {
+    "record_json",
+    "app_json",
+    "cost_json",
+    "perf_json",
+    "is_match",
+    "type",
+    "input",
+    "output",
+    "record_id",
+}
+
+
+def is_trulens(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is a record or an event of TruLens.
+
+    >>> is_trulens({"record_id": "r1", "app_id": "a", "perf_json": {}, "input": "Who?", "output": "She."})
+    True
+    >>> is_trulens({"record_id": "r1", "input": "Who?", "output": "She."})
+    False
+    """
+    return is_event(values) or {"record_id", "app_id", "input", "output", "perf_json"} <= values.keys()
+
+
+def is_event(values: Mapping[str, Any]) -> bool:
+    """Return whether a record is an event."""
+    return {"event_id", "record_attributes", "resource_attributes", "trace"} <= values.keys()
+
+
+def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
+    """Make a row of a record. Raises DataError with the field for wrong types."""
+    if not is_trulens(values):
+        hint = (
+            "Write them with session.get_records_and_feedback()[0].to_json(…, orient='records', lines=True)."
+        )
+        raise DataError("is not a record of TruLens: record_id, app_id or perf_json is missing", hint=hint)
+    question, answer = values.get("input"), values.get("output")
+    for name, value in (("input", question), ("output", answer)):
+        if not cells.is_absent(value) and not isinstance(value, (str, dict, list)):
+            raise DataError(f"expected text, found {cells.describe(value)}", field=name)
+    fields = {
+        "id": read(values, "record_id", cells.as_id),
+        "question": None if cells.is_absent(question) else question_in(question),
+        "response": None if cells.is_absent(answer) else answer_in(answer),
+    }
+    scores = [key.removesuffix("_calls") for key in values if key.endswith("_calls")]
+    feedback = {
+        key: value
+        for name in scores
+        for key, value in values.items()
+        if key in {name, f"{name}_calls", f"{name} direction", f"{name} feedback cost in USD"}
+    }
+    metadata = {
+        "session_id": values.get("conversation_id"),
+        "start": values.get("ts"),
+        "evaluations": {
+            name: {"score": values[name]} for name in scores if not cells.is_absent(values.get(name))
+        },
+        **{
+            key: value
+            for key, value in values.items()
+            if key not in {*_LEFT_OUT, *feedback, "conversation_id", "ts"}
+        },
+    }
+    sources = {"question": "input", "response": "output"}
+    if fields["response"] is None:
+        return all_rows([], ["the record has no output"])
+    return all_rows([make_row(fields, sources, metadata, absent={"contexts": _NO_PASSAGES}, line=line)])
+
+
+def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
+    """Convert an event to a span. Raises DataError with the field for wrong types."""
+    attributes = object_cell(values, "record_attributes")
+    place = object_cell(values, "trace")
+    record = object_cell(values, "record")
+    name = attributes.get(f"{_OWN}eval.target_record_id") or attributes.get(f"{_OWN}record_id")
+    span_id = cells.as_id(place.get("span_id") or values.get("event_id"))
+    parent = place.get("parent_id") or record.get("parent_span_id")
+    return [
+        Span(
+            trace_id=cells.as_id(name or place.get("trace_id")),
+            span_id=span_id,
+            parent_id=str(parent) if parent else None,
+            name=str(record.get("name") or ""),
+            start=nanoseconds(values.get("start_timestamp"), "start_timestamp"),
+            end=nanoseconds(values.get("timestamp"), "timestamp"),
+            attributes=_attributes(attributes),
+            resource=object_cell(values, "resource_attributes"),
+            line=line,
+        )
+    ]
+
+
+def _attributes(given: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key.removeprefix(_OWN): value for key, value in given.items() if key.startswith(_OWN)}
+    kind = own.get("span_type")
+    if kind in {"eval", "eval_root"}:
+        return _evaluation(own) if kind == "eval_root" else {}
+    converted = {
+        "openinference.span.kind": _KINDS.get(str(kind)),
+        "input.value": own.get("record_root.input", own.get("retrieval.query_text")),
+        "output.value": own.get("record_root.output"),
+        "session.id": own.get("conversation_id"),
+        "gen_ai.retrieval.query.text": own.get("retrieval.query_text"),
+        "metadata": {"input_id": own.get("input_id"), "run_name": own.get("run.name") or None},
+    }
+    if kind == "generation" and converted["output.value"] is None:
+        converted["output.value"] = own.get("call.return")
+    if kind == "retrieval":
+        converted["retrieval.documents"] = _texts(own.get("retrieval.retrieved_contexts"))
+    if kind == "reranking":
+        converted["reranker.input_documents"] = _texts(own.get("reranking.input_context_texts"))
+        converted["reranker.output_documents"] = _texts(own.get("reranking.output_context_texts"))
+    if kind in {"tool", "MCP"}:
+        converted["tool.name"] = own.get("mcp.tool_name", own.get("call.function"))
+        converted["output.value"] = own.get("mcp.output_content", own.get("call.return"))
+    return {key: value for key, value in converted.items() if value is not None}
+
+
+def _texts(value: Any) -> list[dict[str, Any]] | None:
+    """Return documents in the form of OpenInference."""
+    parsed = cell_value(value)
+    if parsed is None:
+        return None
+    if not isinstance(parsed, list):
+        raise DataError(
+            f"expected a list of texts, found {cells.describe(parsed)}", field="record_attributes"
+        )
+    return [item if isinstance(item, dict) else {"document.content": item} for item in parsed]
+
+
+def _evaluation(own: Mapping[str, Any]) -> dict[str, Any]:
+    evaluation = {
+        "evaluation.name": own.get("eval_root.metric_name"),
+        "evaluation.score": own.get("eval_root.score"),
+        "evaluation.explanation": own.get("eval_root.explanation"),
+    }
+    return {"evaluations": [{key: value for key, value in evaluation.items() if value is not None}]}

@@ -1,0 +1,99 @@
+"""Files that other tools' clients wrote give the turns of scripts/exports/content.py, without an option."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from sgi.io import open_dataset
+from sgi.kernel.sample import Field
+
+ROOT = Path(__file__).parents[4]
+EXPORTS = ROOT / "tests" / "data" / "exports"
+
+
+def load_content():
+    spec = importlib.util.spec_from_file_location(
+        "exports_content", ROOT / "scripts" / "exports" / "content.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+CONTENT = load_content()
+ALL = [turn.name for turn in CONTENT.TURNS]
+ANSWERED = [name for name in ALL if name != "timeout"]
+SINGLE = [name for name in ANSWERED if not name.startswith("tour")]
+TOUR = ["tour-1", "tour-2", "tour-3"]
+TRACES = {"references": ["opening"], "session": True}
+
+FILES = {
+    "langfuse_observations.jsonl": {"turns": ANSWERED, "session": True},
+    "langfuse_observations.csv": {"turns": ANSWERED, "session": True},
+    "langfuse_blob_export.jsonl": {"turns": ANSWERED, "session": True},
+    "langfuse_traces.json": {"turns": ANSWERED, "session": True},
+    "langsmith_runs.jsonl": {"turns": ANSWERED, "session": True},
+    "langsmith_runs.csv": {"turns": ANSWERED, "session": True},
+    "mlflow_traces.jsonl": {"turns": ANSWERED, **TRACES},
+    "mlflow_frame.jsonl": {"turns": ANSWERED, **TRACES},
+    "mlflow_frame.csv": {"turns": ANSWERED, **TRACES},
+    "mlflow_frame.parquet": {"turns": ANSWERED, **TRACES},
+    "mlflow_trace.json": {"turns": ["opening"], "references": ["opening"]},
+    "trulens_events.jsonl": {"turns": ANSWERED, "session": True},
+    # TruLens stores the failed record with an empty output.
+    "trulens_records.jsonl": {"turns": ALL, "contexts": [], "session": True},
+    "trulens_records.csv": {"turns": ALL, "contexts": [], "session": True},
+    "deepeval_test_run.json": {"turns": SINGLE, "references": ["opening"]},
+    "deepeval_conversation.json": {"turns": TOUR, "session": True},
+    "deepeval_dataset.json": {"turns": SINGLE, "references": ["opening"]},
+    "deepeval_dataset.jsonl": {"turns": SINGLE, "references": ["opening"]},
+    "deepeval_dataset.csv": {"turns": SINGLE, "references": ["opening"]},
+    "ragas_multi_turn.jsonl": {"turns": [*TOUR, "high_water"], "contexts": []},
+    "openai_chat_log.jsonl": {"turns": ANSWERED, "session": True},
+    "openai_completions.jsonl": {"turns": ANSWERED, "contexts": [], "questions": False},
+    "openai_batch_output.jsonl": {"turns": SINGLE, "contexts": [], "questions": False},
+    "openai_batch_joined.jsonl": {"turns": SINGLE},
+    "openai_fine_tuning.jsonl": {
+        "turns": [name for name in [*SINGLE, *TOUR] if name != "empty_answer"],
+        "contexts": [name for name in SINGLE if name not in {"ids_only", "empty_answer"}],
+    },
+    "openai_responses.jsonl": {"turns": ANSWERED},
+}
+
+
+def read(path, **options):
+    use = []
+    samples = list(open_dataset(path, **options).samples(on_columns=use.append))
+    return samples, use[-1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_gives_the_turns_that_were_recorded(name):
+    expected = FILES[name]
+    samples, _ = read(EXPORTS / name)
+    turns = [next(turn for turn in CONTENT.TURNS if turn.name == name) for name in expected["turns"]]
+
+    assert [sample.response for sample in samples] == [turn.answer or "" for turn in turns]
+    for sample, turn in zip(samples, turns, strict=True):
+        if expected.get("questions", True):
+            assert sample.question == turn.question
+        else:
+            assert not sample.has(Field.QUESTION)
+        if turn.has_texts and turn.name in expected.get("contexts", ALL):
+            assert sample.contexts == tuple(CONTENT.PASSAGES[key] for key in turn.passages)
+        else:
+            assert not sample.has(Field.CONTEXTS)
+            assert sample.metadata["absent"]["contexts"]
+        assert sample.reference == (turn.reference if turn.name in expected.get("references", ()) else None)
+        if expected.get("session") and turn.session:
+            assert sample.metadata["session_id"] == turn.session
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_prefix_forces_the_format(name):
+    prefix = name.partition("_")[0]
+
+    assert read(f"{prefix}:{EXPORTS / name}")[0] == read(EXPORTS / name)[0]
