@@ -83,6 +83,14 @@ Embedders = Annotated[
 ]
 Backend = Annotated[str, model_option(help=_BACKEND)]
 Precision = Annotated[str, model_option(help=_PRECISION)]
+Fast = Annotated[
+    bool,
+    model_option(
+        "--fast",
+        help="Use the runtime and the precision that are fastest on this processor, such as int8. The first "
+        "use measures them, in some seconds. Prints by how much they change metrics.",
+    ),
+]
 OptionalBackend = Annotated[str | None, model_option("--backend", help=_BACKEND)]
 OptionalPrecision = Annotated[str | None, model_option("--precision", help=_PRECISION)]
 ColumnMap = Annotated[

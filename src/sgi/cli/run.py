@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sgi.cli.console import progress, talk
+from sgi.cli.fast import print_fast_profiles
 from sgi.cli.run_on_ray import run_on_ray
 from sgi.cli.run_options import RunOptions, with_run_options
 from sgi.cli.run_output import (
@@ -133,6 +134,8 @@ def _start_or_resume(
     idle = record is not None and record.finished and not (options.retry_failed or reread)
     trusted = options.trust_target
     spec = run_spec(settings, record, trusted=trusted or idle, database=options.db)
+    if not options.quiet:
+        print_fast_profiles(spec.embedders, spec.backend, spec.precision)
     flags = f"{resume_options(spec)}{database_option(options.db)}"
     with (
         progress(quiet=options.quiet) as bar,

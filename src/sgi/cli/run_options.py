@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from sgi.cli import options
+from sgi.cli.fast import select_precision
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class RunOptions:
     no_texts: NoTexts = False
     backend: options.OptionalBackend = None
     precision: options.OptionalPrecision = None
+    fast: options.Fast = False
     columns: options.ColumnMap = None
     encoding: options.Encoding = None
     on_error: OnError = None
@@ -192,13 +194,14 @@ class RunOptions:
             "columns": column_map(self.columns) or None,
             "inputs": self.inputs or None,
             "no_texts": self.no_texts or None,
+            "precision": select_precision(self.precision, fast=self.fast),
         }
         values |= {name: getattr(self, name) for name in _SAME_NAMES}
         return {name: value for name, value in values.items() if value is not None}
 
 
 _SAME_NAMES = (
-    *("calibration", "nli", "cascade", "cluster", "name", "backend", "precision", "encoding"),
+    *("calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
     *("on_error", "max_failures", "out", "rejects"),
 )
 """Options that `RunSpec` has by the same name."""

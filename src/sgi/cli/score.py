@@ -12,6 +12,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import discard_stdout, print_json_line, talk
+from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import (
     cache_choice,
     column_map,
@@ -53,6 +54,7 @@ def score(
     nli: options.Nli = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    fast: options.Fast = False,
     columns: options.ColumnMap = None,
     encoding: options.Encoding = None,
     on_error: options.OnError = "stop",
@@ -69,7 +71,7 @@ def score(
     Examples:
       cat answers.jsonl | sgi score -m sgi
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
-      sgi score answers.jsonl -m sgi --backend openvino --precision int8 --no-cache
+      sgi score answers.jsonl -m sgi --fast --no-cache
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
     import anyio
@@ -77,13 +79,17 @@ def score(
     from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import resolve
 
+    precision = select_precision(precision, fast=fast) or "auto"
     metrics = resolve(with_entailment(metric_list(metric), nli))
     notes = _InputNotes(quiet=quiet)
     on_reject = notes.reject if skips_errors(on_error) else None
     reading = {"columns": column_map(columns), "encoding": encoding}
     rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=notes.add_columns)
+    embedders = select_embedders(embedder, metrics, backend=backend, precision=precision)
+    if not quiet and any(item.vector_needs for item in metrics):
+        print_fast_profiles(embedders, backend, precision)
     settings = ResourceOptions(
-        embedders=select_embedders(embedder, metrics, backend=backend, precision=precision),
+        embedders=embedders,
         judge=judge_settings(judge, judge_set),
         backend=backend,
         precision=precision,

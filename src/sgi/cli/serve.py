@@ -11,6 +11,7 @@ import typer
 
 from sgi.cli import options
 from sgi.cli.console import talk
+from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import select_embedders
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
@@ -76,6 +77,7 @@ def serve(
     embedder: options.Embedders = None,
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
+    fast: options.Fast = False,
     token: Token = None,
     upload_limit: UploadLimit = "100MB",
     public_host: PublicHost = None,
@@ -94,7 +96,7 @@ def serve(
     Examples:
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
-      sgi serve --backend openvino --precision int8
+      sgi serve --fast
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
     """
@@ -104,6 +106,7 @@ def serve(
     from sgi.web.security import allowed_hosts, check_token
     from sgi.web.site import Site
 
+    precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
     token = check_token(token, host, proxied=bool(public_host or trusted_proxy))
     limits = ConnectionLimits(
@@ -116,6 +119,8 @@ def serve(
     upload_bytes = size_in_bytes(upload_limit)
     with _open_socket(host, port) as listener, _open_or_create(db) as database:
         port = listener.getsockname()[1]
+        embedders = select_embedders(embedder, None, backend=backend, precision=precision)
+        print_fast_profiles(embedders, backend, precision)
         site = Site(
             database=database,
             place=db,
@@ -124,7 +129,7 @@ def serve(
             folder=(Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads",
             scoring=True,
             hosts=allowed_hosts(host, port, public_host or ()),
-            embedders=tuple(select_embedders(embedder, None, backend=backend, precision=precision)),
+            embedders=tuple(embedders),
             backend=backend,
             precision=precision,
         )

@@ -33,7 +33,7 @@ from sgi.io.uri import parse_name
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.protocols import Usage
-from sgi.models.embedder.load import require_backend
+from sgi.models.embedder.load import FAST, require_backend
 
 if TYPE_CHECKING:
     import os
@@ -179,6 +179,11 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"`workers` is {config.workers}, but must be at least 1.")
     require_backend(spec.backend, spec.precision)
+    if spec.precision == FAST:
+        hint = "Name the precision; `sgi doctor` lists those of this processor."
+        raise UsageError(
+            "Workers of a cluster may have different processors, so none is the fastest.", hint=hint
+        )
     reject_idf_metrics((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
 
 

@@ -206,7 +206,9 @@ def open_models(
     if models := token_models(metrics):
         from sgi.models.token_encoder.load import load_token_encoder
 
-        encoders = {model: load_token_encoder(model, **options) for model in models}
+        encoders = {
+            model: load_token_encoder(model, **_without_fast(model.name, options)) for model in models
+        }
     entailment: dict[str, EntailmentModel] = {}
     if names := entailment_models(metrics):
         from sgi.models.entailment.load import load_entailment_model
@@ -246,7 +248,7 @@ def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[Mod
     if isinstance(like, (str, Path)):
         from sgi.models.embedder.load import load_embedder as load
 
-        return load(like, cache=cache, **options)
+        return load(like, cache=cache, **_without_fast(like, options))
     embedder: object = like
     if not isinstance(embedder, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
@@ -270,7 +272,7 @@ def load_embedder(
         name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
         backend: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
-        precision: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
+        precision: ``"auto"``, ``"f32"``, ``"bf16"``, ``"int8"``, or ``"fast"`` for the fastest one here.
         cache: a file that stores the vectors; None for no file.
 
     Raises:
@@ -284,7 +286,20 @@ def load_embedder(
     from sgi.store.cache import SqliteCache
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
-    return load(name, backend=backend, precision=precision, cache=sqlite_cache)
+    options = _without_fast(name, {"backend": backend, "precision": precision})
+    return load(name, cache=sqlite_cache, **options)
+
+
+def _without_fast(name: str | Path, options: ModelOptions) -> ModelOptions:
+    """Replace the precision ``fast`` by the one that is fastest for this model; see `fast_profile`."""
+    from sgi.models.embedder.load import FAST
+
+    if options.get("precision") != FAST:
+        return options
+    from sgi.engine.fast_profile import fast_arithmetic
+
+    backend, precision = fast_arithmetic(name, options.get("backend", "auto"))
+    return {**options, "backend": backend, "precision": precision}
 
 
 def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:

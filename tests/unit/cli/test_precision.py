@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from sgi.engine.fast_profile import FastProfile, MetricChange
 from sgi.models.embedder.openvino import Processor, processor
 
 ROWS = [
@@ -107,3 +108,47 @@ def test_doctor_tells_what_the_processor_does(sgi):
     assert found["precision"]["found"].startswith("f32")
     assert found["precision"]["required"] is False
     assert "extra openvino" in found
+
+
+@pytest.fixture
+def profile(monkeypatch):
+    """A profile that is known already; listing its models costs no measurement."""
+    known = FastProfile(
+        model="minilm",
+        backend="openvino",
+        precision="f32",
+        milliseconds={"onnx f32": 30.0, "openvino f32": 20.0},
+        rows=100,
+        changes=(MetricChange(metric="sgi", largest=0.0123, threshold=0.9, verdicts=2),),
+    )
+    monkeypatch.setattr("sgi.engine.fast_profile.fast_profile", lambda *_: known)
+    return known
+
+
+@pytest.mark.usefixtures("int8", "profile")
+def test_fast_uses_the_profile_and_prints_what_it_changes(sgi, rows):
+    result = sgi("run", rows, "-m", "sgi", "--fast", "--no-cache", "--json")
+    assert result.code == 0
+    assert result.json["signature"].count("openvino-f32") == 1
+    assert (
+        "Fast: minilm runs on openvino with f32. ms per row: onnx f32 30.0, openvino f32 20.0." in result.err
+    )
+    assert "the largest change of any metric is 0.012 (sgi), in 100 rows" in result.err
+    assert "sgi 0.012 (2 verdicts)" in result.err
+    scored = sgi("score", rows, "-m", "sgi", "--fast", "--no-cache")
+    assert (scored.code, "Fast: minilm" in scored.err) == (0, True)
+    quiet = sgi("score", rows, "-m", "sgi", "--fast", "--no-cache", "-q")
+    assert (quiet.code, "Fast" in quiet.err) == (0, False)
+
+
+@pytest.mark.parametrize("command", [("run",), ("score", "-m", "sgi")])
+def test_fast_and_a_precision_exclude_each_other(sgi, rows, command):
+    result = sgi(command[0], rows, *command[1:], "--fast", "--precision", "f32")
+    assert result.code == 2
+    assert "--fast cannot be combined with --precision." in result.err
+
+
+def test_a_cluster_needs_a_named_precision(sgi, rows, tmp_path):
+    result = sgi("run", rows, "-m", "sgi", "--fast", "--ray", "local", "-o", tmp_path / "scores")
+    assert result.code == 2
+    assert "Workers of a cluster may have different processors" in result.err

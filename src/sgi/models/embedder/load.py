@@ -22,6 +22,9 @@ BACKENDS = ("auto", "onnx", "openvino", "torch")
 PRECISIONS = ("auto", "f32", "bf16", "int8")
 """The names of the arithmetic precisions."""
 
+FAST = "fast"
+"""The name that stands for the fastest of them; `sgi.engine.fast_profile` finds it."""
+
 
 def load_embedder(
     name: str | Path = DEFAULT_MODEL,
@@ -54,6 +57,7 @@ def load_embedder(
     >>> load_embedder("minilm").fingerprint.partition("-")[0]
     'minilm@8199be6f'
     """
+    require_choice("precision", precision, PRECISIONS)
     require_backend(backend, precision)
     require_threads(threads)
     embedder = _open(name, backend, precision, threads)
@@ -73,10 +77,12 @@ def require_backend(backend: str, precision: str) -> None:
         MissingExtraError: the backend is not installed.
     """
     require_choice("backend", backend, BACKENDS)
-    require_choice("precision", precision, PRECISIONS)
+    require_choice("precision", precision, (*PRECISIONS, FAST))
+    if backend == "openvino" and find_spec("openvino") is None:
+        raise MissingExtraError("The openvino backend", "openvino")
+    if precision == FAST:
+        return
     if backend == "openvino":
-        if find_spec("openvino") is None:
-            raise MissingExtraError("The openvino backend", "openvino")
         from sgi.models.embedder.openvino import supported_precision
 
         supported_precision(precision)

@@ -1,0 +1,111 @@
+"""Finds the runtime and the precision that compute one row fastest on this processor, by measuring them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.kernel.errors import UsageError
+from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.local import LocalEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_PRECISIONS = ("f32", "bf16", "int8")
+"""The precisions of OpenVINO, the most precise first."""
+_ROUNDS = 4
+_LEAST_GAIN = 0.9
+"""A less precise arithmetic is chosen only if it needs at most this share of the time."""
+
+
+class Arithmetic(NamedTuple):
+    """A runtime with a precision; see `sgi.models.embedder.load.load_embedder`."""
+
+    backend: str
+    precision: str
+
+    def __str__(self) -> str:
+        return f"{self.backend} {self.precision}"
+
+
+def find_candidates(name: str | Path, backend: str = "auto") -> dict[Arithmetic, LocalEmbedder]:
+    """Open a model with each runtime and precision that are installed and that the processor supports.
+
+    The most precise is first. The result is empty for a model that neither ONNX Runtime nor OpenVINO runs,
+    such as a remote one.
+
+    Args:
+        name: the model, as for `load_embedder`.
+        backend: the only runtime to use, or ``auto``.
+    """
+    return {
+        arithmetic: embedder
+        for arithmetic in _installed(backend)
+        if isinstance(
+            embedder := load_embedder(name, backend=arithmetic.backend, precision=arithmetic.precision),
+            LocalEmbedder,
+        )
+        and _opens(embedder)
+    }
+
+
+def time_candidates(
+    candidates: Mapping[Arithmetic, LocalEmbedder], rows: Sequence[Sequence[str]]
+) -> dict[Arithmetic, float]:
+    """Return the seconds of each candidate for one row: the least mean over rounds in which they alternate.
+
+    Args:
+        candidates: the opened models.
+        rows: the texts of each row; they are embedded row by row.
+    """
+    least = dict.fromkeys(candidates, float("inf"))
+    for round_number in range(_ROUNDS + 1):
+        for arithmetic, embedder in candidates.items():
+            start = perf_counter()
+            for texts in rows:
+                embedder.encode(texts)
+            if round_number:  # the first round warms up
+                least[arithmetic] = min(least[arithmetic], (perf_counter() - start) / len(rows))
+    return least
+
+
+def choose(seconds: Mapping[Arithmetic, float]) -> Arithmetic:
+    """Return the fastest; a less precise one must need at least 10 % less time than a more precise one.
+
+    ``seconds`` has the most precise first.
+
+    >>> choose({Arithmetic("onnx", "f32"): 0.020, Arithmetic("openvino", "int8"): 0.019}).precision
+    'f32'
+    >>> choose({Arithmetic("onnx", "f32"): 0.020, Arithmetic("openvino", "int8"): 0.012}).precision
+    'int8'
+    """
+    best, *others = seconds
+    for other in others:
+        if seconds[other] <= _LEAST_GAIN * seconds[best]:
+            best = other
+    return best
+
+
+def _installed(backend: str) -> Iterator[Arithmetic]:
+    if backend in {"auto", "onnx"}:
+        yield Arithmetic("onnx", "f32")
+    if backend in {"auto", "openvino"} and find_spec("openvino") is not None:
+        from sgi.models.embedder.openvino import processor
+
+        cpu = processor()
+        supported: Iterable[bool] = (True, cpu.bf16, cpu.int8)
+        for precision, is_supported in zip(_PRECISIONS, supported, strict=True):
+            if is_supported:
+                yield Arithmetic("openvino", precision)
+
+
+def _opens(embedder: LocalEmbedder) -> bool:
+    """Return whether the runtime opens the model with this precision: int8 needs 8-bit weights."""
+    try:
+        embedder.network()
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,109 @@
+"""The precision ``fast``: measured once, kept in a file, and the same in every signature."""
+
+import anyio
+import numpy as np
+import pytest
+
+from sgi.engine import fast_profile as module
+from sgi.engine.fast_profile import fast_profile
+from sgi.engine.open_resources import load_embedder, open_models
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.registry import metric
+from sgi.models.embedder.fastest import Arithmetic
+from sgi.models.embedder.load import load_embedder as load_without_profile
+
+
+@pytest.fixture
+def measurements(monkeypatch, tmp_path):
+    """A new cache folder, few rows, and times that do not depend on the machine; lists the measurements."""
+    measured = []
+
+    def time_candidates(candidates, rows):
+        measured.append((tuple(candidates), len(rows)))
+        # The last candidate is the fastest.
+        return {arithmetic: 1.0 / (1 + place) for place, arithmetic in enumerate(candidates)}
+
+    monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(module, "ROWS", 6)
+    monkeypatch.setattr(module, "time_candidates", time_candidates)
+    fast_profile.cache_clear()
+    yield measured
+    fast_profile.cache_clear()
+
+
+def test_a_profile_is_measured_once_and_read_by_other_processes(measurements, tmp_path):
+    profile = fast_profile("minilm")
+    assert fast_profile("minilm") is profile
+    fast_profile.cache_clear()  # as in another process
+    assert fast_profile("minilm") == profile
+    assert len(measurements) == 1
+    (file,) = tmp_path.glob("fast-*.json")
+    file.write_text("{", encoding="utf-8")
+    fast_profile.cache_clear()
+    assert fast_profile("minilm") == profile
+    assert len(measurements) == 2
+
+
+def test_the_changes_are_those_of_the_metrics(measurements):
+    profile = fast_profile("minilm", "openvino")
+    candidates, _ = measurements[0]
+    assert (profile.backend, profile.precision) == candidates[-1]
+    assert [change.metric for change in profile.changes] == list(module.COMPARED)
+    if profile.precision != "f32":
+        assert max(change.largest for change in profile.changes) > 0
+    batch, _ = module._sample()
+    exact, fast = (
+        load_without_profile("minilm", backend="openvino", precision=precision)
+        for precision in ("f32", profile.precision)
+    )
+    before, after = (module._values(batch, embedder)["sgi"] for embedder in (exact, fast))
+    by_metric = {change.metric: change.largest for change in profile.changes}
+    assert by_metric["sgi"] == np.abs(after - before).max()
+    assert f"{max(by_metric.values()):.2g}" in profile.lines()[1]
+
+
+def test_a_single_candidate_changes_nothing(measurements):
+    profile = fast_profile("minilm", "onnx")
+    assert (profile.backend, profile.precision, profile.changes) == ("onnx", "f32", ())
+    assert measurements == []
+    assert profile.lines()[1] == "Fast: no metric changes."
+
+
+def test_every_model_opens_with_the_fastest_arithmetic(measurements):
+    profile = fast_profile("minilm")
+    expected = load_without_profile("minilm", backend=profile.backend, precision=profile.precision)
+    metrics = [metric("sgi"), metric("bertscore(model='minilm')")]
+    with open_models(metrics, cache=False, precision="fast") as resources:
+        assert resources.fingerprints[0] == expected.fingerprint
+        assert expected.fingerprint in resources.signature(metrics, n=1)
+        (encoder,) = resources.token_encoders.values()
+        assert encoder.fingerprint.endswith(expected.fingerprint.rpartition(",")[2])
+    assert load_embedder("minilm", precision="fast").fingerprint == expected.fingerprint
+    assert len(measurements) == 1
+
+
+def test_a_profile_can_be_measured_while_an_event_loop_runs(measurements):
+    async def measure():
+        return fast_profile("minilm")
+
+    assert anyio.run(measure).rows == 6
+    assert len(measurements) == 1
+
+
+def test_only_the_engine_resolves_fast():
+    with pytest.raises(UnknownNameError, match="fast"):
+        load_without_profile("minilm", precision="fast")
+
+
+def test_verdicts_count_the_rows_that_cross_the_best_threshold():
+    before, labels = np.array([0.1, 0.2, 0.8, 0.9]), np.array([False, False, True, True])
+    change = module._change("sgi", before, np.array([0.1, 0.6, 0.4, 0.95]), labels)
+    assert (change.threshold, change.verdicts) == (0.5, 2)
+    assert change.largest == pytest.approx(0.4)
+    flipped = module._change("theta_rc", before, before, ~labels)  # lower is better
+    assert (flipped.threshold, flipped.verdicts, flipped.largest) == (0.5, 0, 0.0)
+
+
+def test_times_name_runtime_and_precision(measurements):
+    names = fast_profile("minilm").milliseconds
+    assert str(Arithmetic("onnx", "f32")) in names
