@@ -246,12 +246,19 @@ def unrecognised_columns(columns: Sequence[str], mapping: Pairs) -> DataError:
 def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:
     by_name = _by_name(columns)
     mapped_fields = dict(mapping)
-    sources = (source for text in mapped_fields.values() for source in resolve(text, columns).values())
-    mapped = {source.column for source in sources if source is not None}
+    parts = (source for text in mapped_fields.values() for source in resolve(text, columns).values())
+    sources = [source for source in parts if source is not None]
+    mapped = {source.column for source in sources}
+    # A path into the metadata takes one of its values, and leaves the others.
+    whole = {source.column for source in sources if not source.path}
     return {
         name: ()
         if name in mapped_fields
-        else tuple(by_name[known] for known in names if known in by_name and by_name[known] not in mapped)
+        else tuple(
+            by_name[known]
+            for known in names
+            if known in by_name and by_name[known] not in (whole if name == "metadata" else mapped)
+        )
         for name, names in NAMES.items()
     }
 

@@ -19,7 +19,7 @@ _SEARCH = re.compile(
     r"search|retriev|look.?up|knowledge|document|passage|vector|(?:^|[^a-z])(?:rag|wiki)", re.IGNORECASE
 )
 _TOOL_RESULT = 2000
-NO_SEARCH = "no message is from a retrieval tool"
+NO_SEARCH = "no message is the result of a retrieval tool"
 NO_REPLY = "a message of the user has no reply"
 
 
@@ -106,9 +106,18 @@ def conversation_rows(
 
 
 def turn_row(
-    turn: Exchange, metadata: Mapping[str, Any], *, source: str, identifier: str | None, line: int
+    turn: Exchange,
+    metadata: Mapping[str, Any],
+    *,
+    source: str,
+    identifier: str | None,
+    line: int,
+    no_question: str = "the messages of the user have no text",
 ) -> TraceRow:
-    """Make the row of a turn: contexts are results of retrieval tools, or documents of its messages."""
+    """Make the row of a turn: contexts are results of retrieval tools, or documents of its messages.
+
+    ``source`` is the field of the messages; ``no_question`` says why a turn without question has none.
+    """
     documents, reason, places = turn_documents(turn)
     others = [message for message in turn.said if message.tool and not is_search(message.tool)]
     fields = {
@@ -129,7 +138,7 @@ def turn_row(
         "contexts": ", ".join(places),
         "response": f"{source}, role assistant",
     }
-    absent = {"contexts": reason, "question": "the messages of the user have no text"}
+    absent = {"contexts": reason, "question": no_question}
     return make_row(fields, sources, facts, absent=absent, line=line)
 
 

@@ -49,4 +49,4 @@ class TraceDataset:
             parts = f"{use.traces:,} traces" if use.spans else f"{use.records:,} records"
             raise DataError(f"none of {parts} gave a row{reasons}", file=path)
         if on_columns is not None:
-            on_columns(use.columns())
+            on_columns(use.columns(self.columns))

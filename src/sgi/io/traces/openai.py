@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
 _COMPLETION, _RESPONSE = "chat.completion", "response"
+_NO_TEXT = "the messages of the user have no text"
+_NO_REQUEST = "the log has responses without their requests"
+_NO_INPUT_FILE = "a batch's output file has no requests; put its input file before it, in one file"
 
 
 class OpenAIReader:
@@ -112,7 +115,11 @@ def _reply_rows(
         if own.answer() is None:
             continue
         identifier = f"{known}-{number}" if known and len(answers) > 1 else known
-        rows.append(turn_row(own, metadata, source="messages", identifier=identifier, line=line))
+        no_question = _NO_TEXT if request else _NO_REQUEST if "custom_id" not in facts else _NO_INPUT_FILE
+        row = turn_row(
+            own, metadata, source="messages", identifier=identifier, line=line, no_question=no_question
+        )
+        rows.append(row)
     return all_rows(rows, ["the answer calls a tool"] * (len(answers) - len(rows)))
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from sgi.io.column_use import ColumnUse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sgi.io.traces.assemble import TraceRow
 
 _MAX_REASONS = 20
@@ -46,19 +48,21 @@ class TraceUse:
         for name, reason in row.absent.items():
             self.absent[name, reason] += 1
 
-    def columns(self) -> ColumnUse:
-        """Return what became of the spans, as the use of columns."""
+    def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
+        """Return what became of the spans, as the use of columns; ``mapped`` are the user's own columns."""
+        own = mapped or {}
         notes = [self._counts()]
         if self.unanswered:
             count = sum(self.unanswered.values())
             turns = "1 turn" if count == 1 else f"{count:,} turns"
             notes.append(f"{turns} gave no row: {counted(self.unanswered)}.")
-        for name in dict.fromkeys(name for name, _ in self.absent):
+        for name in dict.fromkeys(name for name, _ in self.absent if name not in own):
             reasons = Counter({reason: n for (field, reason), n in self.absent.items() if field == name})
             count = sum(reasons.values())
             rows = "1 row has" if count == 1 else f"{count:,} rows have"
             notes.append(f"{rows} no {name}: {counted(reasons)}.")
         fields = {name: tuple(sources) for name, sources in self.sources.items()}
+        fields |= {name: (text,) for name, text in own.items() if text}
         return ColumnUse(fields, notes=tuple(notes))
 
     def _counts(self) -> str:
