@@ -40,12 +40,13 @@ if TYPE_CHECKING:
     )
     from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import JudgedMetric, JudgedRows
-    from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+    from sgi.kernel.metric import Metric, MetricSpec, Score, Scores, Status
     from sgi.kernel.protocols import Embedder, Judge
     from sgi.kernel.registry import metric
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.similarity import cosine_similarity
+    from sgi.service.scorer import Scorer
     from sgi.service.service import RAGEvalService
     from sgi.testing import DummyEmbedder
 
@@ -72,6 +73,8 @@ _MODULES = {
     "RAGEvalService": "sgi.service.service",
     "Result": "sgi.engine.results",
     "Sample": "sgi.kernel.sample",
+    "Score": "sgi.kernel.metric",
+    "Scorer": "sgi.service.scorer",
     "Scores": "sgi.kernel.metric",
     "SgiError": _ERRORS,
     "Status": "sgi.kernel.metric",
@@ -127,6 +130,8 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "RAGEvalService",
     "Result",
     "Sample",
+    "Score",
+    "Scorer",
     "Scores",
     "SgiError",
     "Status",

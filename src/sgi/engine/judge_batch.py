@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
@@ -38,6 +38,23 @@ class BatchJudgements:
     evidence: Mapping[str, Judgements] = field(default_factory=dict)
     failures: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     replies: Mapping[str, Mapping[int, UnusableReply]] = field(default_factory=dict)
+
+    @classmethod
+    def join(cls, parts: Sequence[tuple[int, BatchJudgements]]) -> Self:
+        """Join the judgements of consecutive parts of a batch; each comes with its number of rows."""
+        evidence: dict[str, list[BaseModel | None]] = {}
+        failures: dict[str, dict[int, str]] = {}
+        replies: dict[str, dict[int, UnusableReply]] = {}
+        start = 0
+        for rows, part in parts:
+            for name, judgements in part.evidence.items():
+                evidence.setdefault(name, []).extend(judgements)
+            for name, reasons in part.failures.items():
+                failures.setdefault(name, {}).update({start + row: why for row, why in reasons.items()})
+            for name, unusable in part.replies.items():
+                replies.setdefault(name, {}).update({start + row: reply for row, reply in unusable.items()})
+            start += rows
+        return cls({name: tuple(rows) for name, rows in evidence.items()}, failures, replies)
 
     def with_replies(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         """Add the unusable replies to the details of the rows that failed."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.from_thread
 import numpy as np
 from pydantic import ValidationError
 
-from sgi.kernel.errors import EmbedderError, JudgeMalformedError
+from sgi.kernel.errors import BudgetExceededError, EmbedderError, JudgeError, JudgeMalformedError
 from sgi.kernel.prompts import ReplyModel
-from sgi.kernel.protocols import Embeddings, embedder_name, encode, usage_of
+from sgi.kernel.protocols import Embeddings, TruncatingEmbedder, embedder_name, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +33,10 @@ class EmbedderWrapper:
 
     def __init__(self, embedder: Embedder) -> None:
         self.fingerprint = embedder.fingerprint
-        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
+        self._call: Callable[[list[str]], Any] = (
+            embedder.encode if isinstance(embedder, TruncatingEmbedder) else embedder.embed
+        )
+        self._array: Callable[[Any], Any] = np.asarray
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Return the embedder's vectors, one row for each text."""
@@ -42,17 +44,13 @@ class EmbedderWrapper:
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Return the embedder's vectors, one row for each text, and the truncated texts."""
-        rows = self._call_model(list(texts))
-        return (
-            rows if isinstance(rows, Embeddings) else Embeddings(rows, np.zeros(len(texts), dtype=np.bool_))
-        )
-
-    def _call_model(self, texts: list[str]) -> Any:
         try:
-            if inspect.iscoroutinefunction(self._call):
-                return anyio.from_thread.run(self._call, texts)
-            rows = self._call(texts)
-            return anyio.from_thread.run(_await, rows) if inspect.isawaitable(rows) else rows
+            rows = self._call(list(texts))
+            if inspect.isawaitable(rows):
+                rows = anyio.from_thread.run(_await, rows)
+            if isinstance(rows, Embeddings):
+                return rows
+            return Embeddings(self._array(rows), np.zeros(len(texts), dtype=np.bool_))
         except EmbedderError:
             raise
         except Exception as error:
@@ -79,6 +77,17 @@ class JudgeWrapper:
     def usage(self) -> Usage:
         """The usage of the wrapped judge."""
         return usage_of(self._judge)
+
+
+class BudgetAsFailure(JudgeWrapper):
+    """A judge whose exhausted budget gives failed scores, so that the application keeps running."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """Return the reply of the judge; raises JudgeError once the budget is exhausted."""
+        try:
+            return await self._judge.ask(inquiry, schema)
+        except BudgetExceededError as error:
+            raise JudgeError(error.message, hint=error.hint) from error
 
 
 class ValidatingJudge(JudgeWrapper):

@@ -220,7 +220,7 @@ def open_models(
     from sgi.store.cache import open_cache
 
     with open_cache(cache) as vectors:
-        opened = open_embedders(_as_list(embedders), vectors, **options)
+        opened = open_embedders(as_list(embedders), vectors, **options)
         for name in extra_embedders(metrics, tuple(opened)):
             opened[name] = open_embedder(name, vectors, **options)
         yield Resources(opened, token_encoders=encoders, entailment_models=entailment)
@@ -302,7 +302,8 @@ def _without_fast(name: str | Path, options: ModelOptions) -> ModelOptions:
     return {**options, "backend": backend, "precision": precision}
 
 
-def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+def as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+    """Return one or several embedders as a list; the default model for none."""
     if embedders is None:
         return [DEFAULT_EMBEDDER]
     if isinstance(embedders, Sequence) and not isinstance(embedders, str):

@@ -57,6 +57,14 @@ class BatchScores:
     failures: Mapping[str, str] = field(default_factory=dict)
     evidence: Mapping[str, Judgements] = field(default_factory=dict)
 
+    def rows(self, start: int, stop: int) -> BatchScores:
+        """Return the scores and judgements of the rows from ``start`` to ``stop`` (exclusive)."""
+        return replace(
+            self,
+            scores={name: scores.rows(start, stop) for name, scores in self.scores.items()},
+            evidence={name: judgements[start:stop] for name, judgements in self.evidence.items()},
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Task:

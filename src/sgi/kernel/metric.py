@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from dataclasses import Field as DataclassField
 from enum import StrEnum
 from functools import cached_property
@@ -88,6 +88,27 @@ class MetricSpec:
         """
         others = sorted(counts.keys() - {*self.classes}, key=lambda name: (-counts[name], name))
         return {name: counts[name] for name in (*self.classes, *others) if name in counts}
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of one metric for one row.
+
+    Attributes:
+        value: the value; None if, and only if, the status is not ``ok``.
+        reason: why there is no value; empty if there is one.
+        details: intermediate results, by key.
+
+    >>> Score(None, Status.MISSING, "the sample has no reference").value is None
+    True
+    """
+
+    value: float | None
+    status: Status = Status.OK
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +199,17 @@ class Scores:
     def __len__(self) -> int:
         return len(self.values)
 
+    def rows(self, start: int, stop: int) -> Scores:
+        """Return the scores of the rows from ``start`` to ``stop`` (exclusive)."""
+        rows = slice(start, stop)
+        return Scores(self.values[rows], self.status[rows], self.reasons[rows], self.details[rows])
+
+    def row(self, number: int) -> Score:
+        """Return the score of one row."""
+        status = Status(str(self.status[number]))
+        value = float(self.values[number]) if status is Status.OK else None
+        return Score(value, status, self.reasons[number], self.details[number])
+
 
 @runtime_checkable
 class VectorNeeds(Protocol):
@@ -237,9 +269,9 @@ class AnyMetric(ABC):
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults."""
         return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)  # type: ignore[arg-type]  # every metric is a dataclass
-            if getattr(self, field.name) != _default(field)
+            each.name: getattr(self, each.name)
+            for each in fields(self)  # type: ignore[arg-type]  # every metric is a dataclass
+            if getattr(self, each.name) != _default(each)
         }
 
     @cached_property

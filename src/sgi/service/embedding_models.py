@@ -54,6 +54,7 @@ class OwnModel(EmbedderWrapper):
         elif callable(getattr(model, "embed_texts", None)):
             self.fingerprint = f"{type(model).__name__}@own"
             self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above checks it
+            self._array = lambda rows: rows  # `encode` checks them
         else:
             hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
             raise UsageError(f"{type(model).__name__} is not an embedding model.", hint=hint)

@@ -3,306 +3,288 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import weakref
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import anyio
 import anyio.to_thread
-from anyio.from_thread import start_blocking_portal
 
-from sgi.engine.open_resources import extra_embedders, open_embedders
-from sgi.engine.plan import BATCH_SIZE, PREFERRED
+from sgi.engine.calibration_file import read_calibration
+from sgi.engine.open_resources import ResourceOptions, as_list, extra_embedders
+from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge, resolve
 from sgi.engine.resources import Resources, require_resources
-from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.engine.spec import DEFAULT_EMBEDDER
-from sgi.kernel.errors import EmbedderError, SgiError, UsageError
-from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import AnyMetric, Scores
-from sgi.kernel.protocols import Embedder, encode
+from sgi.io.columns import checked_mapping
+from sgi.io.dataset import object_dataset
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
+from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.sample import Batch, Field
+from sgi.kernel.sample import Field
 from sgi.kernel.tokens import TokenModel
+from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
+from sgi.store.fork_safety import close_at_fork
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
+    from types import TracebackType
 
-    from anyio.from_thread import BlockingPortal
-
+    from sgi.engine.evaluate import CalibrationLike
+    from sgi.engine.open_resources import EmbedderLike, JudgeLike
+    from sgi.engine.score import BatchScores
+    from sgi.kernel.metric import Score
     from sgi.kernel.protocols import TokenEncoder
     from sgi.kernel.sample import Sample
 
-CACHE_BYTES = 64 << 20
-"""Memory limit of the vector cache."""
+    T = TypeVar("T")
+    Row = Mapping[str, Any] | Sample
+
+__all__ = ["MAX_WAITING", "Scorer", "ScorerBusyError", "ScorerClosedError", "allowed_metrics"]
 
 MAX_WAITING = 1024
 """The most waiting rows: four batches, so that accepted rows are scored soon."""
 
-MAX_TEXTS = 4096
-"""The maximum number of texts to embed in one call. At 41 tokens each, the bundled model needs 58 s of CPU
-time.
-"""
-
-MAX_COMPARED = 20_000_000_000
-"""The maximum number of pairs of characters (response × reference, over all metrics) for one call; the
-slowest metric compares 30 billion pairs per second.
-"""
-
-_TEXT = 160  # characters of a usual text of 41 tokens
-_LONG = 8192  # characters; calls with fewer are accepted without counting the texts
-_FEW = 64  # texts; likewise
-_RETRY_SECONDS = 5.0
-_OPENING = "The models are being opened."
-
-
-class ScorerBusyError(SgiError):
-    """Too many rows are waiting; retry after ``retry_after`` seconds."""
-
-    retry_after = 1
-
-
-class ScorerClosedError(SgiError):
-    """The scorer was closed before it scored these rows."""
-
-
-@dataclass(eq=False)
-class _Job:
-    """The rows of one call, at most one batch, and their scores."""
-
-    samples: tuple[Sample, ...]
-    metrics: tuple[AnyMetric, ...]
-    done: anyio.Event = field(default_factory=anyio.Event)
-    scores: Mapping[str, Scores] = field(default_factory=dict)
-    error: Exception | None = None
-
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """The metrics; jobs with equal metrics are scored together."""
-        return tuple(metric.canonical for metric in self.metrics)
-
-    def finish(self, scores: Mapping[str, Scores]) -> None:
-        self.scores = scores
-        self.done.set()
-
-    def fail(self, error: Exception) -> None:
-        self.error = error
-        self.done.set()
-
 
 class Scorer:
-    """Scores rows of many callers at once with open models; create it with `open_scorer`.
+    """Scores single rows with models that stay open.
 
-    Rows that arrive while one batch is computed form the next batch, so no row waits for a batch to fill.
-    Rows with the same metrics are scored together; scores do not depend on the other rows. Scores are
-    computed in a thread, so the event loop stays free. ``batch_sizes`` counts the batches by their number of
-    rows.
+    Use it as ``with Scorer(...) as scorer`` or ``async with``, or call ``close`` at the end; models open at
+    first use. Threads and event loops may share a scorer: rows of callers at the same time form one batch.
+    Scores do not depend on the other rows; they equal those of `sgi.evaluate`. A child process that is
+    forked opens its own models. A scorer that is never closed ends with its last reference.
+
+    A failure of a model or of the judge, and an exhausted ``max_cost``, give scores with the status
+    ``failed``. Asynchronous embedders and judges run in the event loop of the scorer, not in that of the
+    caller.
+
+    Args:
+        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
+            judge: grounding, sgi, semantic_similarity and lexical_aggregate.
+        embedder: a name, a folder or an embedder, or several, the primary first; None: the bundled one.
+        judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
+        calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
+        columns: field → column, if the columns' names are not recognised.
+        backend: runtime of models given by name.
+        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16`` or ``int8``.
+        threads: number of batches that a model computes in parallel; None for all cores.
+        cache: a file for vectors and replies, your user cache (True), or bounded memory (False).
+        max_waiting: the maximum number of waiting rows; `score` raises ScorerBusyError for more.
+
+    Raises:
+        UnknownNameError: a metric does not exist.
+        UsageError: a metric needs a judge and there is none, or weighs tokens over all data.
+
+    >>> with Scorer(["content_f1"]) as scorer:
+    ...     scorer.score({"response": "The capital is Paris.", "reference": "Paris is the capital."})
+    {'content_f1': Score(value=1.0, status='ok', reason='', details={...})}
     """
 
     def __init__(
-        self, resources: Resources, portal: BlockingPortal, *, most_waiting: int = MAX_WAITING
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
+        embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
+        *,
+        judge: JudgeLike | None = None,
+        calibration: CalibrationLike | None = None,
+        columns: Mapping[str, str] | None = None,
+        backend: str = "auto",
+        precision: str = "auto",
+        threads: int | None = None,
+        cache: bool | str | Path = False,
+        max_waiting: int = MAX_WAITING,
     ) -> None:
-        self.resources = resources
-        self.batch_sizes: Counter[int] = Counter()
-        self._portal = portal
-        self._most_waiting = most_waiting
-        self._queue: deque[_Job] = deque()
-        self._arrived = anyio.Event()
+        named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
+        fitted = None if calibration is None else read_calibration(calibration)
+        self._metrics = merge_metrics(
+            resolve(PREFERRED if named is None else named), fitted.metrics() if fitted else ()
+        )
+        if judge is None and judged_metrics(self._metrics):
+            raise missing_judge(judged_metrics(self._metrics))
+        checked_mapping(columns)
+        self._columns = columns
+        self._options = ResourceOptions(
+            embedder,
+            judge,
+            None,
+            fitted,
+            backend=backend,
+            precision=precision,
+            threads=threads,
+            cache=cache,
+        )
+        self._any_metric = metrics is None
+        self._max_waiting = max_waiting
+        self._opened: Dispatcher | None = None
         self._closed = False
-        self._trouble = _OPENING
+        self._lock = RLock()
+        close_at_fork(self)
 
     @property
-    def waiting(self) -> int:
-        """The number of waiting rows."""
-        return sum(len(job.samples) for job in self._queue)
+    def metrics(self) -> tuple[str, ...]:
+        """The canonical strings of the metrics, the keys of each row's scores."""
+        return tuple(metric.canonical for metric in self._metrics)
 
-    @property
-    def trouble(self) -> str:
-        """Why the models are not ready; empty once each model has computed a vector."""
-        return "The scorer is closed." if self._closed else self._trouble
+    def signature(self, n: int, metrics: Sequence[AnyMetric] | None = None) -> str:
+        """Return the signature of the metrics over ``n`` rows, which is printed under tables of scores."""
+        return self._dispatcher().resources.signature(self._metrics if metrics is None else metrics, n=n)
 
-    def signature(self, metrics: Sequence[AnyMetric], n: int) -> str:
-        """Return the signature of these metrics over ``n`` rows."""
-        return self.resources.signature(metrics, n=n)
+    def score(self, row: Row) -> dict[str, Score]:
+        """Score one row; return the scores by metric.
 
-    async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
-        """Score 1 to 256 rows with metrics that need no judge; return scores by the canonical string.
+        Args:
+            row: a mapping with columns that `sgi.evaluate` recognises, or a Sample. A field that is absent or
+                None has no value, which gives the status ``missing``; a blank text is a value.
 
-        Cancelling a call removes only its own rows. An exception in a metric is raised only in the calls with
-        its rows.
+        Raises:
+            DataError: the row cannot be read; the message names the field.
+            ScorerBusyError: too many rows are waiting.
+            ScorerClosedError: the scorer was closed.
+        """
+        return _by_row([_result(self._submit_row(row))])[0]
+
+    async def ascore(self, row: Row) -> dict[str, Score]:
+        """Score one row, like `score`; cancelling the call removes the row."""
+        await self._aopen()
+        return _by_row([await asyncio.wrap_future(self._submit_row(row))])[0]
+
+    def score_many(self, rows: Iterable[Row]) -> list[dict[str, Score]]:
+        """Score any number of rows, in order; like `score`, but it waits when others are waiting.
+
+        Raises:
+            DataError: a row cannot be read, or two rows have the same id; the message names row and field.
+            ScorerClosedError: the scorer was closed.
+        """
+        return _by_row(_result(self._submit_rows(rows)))
+
+    async def ascore_many(self, rows: Iterable[Row]) -> list[dict[str, Score]]:
+        """Score any number of rows, like `score_many`; cancelling the call removes the rows."""
+        await self._aopen()
+        return _by_row(await asyncio.wrap_future(self._submit_rows(rows)))
+
+    async def score_batch(
+        self, samples: Sequence[Sample], metrics: Sequence[AnyMetric] | None = None
+    ) -> BatchScores:
+        """Score 1 to 256 samples, with other metrics than those of the scorer if given.
 
         Raises:
             UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
             ScorerBusyError: too many rows are waiting.
-            ScorerClosedError: the scorer is closed.
+            ScorerClosedError: the scorer was closed.
         """
-        self._check_metrics(metrics)
+        dispatcher = await self._aopen()
+        if metrics is not None:
+            self.require_open(metrics)
         if not 0 < len(samples) <= BATCH_SIZE:
             raise UsageError(f"A call scores 1 to {BATCH_SIZE} rows, not {len(samples)}.")
-        await self._check_size(samples, metrics)
-        job = _Job(tuple(samples), tuple(metrics))
-        self._admit(job)
-        try:
-            await job.done.wait()
-        finally:
-            if job in self._queue:  # the caller was cancelled
-                self._queue.remove(job)
-        if job.error is not None:
-            raise job.error
-        return dict(job.scores)
-
-    def close(self) -> None:
-        """Accept no more rows; finish the current batch, and reject waiting rows."""
-        self._closed = True
-        self._arrived.set()
-
-    async def work(self) -> None:
-        """Score the waiting rows, batch by batch, until the scorer is closed."""
-        try:
-            while not self._closed:
-                if self._queue:
-                    await self._score_batch(self._next_jobs())
-                else:
-                    self._arrived = anyio.Event()
-                    await self._arrived.wait()
-        finally:
-            self._closed = True
-            while self._queue:
-                self._queue.popleft().fail(_closed_error())
-
-    async def warm(self) -> None:
-        """Compute one vector with every model, so that no caller waits for it; retry on failure."""
-        while True:
-            try:
-                for embedder in self.resources.embedders.values():
-                    await asyncio.wrap_future(self._portal.start_task_soon(_warm_up, embedder))
-            except EmbedderError as error:
-                self._trouble = str(error)
-                await anyio.sleep(_RETRY_SECONDS)
-            else:
-                self._trouble = ""
-                return
-
-    def _check_metrics(self, metrics: Sequence[AnyMetric]) -> None:
-        for metric in metrics:
-            if isinstance(metric, JudgedMetric):
-                hint = "Score it with `sgi run` and a judge."
-                raise UsageError(
-                    f"The metric {metric.canonical!r} needs a judge, but none is configured.", hint=hint
-                )
-            require_resources([metric], self.resources)
-            if missing := extra_embedders([metric], self.resources.names):
-                message = f"The metric {metric.canonical!r} needs a model that is not loaded: {missing[0]}."
-                raise UsageError(message, hint=f"The open models: {', '.join(self.resources.names)}.")
-
-    async def _check_size(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
-        texts = [text for sample in samples for text in _texts_of(sample)]
-        compared = sum(len(row.response) * sum(map(len, row.references)) for row in samples) * len(metrics)
-        if compared > MAX_COMPARED:
-            message = f"These rows need {compared:,} character comparisons; the limit is {MAX_COMPARED:,}."
-            raise UsageError(message, hint="Give fewer rows, metrics or references, or shorter ones.")
-        if len(texts) < _FEW and sum(map(len, texts)) < _LONG:
-            return
-        count = await anyio.to_thread.run_sync(_count_texts, Batch(tuple(samples)), metrics)
-        if count > MAX_TEXTS:
-            message = f"These rows have {count:,} texts to embed; the limit is {MAX_TEXTS:,}."
-            raise UsageError(message, hint="Give fewer rows, or name sgi(sentences=false).")
-
-    def _admit(self, job: _Job) -> None:
-        if self._closed:
-            raise _closed_error()
-        if self.waiting + len(job.samples) > self._most_waiting:
-            message = f"{self.waiting} rows are waiting to be scored; the limit is {self._most_waiting}."
-            raise ScorerBusyError(message, hint="Try again in a moment.")
-        self._queue.append(job)
-        self._arrived.set()
-
-    def _next_jobs(self) -> list[_Job]:
-        jobs = [self._queue.popleft()]
-        rows = len(jobs[0].samples)
-        while self._queue and rows + len(self._queue[0].samples) <= BATCH_SIZE:
-            jobs.append(self._queue.popleft())
-            rows += len(jobs[-1].samples)
-        return jobs
-
-    async def _score_batch(self, jobs: Sequence[_Job]) -> None:
-        groups: dict[tuple[str, ...], list[_Job]] = {}
-        for job in jobs:
-            groups.setdefault(job.metric_names, []).append(job)
-        try:
-            for group in groups.values():
-                await self._score_group(group)
-        finally:
-            for job in jobs:
-                if not job.done.is_set():  # the work was cancelled
-                    job.fail(_closed_error())
-
-    async def _score_group(self, jobs: Sequence[_Job]) -> None:
-        batch = Batch(tuple(sample for job in jobs for sample in job.samples))
-        self.batch_sizes[len(batch)] += 1
-        try:
-            batch_scores = await self._evaluate(batch, jobs[0].metrics)
-        except Exception as error:  # noqa: BLE001 - each caller gets its own error
-            if len(jobs) == 1:
-                jobs[0].fail(error)
-                return
-            for job in jobs:  # so that only callers whose rows fail get the error
-                await self._score_group([job])
-        else:
-            start = 0
-            for job in jobs:
-                stop = start + len(job.samples)
-                job.finish(
-                    {name: _slice(scores, start, stop) for name, scores in batch_scores.scores.items()}
-                )
-                start = stop
-
-    async def _evaluate(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
-        """Return the scores of a batch, computed in another thread, since metrics block the event loop."""
         return await asyncio.wrap_future(
-            self._portal.start_task_soon(evaluate_batch, batch, metrics, self.resources)
+            dispatcher.submit(samples, self._metrics if metrics is None else metrics)
         )
 
+    def require_open(self, metrics: Sequence[AnyMetric]) -> None:
+        """Raise a UsageError if a metric needs a judge or a model that is not open."""
+        resources = self._dispatcher().resources
+        for metric in metrics:
+            if isinstance(metric, JudgedMetric) and resources.judge is None:
+                message = f"The metric {metric.canonical!r} needs a judge, but none is configured."
+                raise UsageError(message, hint="Score it with `sgi run` and a judge.")
+            require_resources([metric], resources)
+            if missing := extra_embedders([metric], resources.names):
+                message = f"The metric {metric.canonical!r} needs a model that is not loaded: {missing[0]}."
+                raise UsageError(message, hint=f"The open models: {', '.join(resources.names)}.")
 
-@asynccontextmanager
-async def open_scorer(
-    embedders: Sequence[str | Path | Embedder] | None = None,
-    *,
-    backend: str = "auto",
-    precision: str = "auto",
-    cache_bytes: int = CACHE_BYTES,
-    most_waiting: int = MAX_WAITING,
-) -> AsyncIterator[Scorer]:
-    """Context manager that opens a scorer and closes it; models open in the background, see ``trouble``.
+    @property
+    def waiting(self) -> int:
+        """The number of waiting rows."""
+        return self._dispatcher().waiting
 
-    Vectors stay in memory, up to ``cache_bytes``; nothing is written. At most ``most_waiting`` rows may wait.
-    ``backend`` and ``precision`` are the runtime and the arithmetic of models given by name.
+    @property
+    def batch_sizes(self) -> Mapping[int, int]:
+        """The number of batches by their number of rows."""
+        return self._dispatcher().batch_sizes
 
-    Raises:
-        UnknownNameError: the model, backend or precision does not exist.
-        UsageError: two embedders have the same name.
-        EmbedderError: a model's files are missing, or differ from the published ones.
+    @property
+    def trouble(self) -> str:
+        """Why the models are not ready; empty once `warm` has computed a vector with each model."""
+        return "The scorer is closed." if self._closed else self._dispatcher().trouble
 
-    >>> from sgi.kernel.sample import Sample
-    >>> rows = [Sample(id="1", response="The capital is Paris.", reference="Paris is the capital.")]
-    >>> async def scored():
-    ...     async with open_scorer() as scorer:
-    ...         return await scorer.score(rows, [named_metric("content_f1")])
-    >>> anyio.run(scored)["content_f1"].values.tolist()
-    [1.0]
-    """
-    models = tuple(embedders or (DEFAULT_EMBEDDER,))
-    resources = await anyio.to_thread.run_sync(_open_models, models, backend, precision, cache_bytes)
-    with start_blocking_portal() as portal:
-        scorer = Scorer(resources, portal, most_waiting=most_waiting)
-        work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
-        try:
-            yield scorer
-        finally:
-            scorer.close()
-            warming.cancel()
-            await asyncio.gather(work, warming, return_exceptions=True)
+    def warm(self) -> None:
+        """Load the models in the background, so that no caller waits for it; see ``trouble``."""
+        self._dispatcher().warm()
+
+    def close(self) -> None:
+        """Finish the current batch, and reject waiting rows. You can call it twice."""
+        with self._lock:
+            self._closed = True
+            dispatcher, self._opened = self._opened, None
+        if dispatcher is not None:
+            dispatcher.close()
+            dispatcher.join()
+
+    async def aclose(self) -> None:
+        """Close the scorer, like `close`."""
+        await anyio.to_thread.run_sync(self.close)
+
+    def __enter__(self) -> Self:
+        self._dispatcher()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        await self._aopen()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.aclose()
+
+    def before_fork(self) -> None:
+        """Do nothing: the child process does not use what is open."""
+
+    def after_fork(self, *, child: bool) -> None:
+        """Let the child process open its own models at the next use."""
+        if child:
+            self._lock = RLock()
+            self._opened = None
+
+    def _dispatcher(self) -> Dispatcher:
+        with self._lock:
+            if self._closed:
+                raise ScorerClosedError(
+                    "The scorer is closed.", hint="Create another scorer, or start the server again."
+                )
+            if self._opened is None:
+                prepare = partial(_prepare, self._metrics, self._options, any_metric=self._any_metric)
+                self._opened = Dispatcher(self._metrics, self._options, prepare, self._max_waiting)
+                weakref.finalize(self, self._opened.close).atexit = False
+            return self._opened
+
+    async def _aopen(self) -> Dispatcher:
+        if self._opened is not None and not self._closed:
+            return self._opened
+        return await anyio.to_thread.run_sync(self._dispatcher)
+
+    def _submit_row(self, row: Row) -> Future[BatchScores]:
+        return self._dispatcher().submit(self._samples([row]), self._metrics)
+
+    def _submit_rows(self, rows: Iterable[Row]) -> Future[list[BatchScores]]:
+        return self._dispatcher().submit_all(self._samples(list(rows)), self._metrics)
+
+    def _samples(self, rows: Sequence[Row]) -> list[Sample]:
+        samples = list(object_dataset(rows, self._columns).samples())
+        if len(samples) != len(rows):
+            hint = "Name one of the columns with `columns`, as in response=my_column."
+            raise UsageError("A row holds two answers, a right and a hallucinated one.", hint=hint)
+        return samples
 
 
 def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
@@ -321,13 +303,15 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     return metrics
 
 
-def _open_models(
-    embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
+def _prepare(
+    metrics: Sequence[AnyMetric], options: ResourceOptions, resources: Resources, *, any_metric: bool
 ) -> Resources:
-    from sgi.store.cache import BoundedCache
-
-    opened = open_embedders(embedders, BoundedCache(cache_bytes), backend=backend, precision=precision)
-    return Resources(opened, token_encoders=_token_encoders(embedders, backend, precision))
+    """Check that rows can be scored one by one; with ``any_metric``, add the models' token encoders."""
+    if any_metric:
+        encoders = _token_encoders(as_list(options.embedders), options.backend, options.precision)
+        resources = replace(resources, token_encoders=encoders)
+    require_resources(metrics, resources)
+    return resources
 
 
 def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
@@ -341,28 +325,17 @@ def _token_encoders(named: Sequence[object], backend: str, precision: str) -> di
     return encoders
 
 
-def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
-    embedded_texts, token_texts = set[str](), set[str]()
-    for metric in metrics:
-        prepared = metric.prepare(batch.take(batch.present(metric.spec.needs).nonzero()[0]))
-        embedded_texts.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
-        token_texts.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
-    return len(embedded_texts) + sum(1 + len(text) // _TEXT for text in token_texts)  # not truncated
+def _result(scores: Future[T]) -> T:
+    try:
+        return scores.result()
+    except BaseException:
+        scores.cancel()  # the caller was interrupted
+        raise
 
 
-def _texts_of(sample: Sample) -> tuple[str, ...]:
-    return (sample.question, *sample.contexts, sample.response, *sample.references)
-
-
-async def _warm_up(embedder: Embedder) -> None:
-    # Not abandoned: a process that ends while a runtime is being opened is aborted.
-    await anyio.to_thread.run_sync(encode, embedder, ["warm"])
-
-
-def _closed_error() -> ScorerClosedError:
-    return ScorerClosedError("The scorer is closed.", hint="Try again when the server has restarted.")
-
-
-def _slice(scores: Scores, start: int, stop: int) -> Scores:
-    rows = slice(start, stop)
-    return Scores(scores.values[rows], scores.status[rows], scores.reasons[rows], scores.details[rows])
+def _by_row(parts: list[BatchScores]) -> list[dict[str, Score]]:
+    return [
+        {name: scores.row(number) for name, scores in part.scores.items()}
+        for part in parts
+        for number in range(len(next(iter(part.scores.values()))))
+    ]

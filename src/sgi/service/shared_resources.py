@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import anyio
 from anyio.lowlevel import current_token
 
-from sgi.engine.model_wrappers import JudgeWrapper
+from sgi.engine.model_wrappers import BudgetAsFailure
 from sgi.engine.open_resources import open_judge
 from sgi.engine.plan import missing_judge
-from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
+from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import judged_metrics
-from sgi.kernel.prompts import ReplyModel
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -21,14 +20,12 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import JudgeLike
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge, Target
     from sgi.target.spec import TargetSpec
 
     TargetLike = str | TargetSpec | Callable[[str], Any]
 
 T = TypeVar("T")
-R = TypeVar("R", bound=ReplyModel)
 
 
 class SharedResource(Generic[T]):
@@ -85,17 +82,6 @@ def shared_judge(
         return opened and BudgetAsFailure(opened)
 
     return SharedResource(open_resource)
-
-
-class BudgetAsFailure(JudgeWrapper):
-    """A judge whose exhausted budget gives failed scores, so that the application keeps running."""
-
-    async def ask(self, inquiry: Inquiry, schema: type[R], /) -> R:
-        """Return the reply of the judge; raises JudgeError once the budget is exhausted."""
-        try:
-            return await self._judge.ask(inquiry, schema)
-        except BudgetExceededError as error:
-            raise JudgeError(error.message, hint=error.hint) from error
 
 
 def shared_target(like: TargetLike | None) -> SharedResource[Target]:

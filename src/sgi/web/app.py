@@ -61,8 +61,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
         if site.scoring:
-            from sgi.service.scorer import open_scorer
+            from sgi.service.scorer import Scorer
 
-            scorer = open_scorer(site.embedders, backend=site.backend, precision=site.precision)
+            scorer = Scorer(None, site.embedders, backend=site.backend, precision=site.precision)
             site.scorer = await stack.enter_async_context(scorer)
+            scorer.warm()
         yield

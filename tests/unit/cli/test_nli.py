@@ -233,11 +233,11 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
 
 def test_scorers_that_stay_open_hold_no_such_model():
     from sgi.kernel.sample import Sample
-    from sgi.service.scorer import open_scorer
+    from sgi.service.scorer import Scorer
 
     async def scored():
-        async with open_scorer([load_embedder("minilm")]) as scorer:
-            await scorer.score([Sample(id="1", contexts=("a",), response="b")], [Grounding(nli="a/b")])
+        async with Scorer(embedder=load_embedder("minilm")) as scorer:
+            await scorer.score_batch([Sample(id="1", contexts=("a",), response="b")], [Grounding(nli="a/b")])
 
     with pytest.raises(UsageError, match="not loaded: a/b"):
         anyio.run(scored)

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import AnyMetric, Scores
+from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
 from sgi.reporting.views.comparison import comparison_view
 from sgi.reporting.views.run_header import run_header
@@ -36,6 +36,7 @@ from sgi.web.api.models import (
     ScoreResponse,
 )
 from sgi.web.api.operations import server_metrics
+from sgi.web.api.score_size import check_size
 from sgi.web.pages import RunNotFoundError, run_or_404
 from sgi.web.pages import page as page_of
 from sgi.web.paths import requested_sample
@@ -96,15 +97,18 @@ async def score(request: Request) -> Response:
             "Scoring is disabled on this server.", hint="Start the server with `sgi serve`."
         )
     score_input = read_score_request(await read_body(request))
-    scores = await scorer.score(score_input.samples, score_input.metrics)
-    for metric in score_input.metrics:
+    samples, metrics = score_input.samples, score_input.metrics
+    scorer.require_open(metrics)
+    await check_size(samples, metrics)
+    scores = (await scorer.score_batch(samples, metrics)).scores
+    for metric in metrics:
         server_metrics(request).count_scores(metric.spec.name, scores[metric.canonical])
     rows = [
         {"id": sample.id}
-        | {name: _cell(values, row, details=score_input.details) for name, values in scores.items()}
-        for row, sample in enumerate(score_input.samples)
+        | {name: _cell(values.row(row), details=score_input.details) for name, values in scores.items()}
+        for row, sample in enumerate(samples)
     ]
-    return json_response({"signature": scorer.signature(score_input.metrics, len(rows)), "scores": rows})
+    return json_response({"signature": scorer.signature(len(rows), metrics), "scores": rows})
 
 
 @router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": ErrorResponse}})
@@ -215,11 +219,9 @@ def docs(request: Request) -> Response:
     return page_of(request, "api.html", document=request.app.openapi())
 
 
-def _cell(scores: Scores, row: int, *, details: bool) -> dict[str, Any]:
-    reason = scores.reasons[row]
-    value = None if reason else float(scores.values[row])
-    cell: dict[str, Any] = {"value": value, "status": str(scores.status[row]), "reason": reason}
-    return cell | {"details": as_json(scores.details[row])} if details else cell
+def _cell(score: Score, *, details: bool) -> dict[str, Any]:
+    cell = {"value": score.value, "status": score.status.value, "reason": score.reason}
+    return cell | {"details": as_json(score.details)} if details else cell
 
 
 def _facts(kind: type[AnyMetric]) -> dict[str, Any]:

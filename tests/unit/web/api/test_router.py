@@ -141,7 +141,7 @@ def test_a_server_without_a_scorer_says_so(tmp_path):
 
 
 def test_too_many_rows_at_once_are_asked_to_come_again(client, monkeypatch):
-    monkeypatch.setattr(client.app.state.site.scorer, "_most_waiting", 1)
+    monkeypatch.setattr(client.app.state.site.scorer._opened, "_max_waiting", 1)
     response = score(client, rows=[ROW, ROW])
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "1"

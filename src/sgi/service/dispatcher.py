@@ -1,0 +1,368 @@
+"""One thread that scores the rows of many callers: it joins them into batches, and asks the judge."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+from collections import Counter, deque
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import RLock, Thread, current_thread
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import anyio
+import anyio.to_thread
+
+from sgi.engine.in_thread import first_error
+from sgi.engine.judge_batch import BatchJudgements, ask_batch
+from sgi.engine.model_wrappers import BudgetAsFailure
+from sgi.engine.open_resources import open_resources
+from sgi.engine.plan import BATCH_SIZE, batches
+from sgi.engine.score import BatchScores, evaluate_batch
+from sgi.kernel.errors import SgiError
+from sgi.kernel.judged_metric import judged_metrics
+from sgi.kernel.protocols import Embedder, encode
+from sgi.kernel.sample import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sgi.engine.open_resources import ResourceOptions
+    from sgi.engine.resources import Resources
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
+
+_BATCHES_PER_CALL = 2
+"""The maximum number of batches of one call that wait or are scored at the same time."""
+_RETRY_SECONDS = 5.0
+_OPENING = "The models are being opened."
+_CLOSED = "The scorer is closed."
+
+
+class ScorerBusyError(SgiError):
+    """Too many rows are waiting; retry after ``retry_after`` seconds."""
+
+    retry_after = 1
+
+
+class ScorerClosedError(SgiError):
+    """The scorer was closed before it scored these rows."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """Rows that are scored together, at most one batch.
+
+    Attributes:
+        scores: the future of their scores; the caller may cancel it.
+        asking: the scope of the requests to the judge, once it is asked.
+        limited: whether the rows count for the limit of waiting rows.
+        at_judge: whether the rows wait for the judge.
+    """
+
+    samples: tuple[Sample, ...]
+    metrics: tuple[AnyMetric, ...]
+    limited: bool
+    scores: Future[BatchScores] = field(default_factory=Future)
+    asking: anyio.CancelScope | None = None
+    judgements: BatchJudgements = field(default_factory=BatchJudgements)
+    at_judge: bool = False
+    waiting: bool = True
+
+    def finish(self, scores: BatchScores) -> None:
+        with suppress(InvalidStateError):  # the caller was cancelled
+            self.scores.set_result(scores)
+
+    def fail(self, error: Exception) -> None:
+        _fail(self.scores, error)
+
+
+class Dispatcher:
+    """Scores jobs in a thread with its own event loop, which also opens and closes the models and the judge.
+
+    Jobs that arrive while a batch is computed form the next batch, so no job waits for a batch to fill. Jobs
+    with the same metrics are scored together; scores do not depend on the other rows. Requests to the judge
+    run meanwhile: a job joins a batch when the judge has replied about its rows.
+
+    Args:
+        metrics: the metrics for which models and judge are opened.
+        options: which models and judge to open.
+        prepare: receives the open resources, and returns the resources to use, or raises an error.
+        max_waiting: the maximum number of rows that wait for a batch, and of rows that wait for the judge.
+
+    Raises:
+        SgiError: the resources cannot be opened.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[AnyMetric],
+        options: ResourceOptions,
+        prepare: Callable[[Resources], Resources],
+        max_waiting: int,
+    ) -> None:
+        self.batch_sizes: Counter[int] = Counter()
+        self.trouble = _OPENING
+        self._max_waiting = max_waiting
+        self._pid = os.getpid()
+        self._lock = RLock()  # the garbage collector may call `close` in a thread that holds it
+        self._calls: set[Future[Any]] = set()
+        self._waiting = {False: 0, True: 0}
+        self._queue: deque[_Job] = deque()
+        self._closed = False
+        opened: Future[Resources] = Future()
+        work = partial(self._run, metrics, options, prepare, opened)
+        self._thread = Thread(target=anyio.run, args=(work,), name="sgi.Scorer", daemon=True)
+        self._thread.start()
+        self.resources = opened.result()
+        _RUNNING.add(self)
+
+    @property
+    def waiting(self) -> int:
+        """The number of rows that wait for a batch."""
+        return self._waiting[False]
+
+    def submit(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> Future[BatchScores]:
+        """Return the future of the scores of at most one batch; cancelling it removes the rows.
+
+        Raises:
+            ScorerBusyError: too many rows are waiting.
+            ScorerClosedError: the dispatcher is closed.
+        """
+        job = _Job(tuple(samples), tuple(metrics), limited=True, at_judge=bool(judged_metrics(metrics)))
+        with self._lock:
+            self._require_open()
+            waiting = self._waiting[job.at_judge]
+            if waiting + len(samples) > self._max_waiting:
+                message = f"{waiting} rows are waiting to be scored; the limit is {self._max_waiting}."
+                raise ScorerBusyError(message, hint="Try again in a moment.")
+            self._admit(job)
+        return job.scores
+
+    def submit_all(
+        self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]
+    ) -> Future[list[BatchScores]]:
+        """Return the future of the scores of any number of rows, in consecutive parts; it is never refused.
+
+        Raises:
+            ScorerClosedError: the dispatcher is closed.
+        """
+        scores: Future[list[BatchScores]] = Future()
+        with self._lock:
+            self._require_open()
+            self._register(scores)
+            self._call_soon(self._start, partial(self._score_all, samples, tuple(metrics), scores))
+        return scores
+
+    def close(self) -> None:
+        """Accept no more rows; finish the current batch, and reject waiting rows. Does not wait."""
+        if self._pid != os.getpid():  # the thread is in the parent process
+            return
+        with self._lock:
+            if not self._closed:
+                self._closed, self.trouble = True, _CLOSED
+                self._call_soon(self._arrived.set)
+
+    def join(self) -> None:
+        """Wait until the thread has ended."""
+        if self._thread is not current_thread():
+            self._thread.join()
+
+    def warm(self) -> None:
+        """Compute one vector with each model in the background, again after a failure; see ``trouble``."""
+        self._call_soon(self._start, self._warm)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ScorerClosedError(_CLOSED, hint="Create another scorer, or start the server again.")
+
+    def _call_soon(self, call: Callable[..., object], *arguments: Any) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(call, *arguments, context=self._context)
+
+    def _register(self, call: Future[Any]) -> None:
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+
+    def _admit(self, job: _Job) -> None:
+        self._register(job.scores)
+        self._count(job, 1)
+        job.scores.add_done_callback(lambda _: self._forget(job))
+        self._call_soon(self._accept, job)
+
+    def _forget(self, job: _Job) -> None:
+        with self._lock:
+            self._stop_waiting(job)
+        if job.at_judge:
+            self._call_soon(_stop_asking, job)
+
+    def _count(self, job: _Job, sign: int) -> None:
+        self._waiting[job.at_judge] += sign * len(job.samples) * job.limited
+
+    def _stop_waiting(self, job: _Job) -> None:
+        if job.waiting:
+            job.waiting = False
+            self._count(job, -1)
+
+    async def _run(
+        self,
+        metrics: Sequence[AnyMetric],
+        options: ResourceOptions,
+        prepare: Callable[[Resources], Resources],
+        opened: Future[Resources],
+    ) -> None:
+        self._loop, self._arrived = asyncio.get_running_loop(), asyncio.Event()
+        self._context = copy_context()  # that of the callers does not know this event loop
+        try:
+            async with open_resources(metrics, options) as resources, anyio.create_task_group() as group:
+                judge = None if resources.judge is None else BudgetAsFailure(resources.judge)
+                self._start = group.start_soon
+                self.resources = prepare(replace(resources, judge=judge))
+                opened.set_result(self.resources)
+                while not self._closed:
+                    await self._score_next()
+                group.cancel_scope.cancel()
+        except BaseException as error:
+            if opened.done():
+                raise
+            opened.set_exception(first_error(error) if isinstance(error, BaseExceptionGroup) else error)
+        finally:
+            with self._lock:
+                self._closed, self.trouble = True, _CLOSED
+                calls = [*self._calls]
+            for call in calls:
+                _fail(
+                    call, ScorerClosedError(_CLOSED, hint="Create another scorer, or start the server again.")
+                )
+
+    def _accept(self, job: _Job) -> None:
+        if job.at_judge:
+            self._start(self._ask, job)
+        else:
+            self._queue.append(job)
+            self._arrived.set()
+
+    async def _ask(self, job: _Job) -> None:
+        with anyio.CancelScope() as job.asking:
+            if job.scores.done():
+                return
+            try:
+                job.judgements = await ask_batch(Batch(job.samples), job.metrics, self.resources.judge, {})
+            except Exception as error:  # noqa: BLE001 - each caller gets its own error
+                job.fail(error)
+                return
+            with self._lock:
+                self._count(job, -job.waiting)
+                job.at_judge = False
+                self._count(job, +job.waiting)
+            self._accept(job)
+
+    async def _score_all(
+        self, samples: Sequence[Sample], metrics: tuple[AnyMetric, ...], scores: Future[list[BatchScores]]
+    ) -> None:
+        scored: list[BatchScores] = []
+        jobs: deque[_Job] = deque()
+        with anyio.CancelScope() as scope:
+            scores.add_done_callback(lambda _: self._call_soon(scope.cancel))
+            try:
+                for batch in batches(samples):
+                    jobs.append(
+                        _Job(batch.samples, metrics, limited=False, at_judge=bool(judged_metrics(metrics)))
+                    )
+                    self._admit(jobs[-1])
+                    if len(jobs) == _BATCHES_PER_CALL:
+                        scored.append(await asyncio.wrap_future(jobs.popleft().scores))
+                while jobs:
+                    scored.append(await asyncio.wrap_future(jobs.popleft().scores))
+            except Exception as error:  # noqa: BLE001 - as above
+                _fail(scores, error)
+            finally:
+                for job in jobs:
+                    job.scores.cancel()
+            with suppress(InvalidStateError):
+                scores.set_result(scored)
+
+    async def _score_next(self) -> None:
+        self._arrived.clear()
+        if not self._queue:
+            await self._arrived.wait()
+            return
+        groups: dict[tuple[str, ...], list[_Job]] = {}
+        for job in self._next_jobs():
+            groups.setdefault(tuple(metric.canonical for metric in job.metrics), []).append(job)
+        for group in groups.values():
+            await self._score_group(group)
+
+    def _next_jobs(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        rows = 0
+        with self._lock:
+            while self._queue and (not jobs or rows + len(self._queue[0].samples) <= BATCH_SIZE):
+                job = self._queue.popleft()
+                self._stop_waiting(job)
+                if not job.scores.done():
+                    jobs.append(job)
+                    rows += len(job.samples)
+        return jobs
+
+    async def _score_group(self, jobs: Sequence[_Job]) -> None:
+        batch = Batch(tuple(sample for job in jobs for sample in job.samples))
+        judgements = BatchJudgements.join([(len(job.samples), job.judgements) for job in jobs])
+        self.batch_sizes[len(batch)] += 1
+        try:
+            scores = await evaluate_batch(batch, jobs[0].metrics, self.resources, batch_judgements=judgements)
+        except Exception as error:  # noqa: BLE001 - as above
+            if len(jobs) == 1:
+                jobs[0].fail(error)
+                return
+            for job in jobs:  # so that only callers whose rows fail get the error
+                await self._score_group([job])
+        else:
+            start = 0
+            for job in jobs:
+                stop = start + len(job.samples)
+                job.finish(scores.rows(start, stop))
+                start = stop
+
+    async def _warm(self) -> None:
+        while True:
+            try:
+                for embedder in self.resources.embedders.values():
+                    await _warm_up(embedder)
+            except Exception as error:  # noqa: BLE001 - shown to the operator
+                self.trouble = str(error)
+                await anyio.sleep(_RETRY_SECONDS)
+            else:
+                self.trouble = ""
+                return
+
+
+_RUNNING: WeakSet[Dispatcher] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """End the threads: a process that ends while a model runs is aborted."""
+    for dispatcher in list(_RUNNING):
+        dispatcher.close()
+        dispatcher.join()
+
+
+def _stop_asking(job: _Job) -> None:
+    if job.asking is not None:
+        job.asking.cancel()
+
+
+def _fail(call: Future[Any], error: Exception) -> None:
+    with suppress(InvalidStateError):  # the caller was cancelled
+        call.set_exception(error)
+
+
+async def _warm_up(embedder: Embedder) -> None:
+    # Not abandoned: a process that ends while a runtime is being opened is aborted.
+    await anyio.to_thread.run_sync(encode, embedder, ["warm"])

@@ -1,0 +1,337 @@
+"""Batches of a scorer that many callers share: joining, limits, isolation, cancellation, closing."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from sgi.engine.evaluate import evaluate
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import RESPONSE, Sample
+from sgi.service import dispatcher as module
+from sgi.service.scorer import Scorer, ScorerBusyError, ScorerClosedError
+from sgi.testing.fakes import HashEmbedder
+
+SIMILARITY, F1, SGI = metric("semantic_similarity"), metric("content_f1"), metric("sgi")
+SECONDS = 20
+
+
+class PausedEmbedder(HashEmbedder):
+    """An embedder that waits until the test continues it."""
+
+    def __init__(self):
+        super().__init__(dimension=16)
+        self.started, self.resume = Event(), Event()
+
+    def embed(self, texts, /):
+        self.started.set()
+        assert self.resume.wait(SECONDS)
+        return super().embed(texts)
+
+
+def row(number, **fields):
+    return {"id": str(number), "response": f"answer {number}", "reference": f"truth {number}"} | fields
+
+
+def wait_until(condition):
+    for _ in range(SECONDS * 500):
+        if condition():
+            return
+        threading.Event().wait(0.002)
+    pytest.fail("the condition did not become true")
+
+
+@pytest.fixture
+def model():
+    model = PausedEmbedder()
+    yield model
+    model.resume.set()
+
+
+@pytest.fixture
+def threads():
+    with ThreadPoolExecutor(64) as pool:
+        yield pool
+
+
+def start_first_batch(scorer, model, threads):
+    """Let one row be computed, so that later rows wait."""
+    first = threads.submit(scorer.score, row("first"))
+    assert model.started.wait(SECONDS)
+    return first
+
+
+def test_threads_that_arrive_during_a_batch_form_the_next_batch(model, threads):
+    with Scorer(SIMILARITY, model) as scorer:
+        start_first_batch(scorer, model, threads)
+        others = [threads.submit(scorer.score, row(n)) for n in range(20)]
+        wait_until(lambda: scorer.waiting == 20)
+        model.resume.set()
+        values = [other.result()["semantic_similarity"].value for other in others]
+        assert dict(scorer.batch_sizes) == {1: 1, 20: 1}
+    assert model.calls == 2
+    alone = evaluate([row(n) for n in range(20)], SIMILARITY, HashEmbedder(16), cache=False)
+    assert values == alone["semantic_similarity"].values.tolist()
+
+
+def test_tasks_of_several_event_loops_and_threads_share_batches(model, threads):
+    async def score_all(scorer, numbers):
+        return await asyncio.gather(*(scorer.ascore(row(n)) for n in numbers))
+
+    with Scorer([SIMILARITY, F1], model) as scorer:
+        start_first_batch(scorer, model, threads)
+        loops = [
+            threads.submit(asyncio.run, score_all(scorer, range(start, start + 10))) for start in (0, 10, 20)
+        ]
+        wait_until(lambda: scorer.waiting == 30)
+        model.resume.set()
+        scored = [scores for loop in loops for scores in loop.result()]
+        assert dict(scorer.batch_sizes) == {1: 1, 30: 1}
+    expected = evaluate([row(n) for n in range(30)], [SIMILARITY, F1], HashEmbedder(16), cache=False)
+    for name in ("semantic_similarity", "content_f1"):
+        assert [scores[name].value for scores in scored] == [
+            value if ok else None
+            for value, ok in zip(expected[name].values.tolist(), expected[name].ok, strict=True)
+        ]
+
+
+def test_a_single_caller_does_not_wait_for_others():
+    with Scorer(SIMILARITY, HashEmbedder()) as scorer:
+        for number in range(3):
+            scorer.score(row(number))
+        assert dict(scorer.batch_sizes) == {1: 3}
+
+
+def test_a_batch_has_at_most_256_rows_and_callers_are_served_in_order(model, threads):
+    done = []
+
+    def score(name, rows):
+        scorer.score_many([row(f"{name}{n}") for n in range(rows)])
+        done.append(name)
+
+    with Scorer(SIMILARITY, model) as scorer:
+        first = start_first_batch(scorer, model, threads)
+        calls = []
+        for count, (name, rows) in enumerate({"a": 100, "b": 200, "c": 56, "d": 1}.items(), 1):
+            calls.append(threads.submit(score, name, rows))
+            wait_until(lambda count=count: len(scorer._opened._queue) == count)
+        model.resume.set()
+        for call in (first, *calls):
+            call.result()
+        assert sorted(scorer.batch_sizes.elements()) == [1, 1, 100, 256]
+    assert sorted(done) == ["a", "b", "c", "d"]
+
+
+def test_many_rows_are_scored_in_order_and_exceed_the_limit_of_waiting_rows():
+    rows = [row(n) for n in range(700)]
+    with Scorer(SIMILARITY, HashEmbedder(16), max_waiting=1) as scorer:
+        scored = scorer.score_many(rows)
+        assert dict(scorer.batch_sizes) == {256: 2, 188: 1}
+        assert scorer.score_many([]) == []
+    expected = evaluate(rows, SIMILARITY, HashEmbedder(16), cache=False)["semantic_similarity"]
+    assert [scores["semantic_similarity"].value for scores in scored] == expected.values.tolist()
+
+
+def test_callers_with_other_metrics_are_scored_with_their_own(model, threads):
+    async def score(metrics):
+        return [*(await scorer.score_batch([Sample(**row(1))], metrics)).scores]
+
+    choices = [[F1], [SIMILARITY], [F1, SIMILARITY], [F1]]
+    with Scorer(SIMILARITY, model) as scorer:
+        start_first_batch(scorer, model, threads)
+        calls = [threads.submit(asyncio.run, score(metrics)) for metrics in choices]
+        wait_until(lambda: scorer.waiting == 4)
+        model.resume.set()
+        assert [call.result() for call in calls] == [
+            [metric.canonical for metric in metrics] for metrics in choices
+        ]
+        assert dict(scorer.batch_sizes) == {1: 3, 2: 1}
+
+
+def test_a_cancelled_task_removes_its_rows_and_no_others(model, threads):
+    async def cancel_two(scorer):
+        computing = asyncio.create_task(scorer.ascore(row("c")))
+        await asyncio.to_thread(model.started.wait, SECONDS)
+        removed, stays = (asyncio.create_task(scorer.ascore(row(n))) for n in "ab")
+        await asyncio.to_thread(wait_until, lambda: scorer.waiting == 2)
+        computing.cancel()
+        removed.cancel()
+        await asyncio.to_thread(wait_until, lambda: scorer.waiting == 1)
+        model.resume.set()
+        return (await stays)["semantic_similarity"].status, removed.cancelled(), computing.cancelled()
+
+    with Scorer(SIMILARITY, model) as scorer:
+        assert asyncio.run(cancel_two(scorer)) == ("ok", True, True)
+    assert "answer a" not in model.texts_seen
+    assert "answer b" in model.texts_seen
+
+
+def test_an_interrupted_thread_removes_its_rows(model, threads, monkeypatch):
+    class Interrupted(module.Future):
+        def result(self, timeout=None):
+            raise KeyboardInterrupt
+
+    with Scorer(SIMILARITY, model) as scorer:
+        start_first_batch(scorer, model, threads)
+        monkeypatch.setattr(module, "Future", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            scorer.score_many([row(n) for n in range(3)])
+        wait_until(lambda: all(job.scores.cancelled() for job in scorer._opened._queue))
+        model.resume.set()
+    assert "answer 0" not in model.texts_seen
+
+
+@dataclass(frozen=True)
+class Fragile(Metric):
+    """A metric with a defect that some rows trigger."""
+
+    spec: ClassVar = MetricSpec("fragile", 1, needs=RESPONSE, low=0.0, high=1.0)
+
+    def score(self, batch: Any, vectors: Any, /) -> Scores:
+        if "defect" in batch.response:
+            raise ZeroDivisionError("a defect")
+        return Scores.of(np.ones(len(batch)))
+
+
+def test_an_exception_is_raised_only_in_the_calls_with_its_rows(model, threads):
+    with Scorer([Fragile(), SIMILARITY], model) as scorer:
+        start_first_batch(scorer, model, threads)
+        failing = [threads.submit(scorer.score, row(n, response="defect")) for n in range(2)]
+        sound = [threads.submit(scorer.score, row(n)) for n in range(2)]
+        wait_until(lambda: scorer.waiting == 4)
+        model.resume.set()
+        errors = [call.exception() for call in failing]
+        assert [call.result()["fragile"].value for call in sound] == [1.0, 1.0]
+        assert scorer.score(row("after"))["fragile"].value == 1.0
+    assert [type(error) for error in errors] == [ZeroDivisionError] * 2
+    assert errors[0] is not errors[1]
+    assert "in metric fragile" in errors[0].__notes__[0]
+
+
+def test_an_exception_ends_a_call_with_many_rows():
+    rows = [row(n, response="defect" if n == 300 else "fine") for n in range(600)]
+    with Scorer(Fragile()) as scorer, pytest.raises(ZeroDivisionError):
+        scorer.score_many(rows)
+
+
+def test_rows_beyond_the_limit_are_refused(model, threads):
+    with Scorer(SIMILARITY, model, max_waiting=2) as scorer:
+        start_first_batch(scorer, model, threads)
+        waiting = [threads.submit(scorer.score, row(n)) for n in range(2)]
+        wait_until(lambda: scorer.waiting == 2)
+        with pytest.raises(ScorerBusyError, match="2 rows are waiting"):
+            scorer.score(row(3))
+        model.resume.set()
+        assert [call.result()["semantic_similarity"].status for call in waiting] == ["ok", "ok"]
+        assert scorer.score(row(3))["semantic_similarity"].status == "ok"
+
+
+def test_closing_finishes_the_current_batch_and_rejects_waiting_rows(model, threads):
+    scorer = Scorer(SIMILARITY, model)
+    first = start_first_batch(scorer, model, threads)
+    waiting = threads.submit(scorer.score, row(1))
+    many = threads.submit(scorer.score_many, [row(n) for n in range(2, 5)])
+    wait_until(lambda: scorer.waiting == 1 and len(scorer._opened._queue) == 2)
+    closing = threads.submit(scorer.close)
+    wait_until(lambda: scorer.trouble == "The scorer is closed.")
+    with pytest.raises(ScorerClosedError):
+        scorer.score(row(5))
+    model.resume.set()
+    closing.result()
+    assert first.result()["semantic_similarity"].status == "ok"
+    assert isinstance(waiting.exception(), ScorerClosedError)
+    assert isinstance(many.exception(), ScorerClosedError)
+    scorer.close()
+
+
+def scorer_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "sgi.Scorer"]
+
+
+def test_a_scorer_that_is_not_closed_ends_with_its_last_reference():
+    scorer = Scorer(SIMILARITY, HashEmbedder())
+    scorer.score(row(1))
+    (thread,) = scorer_threads()
+    del scorer
+    gc.collect()
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+
+
+def test_a_closed_scorer_leaves_no_thread():
+    before = threading.active_count()
+    with Scorer(SIMILARITY, HashEmbedder()) as scorer:
+        scorer.score(row(1))
+    wait_until(lambda: threading.active_count() <= before)
+    assert scorer_threads() == []
+
+
+def test_a_scorer_that_cannot_open_leaves_no_thread():
+    with (
+        pytest.raises(UsageError, match="Two embedders are called 'hash'"),
+        Scorer(SIMILARITY, [HashEmbedder(), HashEmbedder()]),
+    ):
+        pass
+    wait_until(lambda: scorer_threads() == [])
+
+
+def test_a_model_that_fails_gives_a_reason():
+    class Down(HashEmbedder):
+        def embed(self, texts, /):
+            raise EmbedderError("The service is down.")
+
+    with Scorer([SIMILARITY, F1], Down()) as scorer:
+        scorer.warm()
+        wait_until(lambda: scorer.trouble == "The service is down.")
+        scores = scorer.score(row(1))
+    assert (scores["semantic_similarity"].status, scores["semantic_similarity"].reason) == (
+        "failed",
+        "The service is down.",
+    )
+    assert scores["content_f1"].status == "ok"
+
+
+def test_warming_is_repeated_until_it_succeeds(monkeypatch):
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.01)
+    failures = [EmbedderError("Not yet."), EmbedderError("Not yet.")]
+
+    class Slow(HashEmbedder):
+        def embed(self, texts, /):
+            if failures:
+                raise failures.pop()
+            return super().embed(texts)
+
+    model = Slow()
+    with Scorer(SIMILARITY, model) as scorer:
+        assert scorer.trouble == "The models are being opened."
+        scorer.warm()
+        wait_until(lambda: not scorer.trouble)
+    assert model.texts_seen == ["warm"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("faithfulness", "'faithfulness' needs a judge"),
+        ('semantic_similarity(models=("other",))', "a model that is not loaded: other"),
+    ],
+)
+def test_metrics_whose_models_are_not_open_are_refused(name, message):
+    with Scorer(SIMILARITY, HashEmbedder()) as scorer, pytest.raises(UsageError, match=message):
+        asyncio.run(scorer.score_batch([Sample(**row(1))], [metric(name)]))
+
+
+@pytest.mark.parametrize("rows", [0, 257])
+def test_a_batch_has_1_to_256_rows(rows):
+    with Scorer(F1) as scorer, pytest.raises(UsageError, match="1 to 256"):
+        asyncio.run(scorer.score_batch([Sample(**row(n)) for n in range(rows)]))
