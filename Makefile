@@ -96,9 +96,9 @@ $(INTEGRATIONS:%=.venv-integrations/%/.done): .venv-integrations/%/.done: $(LOCK
 	$(UV) pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The frameworks have warnings of their own, which are no errors here.
+# The frameworks have warnings of their own, which are not errors here.
 $(INTEGRATIONS:%=test-integration-%): test-integration-%: .venv-integrations/%/.done
-	.venv-integrations/$*/bin/python -m pytest -q -W default tests/integrations/test_$*.py src/sgi/integrations/$*.py
+	.venv-integrations/$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/test_$*.py src/sgi/integrations/$*.py
 
 test-integrations: $(INTEGRATIONS:%=test-integration-%) resolve-integrations ## Test each adapter beside its framework, in turn
 

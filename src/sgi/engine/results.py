@@ -67,8 +67,7 @@ class GroundingReport(NotebookRepr):
     @property
     def doubtful(self) -> tuple[str, ...]:
         """The sentences with a score below 0.5."""
-        sentences = self.evidence.sentences if self.evidence is not None else ()
-        return tuple(each.text for each in sentences if each.score is not None and each.score < _DOUBTFUL)
+        return () if self.evidence is None else doubtful_sentences(self.evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -81,6 +80,13 @@ class GroundingReport(NotebookRepr):
         of = len(self.evidence.sentences)
         lines = [f"grounding {self.value:.2f}: {len(self.doubtful)} of {of} sentences are doubtful"]
         return "\n".join([*lines, *(f"  doubtful: {text}" for text in self.doubtful)])
+
+
+def doubtful_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
+    """Return the sentences of a response with a score below 0.5."""
+    return tuple(
+        each.text for each in evidence.sentences if each.score is not None and each.score < _DOUBTFUL
+    )
 
 
 def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingReport:

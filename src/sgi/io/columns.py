@@ -66,6 +66,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "expected_output",
         "expected",
         "expected_answer",
+        "expected_response",
         "references",
         "reference_answer",
         "gold",

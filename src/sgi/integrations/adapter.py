@@ -1,0 +1,227 @@
+"""The shared part of the adapters: find a row in the values of a host framework, and score it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from pydantic import BaseModel
+
+from sgi.engine.results import doubtful_sentences
+from sgi.io.coercion import is_absent
+from sgi.io.columns import NAMES, checked_mapping, known_name
+from sgi.io.mapping import join, read_source, resolve
+from sgi.kernel.errors import DataError
+from sgi.kernel.json_path import PathAbsentError
+from sgi.kernel.metric import AnyMetric, Score, Status
+from sgi.metrics.grounding.evidence_map import evidence_in
+from sgi.service.scorer import Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sgi.engine.open_resources import EmbedderLike
+
+MAX_WAITING = 1 << 20
+"""The host decides how many rows it evaluates at once, so a row is never refused because others wait."""
+
+_FIELDS = ("id", "question", "contexts", "response", "reference")
+# The fields that an object can hold, by the field that the part is if it is not an object. The parts are
+# searched in this order, so passages beside the response win over passages beside the question. An object
+# with the expected answer gives no passages: they would be ideal passages, not the retrieved ones.
+_FIELDS_OF_PART = {
+    "response": ("response", "contexts"),
+    "reference": ("reference",),
+    "question": ("id", "question", "contexts", "reference"),
+    "": ("id", "question", "contexts", "reference"),
+}
+
+
+class Coverage(NamedTuple):
+    """How many rows have a value.
+
+    >>> str(Coverage(3, 4))
+    '3 of 4 rows have a value'
+    """
+
+    ok: int
+    rows: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of rows with a value; None without rows."""
+        return self.ok / self.rows if self.rows else None
+
+    def __str__(self) -> str:
+        return f"{self.ok} of {self.rows} rows have a value"
+
+
+def coverage(scores: Iterable[Score]) -> Coverage:
+    """Count the rows with a value."""
+    known = [score.value is not None for score in scores]
+    return Coverage(sum(known), len(known))
+
+
+def describe(score: Score) -> str:
+    """Return status and reason as one text, such as ``missing: the sample has no contexts``."""
+    return f"{score.status.value}: {score.reason}" if score.reason else score.status.value
+
+
+def explain(score: Score) -> str:
+    """Return the text that belongs beside a score: why there is no value, or which sentences are doubtful.
+
+    A sentence is doubtful if its `grounding` is below 0.5; for other metrics the text is empty.
+    """
+    if score.value is None:
+        return describe(score)
+    evidence = evidence_in(score.details)
+    return "" if evidence is None else " ".join(f"Doubtful: {text}" for text in doubtful_sentences(evidence))
+
+
+class HostScorer:
+    """Scores rows of a host framework; equal configurations share one open `sgi.Scorer`.
+
+    A part is one of the values that the host gives to an evaluator. A field that is None, or that no part
+    holds, is not given, and metrics that need it have the status ``missing``; a blank text is data. A row
+    that cannot be read has the status ``failed`` in every metric, with the error as its reason.
+
+    Args:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        parts: the host's name of each part → the field that the part is if it is not an object: "question",
+            "response", "reference", or "" for none.
+        columns: field → the part and key that hold it, such as ``{"contexts": "outputs.documents"}``, for the
+            fields that are not found by their usual names.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: a metric or an option is invalid.
+
+    >>> host = HostScorer(["squad_em"], parts={"output": "response", "expected": "reference"})
+    >>> host.score(output={"answer": "Paris"}, expected="paris")["squad_em"].value
+    1.0
+    >>> describe(host.score(output="Paris", expected=None)["squad_em"])
+    'missing: the sample has no reference'
+    """
+
+    def __init__(
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric],
+        embedder: EmbedderLike | None = None,
+        *,
+        parts: Mapping[str, str],
+        columns: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        self._parts = dict(parts)
+        self._columns = dict(checked_mapping(columns))
+        names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
+        self._scorer = _open(names, embedder, {"max_waiting": MAX_WAITING, **options})
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The canonical strings of the metrics."""
+        return self._scorer.metrics
+
+    def score(self, **values: object) -> dict[str, Score]:
+        """Score the row in these parts; return one score for each metric, by its canonical string."""
+        try:
+            return _name_keys(self._scorer.score(self.row(**values)), values)
+        except DataError as error:
+            return self._failed(error)
+
+    async def ascore(self, **values: object) -> dict[str, Score]:
+        """Score the row in these parts; like `score`, without blocking the event loop."""
+        try:
+            return _name_keys(await self._scorer.ascore(self.row(**values)), values)
+        except DataError as error:
+            return self._failed(error)
+
+    def row(self, **values: object) -> dict[str, Any]:
+        """Return the fields that these parts hold, by their names in `sgi.evaluate`; None if not given.
+
+        Raises:
+            DataError: a path in ``columns`` does not fit the value.
+        """
+        plain = {name: _plain(value) for name, value in values.items()}
+        found: dict[str, Any] = dict.fromkeys(_FIELDS)
+        for kind, supplied in _FIELDS_OF_PART.items():
+            for name in (name for name, part in self._parts.items() if part == kind and name in plain):
+                for field, value in _fields_in(plain[name], kind, supplied).items():
+                    found[field] = value if found[field] is None else found[field]
+        return found | {field: _mapped(text, plain) for field, text in self._columns.items()}
+
+    def _failed(self, error: DataError) -> dict[str, Score]:
+        reason = str(DataError(error.message, field=error.field, hint=error.hint))
+        return dict.fromkeys(self.metrics, Score(None, Status.FAILED, reason))
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # hosts copy their evaluators; the copies share the open models
+
+
+def _fields_in(value: Any, kind: str, supplied: tuple[str, ...]) -> dict[str, Any]:
+    """Return the given fields of a part: those of its recognised keys, or the part itself."""
+    if not isinstance(value, dict):
+        return {kind: value} if kind and not is_absent(value) else {}
+    by_name = {known_name(key): item for key, item in value.items() if not is_absent(item)}
+    accepted = {field: NAMES[field] for field in supplied}
+    if kind == "reference":
+        accepted["reference"] += NAMES["response"]
+    columns = {
+        field: next((name for name in names if name in by_name), None) for field, names in accepted.items()
+    }
+    return {field: by_name[name] for field, name in columns.items() if name is not None}
+
+
+def _name_keys(scores: dict[str, Score], parts: Mapping[str, Any]) -> dict[str, Score]:
+    """Add the keys of the parts to the reasons of missing fields, which can be there under another name."""
+    if all(score.status != Status.MISSING for score in scores.values()):
+        return scores
+    objects = {name: plain for name, value in parts.items() if isinstance(plain := _plain(value), dict)}
+    keys = {
+        name: [key for key, value in plain.items() if value is not None] for name, plain in objects.items()
+    }
+    texts = [f"{name} has {', '.join(map(repr, named))}" for name, named in keys.items() if named]
+    where = f" ({'; '.join(texts)})" if texts else ""
+    return {
+        name: replace(score, reason=score.reason + where) if score.status == Status.MISSING else score
+        for name, score in scores.items()
+    }
+
+
+def _mapped(text: str, parts: Mapping[str, Any]) -> Any:
+    found = []
+    for source in resolve(text, tuple(parts)).values():
+        try:
+            value = None if source is None else read_source(parts, source)
+        except PathAbsentError:
+            continue
+        if not is_absent(value):
+            found.append(value)
+    return join(found) if len(found) > 1 else next(iter(found), None)
+
+
+def _plain(value: Any) -> Any:
+    """Return dataclasses, pydantic models and mappings as dicts, also in lists; other values as they are."""
+    if isinstance(value, BaseModel):
+        return {name: _plain(item) for name, item in value}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "items"):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _open(metrics: tuple[Any, ...], embedder: Any, options: Mapping[str, Any]) -> Scorer:
+    configuration = (metrics, embedder, tuple(sorted(options.items())))
+    try:
+        hash(configuration)
+    except TypeError:  # such as a judge given as a mapping
+        return Scorer(metrics, embedder, **options)
+    return _shared(*configuration)
+
+
+@lru_cache(maxsize=16)
+def _shared(metrics: tuple[Any, ...], embedder: Any, options: tuple[tuple[str, Any], ...]) -> Scorer:
+    return Scorer(metrics, embedder, **dict(options))
