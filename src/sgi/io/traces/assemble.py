@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.io.traces.content import Attribute, Content, Kind
 from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
+from sgi.io.traces.span import SERVICE
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.io.traces.turns import turns_of
 from sgi.kernel.errors import DataError
@@ -191,7 +192,7 @@ def _metadata(turn: Turn, first: Span, passages: Passages) -> dict[str, Any]:
         "trace_id": first.trace_id,
         "span_id": first.span_id,
         "session_id": turn.session,
-        "service": first.resource.get("service.name"),
+        "service": first.resource.get(SERVICE),
         "span_name": first.name or None,
         "start": _time(first.start),
         "latency_ms": _latency(turn),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -11,34 +13,74 @@ from sgi.io import coercion as cells
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _FLAT = re.compile(r"([a-z_.]+?)\.(\d{1,9})\.(.+)", re.DOTALL)
 _MAX_DEPTH = 20
+_LONG = 200
+
+LISTS = frozenset(
+    {
+        "retrieval.documents", "reranker.input_documents", "reranker.output_documents", "output.documents",
+        "llm.input_messages", "llm.output_messages", "llm.prompts", "llm.choices", "gen_ai.prompt",
+        "gen_ai.completion", "evaluations", "annotations", "trace.evaluations", "trace.annotations",
+    }
+)  # fmt: skip
+"""Attributes that are lists of objects, whose items often have keys of their own."""
+
+KEPT = (
+    "openinference.span.kind", "input.", "output.", "llm.model_name", "llm.response.model_name",
+    "llm.request.model_name", "tool.name", "session.id", "metadata", "gen_ai.", "traceloop.",
+    "llm.request.type", "langfuse.session.id", "final_result", "pydantic_ai.all_messages", *LISTS,
+)  # fmt: skip
+"""Prefixes of the attributes that are used; readers drop the others to save memory."""
 
 Items = dict[str, list[dict[str, Any]]]
 """The lists of a span: the name of the list → its items, each with dotted keys."""
 
 
-def lists_of(attributes: Mapping[str, Any], names: frozenset[str]) -> Items:
-    """Collect the lists with these names, from flat keys or nested values.
+def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Collect the attributes that conventions know; lists with flat keys become lists of objects.
 
-    >>> lists_of({"docs.1.text": "b", "docs.0.text": "a"}, frozenset({"docs"}))
-    {'docs': [{'text': 'a'}, {'text': 'b'}]}
-    >>> lists_of({"docs": [{"text": "a", "meta": {"page": 1}}]}, frozenset({"docs"}))
-    {'docs': [{'text': 'a', 'meta': {'page': 1}, 'meta.page': 1}]}
+    >>> nest([("input.value", "Who?"), ("retrieval.documents.0.document.content", "A."), ("http.url", "x")])
+    {'input.value': 'Who?', 'retrieval.documents': [{'document.content': 'A.'}]}
     """
-    flat: dict[str, dict[int, dict[str, Any]]] = {}
+    plain: dict[str, Any] = {}
+    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    for key, value in pairs:
+        name, index, rest = _place(key) if len(key) < _LONG else (key, -1, "")
+        if index >= 0:
+            lists.setdefault(name, {}).setdefault(index, {})[rest] = value
+        elif name:
+            plain[name] = value
+    for name, items in lists.items():
+        plain[name] = [items[index] for index in sorted(items)]
+    return plain
+
+
+@lru_cache(maxsize=4096)
+def _place(key: str) -> tuple[str, int, str]:
+    """Split a flat key into the name of its list, the index and the rest.
+
+    The index is −1 for an attribute that is not in a list; the name is blank for one that is not used.
+    """
+    match = _FLAT.fullmatch(key)
+    if match is not None and match[1] in LISTS:
+        return sys.intern(match[1]), int(match[2]), sys.intern(match[3])
+    return (sys.intern(key) if key.startswith(KEPT) else ""), -1, ""
+
+
+def lists_of(attributes: Mapping[str, Any]) -> Items:
+    """Return the lists of a span: values of nested objects are under dotted keys, too.
+
+    >>> lists_of({"evaluations": '[{"evaluation": {"name": "a"}}]'})
+    {'evaluations': [{'evaluation': {'name': 'a'}, 'evaluation.name': 'a'}]}
+    """
     lists: Items = {}
-    for key, value in attributes.items():
-        if key in names:
-            items = parse_json(value)
-            if isinstance(items, list):
-                lists[key] = [flatten(item) if isinstance(item, dict) else {"": item} for item in items]
-        elif (match := _FLAT.fullmatch(key)) is not None and match[1] in names:
-            flat.setdefault(match[1], {}).setdefault(int(match[2]), {})[match[3]] = value
-    for name, by_index in flat.items():
-        lists.setdefault(name, [by_index[index] for index in sorted(by_index)])
+    for name in LISTS.intersection(attributes):
+        items = parse_json(attributes[name])
+        if isinstance(items, list):
+            lists[name] = [flatten(item) if isinstance(item, dict) else {"": item} for item in items]
     return lists
 
 
@@ -48,6 +90,8 @@ def flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> flatten({"document": {"content": "a"}})
     {'document': {'content': 'a'}, 'document.content': 'a'}
     """
+    if not any(type(value) in {dict, list} for value in values.values()):
+        return dict(values)
     dotted: dict[str, Any] = {}
     waiting: list[tuple[str, Any, int]] = [(key, value, 0) for key, value in reversed([*values.items()])]
     while waiting:
@@ -76,24 +120,28 @@ def parse_json(value: Any) -> Any:
     return value
 
 
-def text_of(value: Any, field: str) -> str | None:
-    """Return a text, or None for null. Raises DataError with the attribute's name for another type."""
-    if cells.is_absent(value):
-        return None
-    try:
-        return cells.as_text(value)
-    except DataError as error:
-        raise DataError(error.message, field=field, hint=error.hint) from None
+def text_of(value: Any, *field: object) -> str | None:
+    """Return a text, or None for null.
+
+    Raises DataError for another type, with the attribute's name: the parts of ``field``, joined with dots.
+    """
+    if type(value) is str and value.isascii():
+        return value
+    return None if cells.is_absent(value) else _convert(cells.as_text, value, field)
 
 
-def id_of(value: Any, field: str) -> str | None:
-    """Return an id as text, or None for null and blank texts. Raises DataError for another type."""
+def id_of(value: Any, *field: object) -> str | None:
+    """Return an id as text, or None for null and blank texts. Raises DataError as `text_of` does."""
     if cells.is_absent(value) or (isinstance(value, str) and not value.strip()):
         return None
+    return _convert(cells.as_id, value, field)
+
+
+def _convert(convert: Callable[[Any], str], value: Any, field: tuple[object, ...]) -> str:
     try:
-        return cells.as_id(value)
+        return convert(value)
     except DataError as error:
-        raise DataError(error.message, field=field, hint=error.hint) from None
+        raise DataError(error.message, field=".".join(map(str, field)), hint=error.hint) from None
 
 
 def number_of(value: Any) -> float | None:
@@ -102,7 +150,7 @@ def number_of(value: Any) -> float | None:
     >>> number_of("0.5"), number_of(float("nan")), number_of("high")
     (0.5, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if value is None or isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
         number = float(value)

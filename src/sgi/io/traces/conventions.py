@@ -16,19 +16,16 @@ from sgi.io.traces.messages import flat_messages, json_messages
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sgi.io.traces.attributes import Items
     from sgi.io.traces.span import Span
 
 _DOCUMENTS = ("reranker.output_documents", "retrieval.documents", "output.documents")
-_ASKED = ("llm.input_messages", "gen_ai.prompt")
-_REPLIED = ("llm.output_messages", "gen_ai.completion")
-_COMPLETIONS = {"llm.prompts": "prompt.text", "llm.choices": "completion.text"}
+_ASKED = {"llm.input_messages": "", "gen_ai.prompt": "", "llm.prompts": "prompt.text"}
+_REPLIED = {"llm.output_messages": "", "gen_ai.completion": "", "llm.choices": "completion.text"}
+"""Lists of messages; lists of texts with the key of a text."""
 _EVALUATIONS = ("evaluations", "annotations", "trace.evaluations", "trace.annotations")
-_LISTS = frozenset(
-    {*_DOCUMENTS, "reranker.input_documents", *_ASKED, *_REPLIED, *_COMPLETIONS, *_EVALUATIONS}
-)
 _OPERATIONS = {
     "chat": Kind.LLM,
     "text_completion": Kind.LLM,
@@ -58,61 +55,72 @@ _SESSIONS = (
     "traceloop.association.properties.session_id",
     "langfuse.session.id",
 )
-_INPUTS = ("input.value", "gen_ai.input.messages", "traceloop.entity.input", "gen_ai.tool.call.arguments")
-_OUTPUTS = ("output.value", "gen_ai.output.messages", "traceloop.entity.output", "gen_ai.tool.call.result")
+_INPUTS = (
+    "input.value",
+    "gen_ai.input.messages",
+    "traceloop.entity.input",
+    "gen_ai.tool.call.arguments",
+    "pydantic_ai.all_messages",
+)
+_OUTPUTS = (
+    "output.value",
+    "gen_ai.output.messages",
+    "traceloop.entity.output",
+    "gen_ai.tool.call.result",
+    "final_result",
+)
 _MIMES = {"input.value": "input.mime_type", "output.value": "output.mime_type"}
-KEPT = (
-    "openinference.span.kind", "input.", "output.", "llm.input_messages", "llm.output_messages",
-    "llm.prompts", "llm.choices", "llm.model_name", "llm.response.model_name", "llm.request.model_name",
-    "retrieval.documents", "reranker.", "tool.name", "session.id", "metadata", "evaluations", "annotations",
-    "trace.evaluations", "trace.annotations", "gen_ai.", "traceloop.", "llm.request.type", "db.system",
-    "langfuse.session.id", "events", "final_result",
-)  # fmt: skip
-"""Prefixes of the attributes that `content_of` reads; readers drop the others to save memory."""
-
-KEPT_RESOURCE = ("service.",)
-"""Prefixes of the attributes of a resource that are kept."""
 
 
 def content_of(span: Span) -> Content:
     """Return what a span is and what it holds. Raises DataError with the attribute's name for wrong types."""
     attributes = span.attributes
-    lists = lists_of(attributes, _LISTS)
+    lists = lists_of(attributes)
     content = Content(
         input=_first(attributes, _INPUTS),
         output=_first(attributes, _OUTPUTS),
         model=_first_text(attributes, _MODELS),
-        session=_first_id(attributes, _SESSIONS),
+        session=_first_text(attributes, _SESSIONS, id_of),
         tool=_first_text(attributes, ("tool.name", "gen_ai.tool.name", "traceloop.entity.name")),
         is_store=attributes.get("gen_ai.tool.type") == "datastore",
         query=_first_text(attributes, ("gen_ai.retrieval.query.text",)),
     )
-    _read_messages(content, attributes, lists)
-    _read_documents(content, attributes, lists)
-    read_events(content, span)
+    if lists:
+        _read_messages(content, lists)
+        _read_documents(content, lists)
+        _read_evaluations(content, lists)
+    _read_json(content, attributes)
+    if span.events:
+        read_events(content, span)
     content.kind = _kind(span, content)
     if content.documents is None and content.kind in {Kind.RETRIEVER, Kind.RERANKER} and content.output:
         content.documents = documents_in(content.output.value)
         content.from_attribute["documents"] = content.output.name
-    _read_evaluations(content, lists)
     content.metadata = _metadata(attributes.get("metadata"))
     return content
 
 
 def _first(attributes: Mapping[str, Any], names: tuple[str, ...]) -> Attribute | None:
+    """Return the first value that is not blank, otherwise a blank one, otherwise None."""
+    blank = None
     for name in names:
         value = attributes.get(name)
-        if value is not None and value != "":
-            return Attribute(name, value, attributes.get(_MIMES.get(name, "")))
-    return next((Attribute(name, "") for name in names if attributes.get(name) == ""), None)
+        if value is not None:
+            if value != "":
+                return Attribute(name, value, attributes.get(_MIMES.get(name, "")))
+            blank = blank or Attribute(name, "")
+    return blank
 
 
-def _first_text(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for name in names if (text := text_of(attributes.get(name), name))), None)
-
-
-def _first_id(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((text for name in names if (text := id_of(attributes.get(name), name))), None)
+def _first_text(
+    attributes: Mapping[str, Any],
+    names: tuple[str, ...],
+    read: Callable[..., str | None] = text_of,
+) -> str | None:
+    for name in names:
+        if name in attributes and (text := read(attributes[name], name)):
+            return text
+    return None
 
 
 def _kind(span: Span, content: Content) -> Kind:
@@ -133,52 +141,49 @@ def _kind(span: Span, content: Content) -> Kind:
     return Kind.CHAIN if content.input and content.output else Kind.OTHER
 
 
-def _read_messages(content: Content, attributes: Mapping[str, Any], lists: Items) -> None:
-    for name in _ASKED:
+def _read_messages(content: Content, lists: Items) -> None:
+    for name, key in _ASKED.items():
         if name in lists and not content.asked:
-            content.asked = flat_messages(lists[name], name, "user")
+            content.asked = flat_messages(_items(lists[name], key), name, "user")
             content.from_attribute["asked"] = name
-    for name in _REPLIED:
+    for name, key in _REPLIED.items():
         if name in lists and not content.replied:
-            content.replied = flat_messages(lists[name], name, "assistant")
+            content.replied = flat_messages(_items(lists[name], key), name, "assistant")
             content.from_attribute["replied"] = name
-    for name, key in _COMPLETIONS.items():
-        messages = [{"content": item.get(key, item.get(""))} for item in lists.get(name, ())]
-        if messages and name == "llm.prompts" and not content.asked:
-            content.asked = flat_messages(messages, name, "user")
-            content.from_attribute["asked"] = name
-        elif messages and name == "llm.choices" and not content.replied:
-            content.replied = flat_messages(messages, name, "assistant")
-            content.from_attribute["replied"] = name
-    _read_json_messages(content, attributes)
 
 
-def _read_json_messages(content: Content, attributes: Mapping[str, Any]) -> None:
+def _items(items: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """Return messages; a list of texts instead has its texts under the key."""
+    return [{"content": item.get(key, item.get(""))} for item in items] if key else items
+
+
+def _read_documents(content: Content, lists: Items) -> None:
+    for name in _DOCUMENTS:
+        if name in lists:
+            content.documents = flat_documents(lists[name], name)
+            content.from_attribute["documents"] = name
+            break
+    if "reranker.input_documents" in lists:
+        content.given = flat_documents(lists["reranker.input_documents"], "reranker.input_documents")
+
+
+def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
+    """Read messages and documents that are values of JSON."""
     for name in ("gen_ai.input.messages", "gen_ai.prompt"):
-        if not content.asked and attributes.get(name) is not None:
+        if name in attributes and not content.asked:
             content.asked = json_messages(attributes[name], "user")
             content.from_attribute["asked"] = name
     for name in ("gen_ai.output.messages", "gen_ai.completion"):
-        if not content.replied and attributes.get(name) is not None:
+        if name in attributes and not content.replied:
             content.replied = json_messages(attributes[name], "assistant")
             content.from_attribute["replied"] = name
-
-
-def _read_documents(content: Content, attributes: Mapping[str, Any], lists: Items) -> None:
-    for name in _DOCUMENTS:
-        if name in lists and content.documents is None:
-            content.documents = flat_documents(lists[name], name)
-            content.from_attribute["documents"] = name
     name = "gen_ai.retrieval.documents"
-    if content.documents is None and attributes.get(name) is not None:
-        documents = documents_in(attributes[name])
-        if documents is None:
+    if attributes.get(name) is not None and content.documents is None:
+        content.documents = documents_in(attributes[name])
+        content.from_attribute["documents"] = name
+        if content.documents is None:
             problem = f"expected a list of documents, found {cells.describe(attributes[name])}"
             raise DataError(problem, field=name)
-        content.documents = documents
-        content.from_attribute["documents"] = name
-    if "reranker.input_documents" in lists:
-        content.given = flat_documents(lists["reranker.input_documents"], "reranker.input_documents")
 
 
 def _read_evaluations(content: Content, lists: Items) -> None:

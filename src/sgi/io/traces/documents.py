@@ -10,6 +10,7 @@ from sgi.io.traces.attributes import id_of, number_of, parse_json, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_OPENINFERENCE_KEYS = ("document.content", "document.id", "document.score")
 _TEXT_KEYS = ("content", "text", "page_content", "document", "chunk", "passage", "body")
 _ID_KEYS = ("id", "id_", "doc_id", "document_id", "chunk_id", "node_id")
 _SCORE_KEYS = ("score", "relevance_score", "similarity", "similarity_score")
@@ -31,16 +32,14 @@ def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Docume
     """Read documents with dotted keys (``document.content``). ``name`` is the attribute, for errors."""
     documents = []
     for index, item in enumerate(items):
-        place = f"{name}.{index}"
-        if any(key.startswith("document.") for key in item):
-            keys = ("document.content", "document.id", "document.score")
-        else:
+        keys: tuple[str, str, str] = _OPENINFERENCE_KEYS
+        if item.keys().isdisjoint(_OPENINFERENCE_KEYS):
             keys = (_key(item, _TEXT_KEYS), _key(item, _ID_KEYS), _key(item, _SCORE_KEYS))
         text, identifier, score = keys
         documents.append(
             Document(
-                text_of(item.get(text), f"{place}.{text}"),
-                id_of(item.get(identifier), f"{place}.{identifier}"),
+                text_of(item.get(text), name, index, text),
+                id_of(item.get(identifier), name, index, identifier),
                 number_of(item.get(score)),
             )
         )

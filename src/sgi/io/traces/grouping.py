@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -12,103 +12,101 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.traces.span import Event, Span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
-from sgi.kernel.memory_size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MEMORY = 32_000_000
-"""The approximate size of the spans in memory, above which they are written to a temporary database."""
+MEMORY = 16_000_000
+"""The size of the spans in memory, above which they are written to a temporary database."""
 
 _AT_ONCE = 500
+_OVERHEAD = 200
 
 
 def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[list[Span] | RawRow]:
     """Yield the spans of each trace; traces are in the order of their first spans.
 
     Raw rows of spans that cannot be read are yielded as they are met, before all traces. ``memory`` is the
-    approximate limit in bytes.
+    limit in bytes.
     """
-    held: dict[str, list[Span]] = {}
+    held: dict[str, list[bytes]] = {}
     size = 0
     items = iter(items)
     for item in items:
-        if isinstance(item, RawRow):
-            yield item
+        encoded = item if isinstance(item, RawRow) else _encode(item)
+        if isinstance(encoded, RawRow):
+            yield encoded
             continue
-        held.setdefault(item.trace_id, []).append(item)
-        size += _size(item)
+        # A copy: orjson's own bytes occupy several times their length.
+        held.setdefault(encoded[0], []).append(bytes(memoryview(encoded[1])))
+        size += _OVERHEAD + len(encoded[1])
         if size > memory:
             yield from _by_database(held, items)
             return
-    yield from held.values()
+    most = input_limits().file
+    for trace, spans in held.items():
+        yield _too_large(trace) if sum(map(len, spans)) > most else [*map(_decode, spans)]
 
 
 def _by_database(
-    held: dict[str, list[Span]], items: Iterator[Span | RawRow]
+    held: dict[str, list[bytes]], items: Iterator[Span | RawRow]
 ) -> Iterator[list[Span] | RawRow]:
     # An empty name is a temporary file that SQLite deletes.
     with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as database:
         database.execute("PRAGMA journal_mode=OFF")
         database.execute("PRAGMA synchronous=OFF")
         database.execute("PRAGMA cache_size=-16000")
-        database.execute(
-            "CREATE TABLE spans (place INTEGER PRIMARY KEY, trace TEXT, size INTEGER, span BLOB)"
-        )
+        database.execute("CREATE TABLE spans (place INTEGER PRIMARY KEY, trace TEXT, span BLOB)")
         database.execute("BEGIN")
-        waiting = [_encode(span) for spans in _in_order(held) for span in spans]
-        held.clear()
+        while held:
+            trace = next(iter(held))
+            _insert(database, [(trace, span) for span in held.pop(trace)])
+        waiting: list[tuple[str, bytes]] = []
         for item in items:
-            if isinstance(item, RawRow):
-                yield item
+            encoded = item if isinstance(item, RawRow) else _encode(item)
+            if isinstance(encoded, RawRow):
+                yield encoded
                 continue
-            waiting.append(_encode(item))
+            waiting.append(encoded)
             if len(waiting) >= _AT_ONCE:
                 _insert(database, waiting)
+                waiting = []
         _insert(database, waiting)
-        database.execute("CREATE INDEX by_trace ON spans (trace, place, size)")
-        traces = database.execute("SELECT trace, SUM(size) FROM spans GROUP BY trace ORDER BY MIN(place)")
-        for trace, size in traces:
-            yield _trace(database, trace, size)
+        database.execute("CREATE INDEX by_trace ON spans (trace, place)")
+        for (trace,) in database.execute("SELECT trace FROM spans GROUP BY trace ORDER BY MIN(place)"):
+            yield _trace(database, trace)
 
 
-def _in_order(held: dict[str, list[Span]]) -> Iterator[list[Span]]:
-    yield from held.values()
+def _insert(database: sqlite3.Connection, spans: list[tuple[str, bytes]]) -> None:
+    database.executemany("INSERT INTO spans (trace, span) VALUES (?, ?)", spans)
 
 
-def _insert(database: sqlite3.Connection, waiting: list[tuple[str, int, bytes]]) -> None:
-    database.executemany("INSERT INTO spans (trace, size, span) VALUES (?, ?, ?)", waiting)
-    waiting.clear()
+def _trace(database: sqlite3.Connection, trace: str) -> list[Span] | RawRow:
+    spans: list[Span] = []
+    size, most = 0, input_limits().file
+    for (encoded,) in database.execute("SELECT span FROM spans WHERE trace = ? ORDER BY place", (trace,)):
+        size += len(encoded)
+        if size > most:
+            return _too_large(trace)
+        spans.append(_decode(encoded))
+    return spans
 
 
-def _trace(database: sqlite3.Connection, trace: str, size: int) -> list[Span] | RawRow:
-    if size > input_limits().file:
-        message = f"the trace is larger than {size_text(input_limits().file)}"
-        return RawRow(0, DataError(message, sample_id=trace, hint=how_to_raise("file")))
-    rows = database.execute("SELECT span FROM spans WHERE trace = ? ORDER BY place", (trace,))
-    return [_decode(encoded) for (encoded,) in rows]
+def _too_large(trace: str) -> RawRow:
+    message = f"the trace is larger than {size_text(input_limits().file)}"
+    return RawRow(0, DataError(message, sample_id=trace, hint=how_to_raise("file")))
 
 
-def _size(span: Span) -> int:
-    """Return the approximate size of a span in memory, in bytes."""
-    texts = sum(
-        len(value) if type(value) is str else size_of(value, MEMORY) for value in span.attributes.values()
-    )
-    return (
-        1000
-        + 150 * len(span.attributes)
-        + texts
-        + sum(size_of(event.attributes, MEMORY) for event in span.events)
-    )
-
-
-def _encode(span: Span) -> tuple[str, int, bytes]:
-    fields: list[Any] = [
-        span.span_id, span.parent_id, span.name, span.start, span.end, span.attributes,
-        [[event.name, event.attributes] for event in span.events], span.resource, span.line,
-    ]  # fmt: skip
-    encoded = orjson.dumps([span.trace_id, *fields])
-    return span.trace_id, len(encoded), encoded
+def _encode(span: Span) -> tuple[str, bytes] | RawRow:
+    """Return a span as JSON with the id of its trace, or the error of a value that JSON does not have."""
+    events = [[event.name, event.attributes] for event in span.events]
+    fields = [span.trace_id, span.span_id, span.parent_id, span.name, span.start, span.end]
+    try:
+        return span.trace_id, orjson.dumps([*fields, span.attributes, events, span.resource, span.line])
+    except TypeError as error:
+        return RawRow(
+            span.line, DataError(f"the span has a value that is not JSON: {error}", sample_id=span.span_id)
+        )
 
 
 def _decode(encoded: bytes) -> Span:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "chatbot": "assistant"}
 _KNOWN_ROLES = {"user", "assistant", "system", "developer", "tool", "function", *_ROLES}
+_OPENINFERENCE_KEYS = ("message.role", "message.content")
+_PLAIN_KEYS = 2  # role and content
 _TEXT_PARTS = {"text", "input_text", "output_text"}
 _CALL_PARTS = {"tool_call", "tool_use", "function_call"}
 
@@ -36,24 +38,24 @@ def flat_messages(items: Iterable[Mapping[str, Any]], name: str, role: str) -> l
 
     ``name`` is the attribute, for errors; ``role`` is that of a message without one.
     """
-    return [_flat_message(item, f"{name}.{index}", role) for index, item in enumerate(items)]
+    return [_flat_message(item, role, name, index) for index, item in enumerate(items)]
 
 
-def _flat_message(item: Mapping[str, Any], name: str, role: str) -> Message:
-    prefix = "message." if any(key.startswith("message.") for key in item) else ""
-    given = text_of(item.get(f"{prefix}role"), f"{name}.{prefix}role") or role
-    content = parse_json(item.get(f"{prefix}content"))
-    text = None
+def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message:
+    prefix = "" if item.keys().isdisjoint(_OPENINFERENCE_KEYS) else "message."
+    given = text_of(item.get(f"{prefix}role"), *place, f"{prefix}role") or role
+    raw = item.get(f"{prefix}content")
+    content = parse_json(raw)
     if _are_parts(content):
         text = _join_parts(content)
-    elif not isinstance(content, (list, dict)):
-        text = text_of(content, f"{name}.{prefix}content")
-    else:  # a text that holds JSON, such as the result of a tool
-        raw = item[f"{prefix}content"]
+    elif isinstance(content, (list, dict)):  # a text that holds JSON, such as the result of a tool
         text = raw if isinstance(raw, str) else None
-    if text is None:
-        text = _flat_parts(item, f"{prefix}contents.")
-    calls = any(key.startswith((f"{prefix}tool_calls", f"{prefix}function_call")) for key in item)
+    else:
+        text = text_of(content, *place, f"{prefix}content")
+    calls = False
+    if text is None or len(item) > _PLAIN_KEYS:
+        text = _flat_parts(item, f"{prefix}contents.") if text is None else text
+        calls = any(key.startswith((f"{prefix}tool_calls", f"{prefix}function_call")) for key in item)
     return Message(_role(given), text or (None if calls else text), calls)
 
 

@@ -13,8 +13,8 @@ from sgi.io import coercion as cells
 from sgi.io.jsonl import json_error
 from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
-from sgi.io.traces.conventions import KEPT, KEPT_RESOURCE
-from sgi.io.traces.span import Event, Span
+from sgi.io.traces.attributes import nest
+from sgi.io.traces.span import SERVICE, Event, Span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -76,7 +76,7 @@ def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
     """Yield the spans of an export request or ``TracesData``, and a raw row for each one that is wrong."""
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
-            resource = attributes_of(_object(group, "resourceSpans").get("resource"), KEPT_RESOURCE)
+            resource = _resource(_object(group, "resourceSpans").get("resource"))
             for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for values in _list(_object(scope, "scopeSpans"), "spans"):
                     yield _span_or_error(values, resource, line)
@@ -106,33 +106,33 @@ def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> 
         name=name if isinstance(name, str) else "",
         start=nanoseconds(_get(values, "startTimeUnixNano", "start_time_unix_nano"), "startTimeUnixNano"),
         end=nanoseconds(_get(values, "endTimeUnixNano", "end_time_unix_nano"), "endTimeUnixNano"),
-        attributes=attributes_of(values, KEPT),
+        attributes=nest(_pairs(values)),
         events=tuple(map(_event, _list(values, "events"))) if events else (),
         resource=resource,
         line=line,
     )
 
 
+def _resource(values: Any) -> dict[str, Any]:
+    pairs = () if values is None else _pairs(_object(values, "resource"))
+    return {key: value for key, value in pairs if key == SERVICE}
+
+
 def _event(values: Any) -> Event:
     event = _object(values, "events")
     name = event.get("name")
-    return Event(name if isinstance(name, str) else "", attributes_of(event, ("",)))
+    return Event(name if isinstance(name, str) else "", dict(_pairs(event)))
 
 
-def attributes_of(owner: Any, prefixes: tuple[str, ...]) -> dict[str, Any]:
-    """Return those attributes of a span, event or resource whose names begin with a prefix."""
-    if owner is None:
-        return {}
-    kept: dict[str, Any] = {}
-    for item in _list(_object(owner, "attributes"), "attributes"):
+def _pairs(owner: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes of a span, event or resource."""
+    for item in _list(owner, "attributes"):
         key = item.get("key") if type(item) is dict else None
         if not isinstance(key, str):
             raise DataError("expected objects with a key and a value", field="attributes")
-        if key.startswith(prefixes):
-            value = item.get("value")
-            text = value.get("stringValue") if type(value) is dict else None
-            kept[key] = text if type(text) is str else _value(value, key, 0)
-    return kept
+        value = item.get("value")
+        text = value.get("stringValue") if type(value) is dict else None
+        yield key, text if type(text) is str else _value(value, key, 0)
 
 
 def _value(value: Any, key: str, depth: int) -> Any:
@@ -211,5 +211,8 @@ def _list(owner: Mapping[str, Any], *names: str) -> list[Any]:
     raise DataError(f"expected a list, found {cells.describe(value)}", field=names[0])
 
 
-def _get(values: Mapping[str, Any], *names: str) -> Any:
-    return next((values[name] for name in names if name in values), None)
+def _get(values: Mapping[str, Any], name: str, *other_names: str) -> Any:
+    value = values.get(name)
+    if value is not None:
+        return value
+    return next((values[other] for other in other_names if other in values), None)

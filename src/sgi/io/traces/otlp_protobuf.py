@@ -7,8 +7,8 @@ import zlib
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.conventions import KEPT, KEPT_RESOURCE
-from sgi.io.traces.span import Event, Span
+from sgi.io.traces.attributes import nest
+from sgi.io.traces.span import SERVICE, Event, Span
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -124,7 +124,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _spans(groups: Iterable[Any], line: int) -> Iterator[Span | RawRow]:
     for group in groups:
-        resource = _attributes(group.resource.attributes, KEPT_RESOURCE)
+        pairs = _pairs(group.resource.attributes)
+        resource = {key: value for key, value in pairs if key == SERVICE}
         for scope in group.scope_spans:
             for span in scope.spans:
                 try:
@@ -142,8 +143,8 @@ def _span(span: Any, resource: Mapping[str, Any], line: int) -> Span:
         name=span.name,
         start=span.start_time_unix_nano or None,
         end=span.end_time_unix_nano or None,
-        attributes=_attributes(span.attributes, KEPT),
-        events=tuple(Event(event.name, _attributes(event.attributes, ("",))) for event in span.events),
+        attributes=nest(_pairs(span.attributes)),
+        events=tuple(Event(event.name, dict(_pairs(event.attributes))) for event in span.events),
         resource=resource,
         line=line,
     )
@@ -155,8 +156,9 @@ def _id(value: bytes, size: int, field: str) -> str:
     return value.hex()
 
 
-def _attributes(pairs: Iterable[Any], prefixes: tuple[str, ...]) -> dict[str, Any]:
-    return {pair.key: _value(pair.value, pair.key, 0) for pair in pairs if pair.key.startswith(prefixes)}
+def _pairs(pairs: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    for pair in pairs:
+        yield pair.key, _value(pair.value, pair.key, 0)
 
 
 def _value(value: Any, key: str, depth: int) -> Any:

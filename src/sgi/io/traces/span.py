@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+SERVICE = "service.name"
+"""The attribute of the resource that names the service; readers drop the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event of a span, such as ``gen_ai.choice``."""
@@ -21,9 +25,9 @@ class Event:
 class Span:
     """One operation of a traced application.
 
-    A reader of another format gives its spans the attributes of OpenInference, such as ``input.value``; lists
-    may be nested values (``{"retrieval.documents": [{"document.content": "…"}]}``) or flat keys
-    (``retrieval.documents.0.document.content``).
+    A reader of another format gives its spans the attributes of OpenInference, such as ``input.value``. Lists
+    are nested values, ``{"retrieval.documents": [{"document.content": "…"}]}``;
+    `sgi.io.traces.attributes.nest` makes them of flat keys (``retrieval.documents.0.document.content``).
 
     Attributes:
         trace_id: the id of the trace.
