@@ -163,7 +163,7 @@ def _open_socket(host: str, port: int) -> socket:
     try:
         address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         with ExitStack() as stack:
-            listener = stack.enter_context(socket.socket(address[0], address[1]))
+            listener = stack.enter_context(socket.socket(*address[:3]))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address[4])
             listener.listen(_BACKLOG)  # clients that connect now are served once the server is ready

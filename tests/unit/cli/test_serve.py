@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from sgi.cli.serve import _open_socket
 from sgi.kernel.errors import UsageError
 from sgi.kernel.limits import size_in_bytes
 from sgi.store.database import open_database
@@ -122,3 +124,21 @@ def test_without_the_extra_the_error_has_the_pip_command(sgi, monkeypatch):
 def test_what_is_no_size(text):
     with pytest.raises(UsageError, match="Write 100MB"):
         size_in_bytes(text)
+
+
+def test_responses_are_sent_at_once():
+    """Without TCP_NODELAY, the second part of a response waits 40 ms for the client's acknowledgement."""
+
+    async def accepted_socket():
+        connected = asyncio.get_running_loop().create_future()
+        with _open_socket("127.0.0.1", 0) as listener:
+            server = await asyncio.start_server(lambda _, writer: connected.set_result(writer), sock=listener)
+            async with server:
+                _, client = await asyncio.open_connection(*listener.getsockname())
+                writer = await connected
+                option = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                client.close()
+                writer.close()
+                return option
+
+    assert asyncio.run(accepted_socket())
