@@ -84,14 +84,17 @@ def lists_of(attributes: Mapping[str, Any]) -> Items:
     return lists
 
 
-def flatten(values: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(values: dict[str, Any]) -> dict[str, Any]:
     """Add the values of nested objects and lists under dotted keys.
 
     >>> flatten({"document": {"content": "a"}})
     {'document': {'content': 'a'}, 'document.content': 'a'}
     """
-    if not any(type(value) in {dict, list} for value in values.values()):
-        return dict(values)
+    for value in values.values():
+        if type(value) is dict or type(value) is list:
+            break
+    else:
+        return values
     dotted: dict[str, Any] = {}
     waiting: list[tuple[str, Any, int]] = [(key, value, 0) for key, value in reversed([*values.items()])]
     while waiting:
@@ -132,9 +135,9 @@ def text_of(value: Any, *field: object) -> str | None:
 
 def id_of(value: Any, *field: object) -> str | None:
     """Return an id as text, or None for null and blank texts. Raises DataError as `text_of` does."""
-    if cells.is_absent(value) or (isinstance(value, str) and not value.strip()):
-        return None
-    return _convert(cells.as_id, value, field)
+    if isinstance(value, str):
+        return None if not value or value.isspace() else text_of(value, *field)
+    return None if cells.is_absent(value) else _convert(cells.as_id, value, field)
 
 
 def _convert(convert: Callable[[Any], str], value: Any, field: tuple[object, ...]) -> str:
@@ -150,7 +153,7 @@ def number_of(value: Any) -> float | None:
     >>> number_of("0.5"), number_of(float("nan")), number_of("high")
     (0.5, None, None)
     """
-    if value is None or isinstance(value, bool) or not isinstance(value, (int, float, str)):
+    if value is None or isinstance(value, bool) or not isinstance(value, (float, int, str)):
         return None
     try:
         number = float(value)

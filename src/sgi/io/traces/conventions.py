@@ -26,6 +26,7 @@ _ASKED = {"llm.input_messages": "", "gen_ai.prompt": "", "llm.prompts": "prompt.
 _REPLIED = {"llm.output_messages": "", "gen_ai.completion": "", "llm.choices": "completion.text"}
 """Lists of messages; lists of texts with the key of a text."""
 _EVALUATIONS = ("evaluations", "annotations", "trace.evaluations", "trace.annotations")
+_KINDS = {kind.value: kind for kind in Kind}
 _OPERATIONS = {
     "chat": Kind.LLM,
     "text_completion": Kind.LLM,
@@ -126,8 +127,8 @@ def _first_text(
 def _kind(span: Span, content: Content) -> Kind:
     attributes = span.attributes
     given = attributes.get("openinference.span.kind")
-    if isinstance(given, str) and given.upper() in Kind.__members__:
-        return Kind(given.upper())
+    if isinstance(given, str) and given.upper() in _KINDS:
+        return _KINDS[given.upper()]
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str) and operation in _OPERATIONS:
         return _OPERATIONS[operation]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sgi.io.rows import read_rows
+from sgi.io.traces.kept_rows import KeptRows, can_keep, stamp_of
 from sgi.io.traces.use import TraceUse, counted
 from sgi.kernel.errors import DataError
 
@@ -14,14 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.io.column_use import ReportColumns
+    from sgi.io.raw_rows import RawRow
     from sgi.io.rows import Reject
     from sgi.io.traces.formats import TraceFormat
     from sgi.kernel.sample import Sample
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TraceDataset:
-    """The rows of a file of traces or of another tool's export.
+    """The rows of a file of traces or of another tool's export; it is converted at the first reading.
 
     ``columns`` maps fields to columns of the converted rows, such as ``metadata.evaluations.human.score``.
     """
@@ -30,6 +32,7 @@ class TraceDataset:
     format: TraceFormat
     columns: Mapping[str, str] | None = None
     encoding: str | None = None
+    _kept: KeptRows | None = field(default=None, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -41,8 +44,12 @@ class TraceDataset:
     ) -> Iterator[Sample]:
         """Yield the samples in order; see `sgi.io.rows.read_rows` for rejected rows."""
         path = str(self.path)
-        use = TraceUse(self.format.title)
-        rows = self.format.rows(self.path, use, self.encoding)
+        kept = self._kept
+        if kept is not None and kept.stamp == stamp_of(self.path):
+            use, rows = kept.use, kept.rows()
+        else:
+            use = TraceUse(self.format.title)
+            rows = self._convert(use)
         yield from read_rows(rows, file=path, columns=self.columns, on_reject=on_reject)
         if (use.spans or use.records) and not use.rows:
             reasons = f": {counted(use.unanswered)}" if use.unanswered else ""
@@ -50,3 +57,14 @@ class TraceDataset:
             raise DataError(f"none of {parts} gave a row{reasons}", file=path)
         if on_columns is not None:
             on_columns(use.columns(self.columns))
+
+    def _convert(self, use: TraceUse) -> Iterator[RawRow]:
+        """Yield the rows, and keep them for the next reading if they are read to the end."""
+        kept = KeptRows(use, stamp_of(self.path)) if can_keep() else None
+        for row in self.format.rows(self.path, use, self.encoding):
+            if kept is not None and not kept.add(row):
+                kept = None
+            yield row
+        if kept is not None:
+            kept.finish()
+            self._kept = kept

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.traces.attributes import id_of, number_of, parse_json, text_of
 
@@ -19,8 +18,7 @@ _LIST_KEYS = ("documents", "docs", "results", "nodes", "source_documents", "chun
 _NESTED = ("document", "node", "payload", "metadata")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A retrieved document; ``text`` is None if the trace does not have it."""
 
     text: str | None

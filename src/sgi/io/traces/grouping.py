@@ -99,10 +99,8 @@ def _too_large(trace: str) -> RawRow:
 
 def _encode(span: Span) -> tuple[str, bytes] | RawRow:
     """Return a span as JSON with the id of its trace, or the error of a value that JSON does not have."""
-    events = [[event.name, event.attributes] for event in span.events]
-    fields = [span.trace_id, span.span_id, span.parent_id, span.name, span.start, span.end]
     try:
-        return span.trace_id, orjson.dumps([*fields, span.attributes, events, span.resource, span.line])
+        return span.trace_id, orjson.dumps((*span[:7], [tuple(event) for event in span.events], *span[8:]))
     except TypeError as error:
         return RawRow(
             span.line, DataError(f"the span has a value that is not JSON: {error}", sample_id=span.span_id)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.traces.attributes import parse_json, text_of
 
@@ -18,8 +17,7 @@ _TEXT_PARTS = {"text", "input_text", "output_text"}
 _CALL_PARTS = {"tool_call", "tool_use", "function_call"}
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A message: its role, its text (None without a text), and whether it calls tools."""
 
     role: str

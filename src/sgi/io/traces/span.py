@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 SERVICE = "service.name"
 """The attribute of the resource that names the service; readers drop the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event of a span, such as ``gen_ai.choice``."""
 
     name: str
     attributes: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """One operation of a traced application.
 
     A reader of another format gives its spans the attributes of OpenInference, such as ``input.value``. Lists
@@ -48,7 +47,7 @@ class Span:
     name: str = ""
     start: int | None = None
     end: int | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = _NOTHING
     events: tuple[Event, ...] = ()
-    resource: Mapping[str, Any] = field(default_factory=dict)
+    resource: Mapping[str, Any] = _NOTHING
     line: int = 0
