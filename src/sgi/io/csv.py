@@ -50,10 +50,11 @@ def csv_rows(
         recognise_header(header, mapping)
     except DataError as error:
         raise with_place(error, file=file, line=line) from None
+    limits = input_limits()
     for line, cells, text in records:
         values = cells if isinstance(cells, DataError) else _values(header, cells)
         if not isinstance(values, DataError):
-            values = oversized_error(values, len(text)) or values
+            values = oversized_error(values, len(text), limits) or values
         yield RawRow(line, values, text, "csv")
 
 

@@ -29,7 +29,8 @@ class JsonScan:
         self._file = file
         self._decode = codecs.getincrementaldecoder("utf-8")()
         self._json = json.JSONDecoder(parse_constant=_no_constant)
-        self._most, self._columns = input_limits().row, input_limits().columns
+        self._limits = input_limits()
+        self._most = self._limits.row
         self._text = ""
         self._at = 0
         self._line = 1
@@ -66,7 +67,7 @@ class JsonScan:
                 size += self._size
                 if size > self._most:
                     raise row_too_large(self._file, line)
-                if len(members) > self._columns:
+                if len(members) > self._limits.columns:
                     raise with_place(too_many_columns(len(members)), file=self._file, line=line)
             if not self._take(","):
                 break
@@ -91,9 +92,8 @@ class JsonScan:
         refused = DataError(f"expected an object, found {cells.describe(values)}")
         return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
 
-    @staticmethod
-    def _raw_row(line: int, values: dict[str, Any], size: int) -> RawRow:
-        refused = oversized_error(values, size)
+    def _raw_row(self, line: int, values: dict[str, Any], size: int) -> RawRow:
+        refused = oversized_error(values, size, self._limits)
         return RawRow(line, values if refused is None else refused)
 
     def _value(self) -> Any:

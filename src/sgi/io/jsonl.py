@@ -54,6 +54,7 @@ def stream_rows(
 
 def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
     """Yield one raw row for each line that is not blank."""
+    limits = input_limits()
     for number, line in lines:
         if line.isspace():
             continue
@@ -63,7 +64,7 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, json_error(line, error), _quote(line))
             continue
         if type(values) is dict:
-            refused = oversized_error(values, len(line))
+            refused = oversized_error(values, len(line), limits)
             yield RawRow(number, values) if refused is None else RawRow(number, refused, _quote(line))
         else:
             hint = 'Each line holds one object: {"question": …, "response": …}'

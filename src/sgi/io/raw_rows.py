@@ -11,6 +11,7 @@ from sgi.kernel.memory_size import size_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.kernel.limits import InputLimits
     from sgi.kernel.sample import Sample
 
 
@@ -36,9 +37,8 @@ def with_place(
     )
 
 
-def oversized_error(values: Mapping[str, Any], size: int) -> DataError | None:
+def oversized_error(values: Mapping[str, Any], size: int, limits: InputLimits) -> DataError | None:
     """Return the error of a row that exceeds the limits, or None; ``size`` is the size of its text."""
-    limits = input_limits()
     if len(values) > limits.columns:
         return too_many_columns(len(values))
     if size > limits.cell:

@@ -118,7 +118,7 @@ def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:
 def _conversation(case: Mapping[str, Any], name: str, line: int) -> TraceRows:
     messages = []
     for place, turn in enumerate(list_cell(case, "turns")):
-        if not isinstance(turn, dict) or turn.get("role") not in {"user", "assistant"}:
+        if not isinstance(turn, dict) or turn.get("role") not in ("user", "assistant"):
             raise DataError("expected an object with role user or assistant", field=f"turns.{place}")
         column = next((key for key in _FIELDS["contexts"] if key in turn), "retrievalContext")
         messages.append(

@@ -54,7 +54,7 @@ def langfuse_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
 
 def _is_observation(values: Mapping[str, Any]) -> bool:
     named = {"traceId", "startTime"} <= values.keys() or {"trace_id", "start_time"} <= values.keys()
-    return named and "id" in values and values.get("type") in _KINDS
+    return named and "id" in values and str(values.get("type")) in _KINDS
 
 
 def _is_trace(values: Mapping[str, Any]) -> bool:
@@ -141,19 +141,22 @@ def _metadata(values: Mapping[str, Any]) -> dict[str, Any]:
     facts = {
         "tags": list_cell(values, "tags") or None,
         "user_id": _either(values, "userId", "user_id"),
-        "environment": values.get("environment"),
-        "release": values.get("release") or None,
-        "version": values.get("version") or None,
-        "level": values.get("level") if values.get("level") not in {None, "DEFAULT"} else None,
+        "environment": _either(values, "environment"),
+        "release": _either(values, "release"),
+        "version": _either(values, "version"),
+        "level": None if values.get("level") == "DEFAULT" else values.get("level"),
         "status_message": _either(values, "statusMessage", "status_message"),
     }
-    return {**own, **{key: value for key, value in facts.items() if not cells.is_absent(value)}}
+    return own | {key: value for key, value in facts.items() if value is not None}
 
 
 def _either(values: Mapping[str, Any], *names: str) -> Any:
     """Return the first value that is not absent or an empty text, which stands for null in exports."""
-    found = (values.get(name) for name in names)
-    return next((value for value in found if not cells.is_absent(value) and value != ""), None)
+    for name in names:
+        value = values.get(name)
+        if value is not None and value != "" and not cells.is_absent(value):
+            return value
+    return None
 
 
 def _shown(value: Any) -> Any:

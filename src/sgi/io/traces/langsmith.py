@@ -35,7 +35,7 @@ def is_langsmith(values: Mapping[str, Any]) -> bool:
     >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}})
     False
     """
-    named = values.get("run_type") in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
+    named = str(values.get("run_type")) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
     return named and not {"trace_id", "dotted_order", "parent_run_id"}.isdisjoint(values)
 
 

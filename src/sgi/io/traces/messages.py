@@ -13,8 +13,8 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "chatbot": "
 _KNOWN_ROLES = {"user", "assistant", "system", "developer", "tool", "function", *_ROLES}
 _OPENINFERENCE_KEYS = ("message.role", "message.content")
 _PLAIN_KEYS = 2  # role and content
-_TEXT_PARTS = {"text", "input_text", "output_text"}
-_CALL_PARTS = {"tool_call", "tool_use", "function_call"}
+_TEXT_PARTS = ("text", "input_text", "output_text")
+_CALL_PARTS = ("tool_call", "tool_use", "function_call")
 
 
 class Message(NamedTuple):

@@ -81,7 +81,7 @@ def mlflow_reference(values: Mapping[str, Any]) -> str | None:
     for item in list_cell(object_cell(values, "info") or values, "assessments"):
         expected = item.get("expectation") if isinstance(item, dict) else None
         if isinstance(expected, dict) and isinstance(expected.get("value"), str):
-            known[item.get("assessment_name")] = expected["value"]
+            known[str(item.get("assessment_name"))] = expected["value"]
     return next((known[name] for name in REFERENCES if name in known), None)
 
 

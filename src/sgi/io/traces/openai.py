@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sgi.io.traces.assemble import TraceRows
 
-_ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _COMPLETION, _RESPONSE = "chat.completion", "response"
 _NO_TEXT = "the messages of the user have no text"
 _NO_REQUEST = "the log has responses without their requests"
@@ -45,7 +45,7 @@ class OpenAIReader:
             raise DataError("is not a line of a log of OpenAI's API", hint=hint)
         if "custom_id" in values:
             return self._batch(values, line)
-        if values.get("object") in {_COMPLETION, _RESPONSE}:
+        if values.get("object") in (_COMPLETION, _RESPONSE):
             return _reply_rows({}, values, {}, line)
         if "request" in values:
             facts = {key: value for key, value in values.items() if key not in {"request", "response"}}

@@ -54,13 +54,13 @@ def ragas_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
 
 
 def _is_message(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in _ROLES and "content" in item
+    return isinstance(item, dict) and str(item.get("type")) in _ROLES and "content" in item
 
 
 def _said(item: Any, place: int) -> Said:
     if not _is_message(item):
         problem = f"message {place}: expected an object with content and type human, ai or tool"
         raise DataError(f"{problem}, found {cells.describe(item)}", field="user_input")
-    calls = item.get("tool_calls") or ()
-    names = tuple(str(call["name"]) for call in calls if isinstance(call, dict) and call.get("name"))
+    calls = [call for call in list_cell(item, "tool_calls") if isinstance(call, dict)]
+    names = tuple(str(call["name"]) for call in calls if call.get("name"))
     return Said(_ROLES[item["type"]], read(item, "content"), calls=names)

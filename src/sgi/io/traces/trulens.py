@@ -124,11 +124,11 @@ def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
 
 def _attributes(given: Mapping[str, Any]) -> dict[str, Any]:
     own = {key.removeprefix(_OWN): value for key, value in given.items() if key.startswith(_OWN)}
-    kind = own.get("span_type")
+    kind = str(own.get("span_type"))
     if kind in {"eval", "eval_root"}:
         return _evaluation(own) if kind == "eval_root" else {}
     converted = {
-        "openinference.span.kind": _KINDS.get(str(kind)),
+        "openinference.span.kind": _KINDS.get(kind),
         "input.value": own.get("record_root.input", own.get("retrieval.query_text")),
         "output.value": own.get("record_root.output"),
         "session.id": own.get("conversation_id"),
