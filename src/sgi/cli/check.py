@@ -84,7 +84,7 @@ def _print(value: float, view: EvidenceMapView) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from sgi.cli.evidence_map import evidence_map_lines
+    from sgi.reporting.evidence_map_text import evidence_map_lines
     from sgi.reporting.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)

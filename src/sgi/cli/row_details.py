@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
-from sgi.cli.evidence_map import evidence_map_lines
+from sgi.reporting.evidence_map_text import evidence_map_lines
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details

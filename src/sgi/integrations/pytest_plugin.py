@@ -1,16 +1,16 @@
-"""The pytest plugin: score rows in a test, and fail the test if a rule fails.
+"""The pytest plugin: one test for each row of a data file, scores of rows, and gates.
 
 pytest loads this in every run where the package is installed, so nothing heavy is imported before use.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Unpack
 
@@ -20,9 +20,19 @@ if TYPE_CHECKING:
     from sgi.engine.evaluate import Options
     from sgi.engine.open_resources import EmbedderLike
     from sgi.engine.results import Result
+    from sgi.integrations.row_score import RowScores
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
     from sgi.kernel.scored_run import ScoredRun
+    from sgi.service.scorer import Scorer
+
+_METRICS = "sgi_metrics"
+_MARKER = (
+    "sgi_rows(data, columns=None, encoding=None): run the test once for each row of a data file, as sgi_row"
+)
+_COMPARED = pytest.StashKey[list[Any]]()
+"""The `RowScore` of each comparison that failed in the current test."""
 
 
 class Score(Protocol):
@@ -49,6 +59,88 @@ class AssertGate(Protocol):
         **options: Unpack[GateOptions],
     ) -> GateReport:
         """Fail the test unless every rule passes."""
+
+
+class ScoreRow(Protocol):
+    """Type of the fixture `sgi_score_row`."""
+
+    def __call__(self, row: Sample | Mapping[str, Any], **fields: Any) -> RowScores:
+        """Score one row, with some fields replaced, such as ``response=answer``."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the setting of the metrics."""
+    parser.addini(
+        _METRICS, "Metrics of the fixture sgi_scorer; default: those of sgi.Scorer.", type="linelist"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test with the marker ``sgi_rows`` once for each row of the file."""
+    for marker in metafunc.definition.iter_markers("sgi_rows"):
+        rows = _marked_rows(metafunc.definition.path.parent, *marker.args, **marker.kwargs)
+        metafunc.parametrize("sgi_row", [pytest.param(row, id=row.id) for row in rows])
+
+
+def pytest_assertrepr_compare(
+    config: pytest.Config, op: str, left: object, right: object
+) -> list[str] | None:
+    """Name the score in a failed comparison, and note it for the report of the test."""
+    from sgi.integrations.row_score import RowScore
+
+    for score, other in ((left, right), (right, left)):
+        if isinstance(score, RowScore):
+            config.stash.setdefault(_COMPARED, []).append(score)
+            side = "" if score is left else " (on the right)"
+            return [f"{score!r}, compared{side} with {op} {other!r}"]
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the evidence maps of failed comparisons to the report, where pytest does not truncate them."""
+    report = yield
+    scores = item.config.stash.get(_COMPARED, [])
+    if report.when == "call":
+        if report.failed:
+            report.sections += [(repr(score), "\n".join(score.explanation())) for score in scores]
+        scores.clear()
+    return report
+
+
+@pytest.fixture(scope="session")
+def sgi_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
+    """Fixture: the `sgi.Scorer` of this process. Its models open at the first use, and stay open.
+
+    The setting ``sgi_metrics`` names its metrics. For other options, such as a judge, define your own fixture
+    of this name.
+    """
+    from sgi.service.scorer import Scorer
+
+    with Scorer(pytestconfig.getini(_METRICS) or None) as scorer:
+        yield scorer
+
+
+@pytest.fixture(scope="session")
+def sgi_score_row(sgi_scorer: Scorer) -> ScoreRow:
+    """Fixture: a function that scores one row with the metrics of ``sgi_scorer``."""
+    from sgi.integrations.row_score import RowScores
+    from sgi.io.dataset import object_dataset
+    from sgi.kernel.sample import Sample
+
+    def score(row: Sample | Mapping[str, Any], **fields: Any) -> RowScores:
+        values = row.model_dump(mode="json", exclude_unset=True) if isinstance(row, Sample) else row
+        (sample,) = object_dataset([{**values, **fields}]).samples()
+        return RowScores(sample, sgi_scorer.score(sample))
+
+    return score
 
 
 @pytest.fixture(scope="session")
@@ -82,3 +174,16 @@ def assert_gate() -> AssertGate:
         return report
 
     return check
+
+
+def _marked_rows(
+    folder: Path, data: str | Path, columns: Mapping[str, str] | None = None, encoding: str | None = None
+) -> list[Sample]:
+    """Read the rows; a relative path is relative to the folder of the test."""
+    from sgi.io.files import open_file
+    from sgi.kernel.errors import SgiError
+
+    try:
+        return list(open_file(folder / data, columns, encoding).samples())
+    except SgiError as error:
+        pytest.fail(f"sgi_rows: {error}", pytrace=False)

@@ -1,4 +1,4 @@
-"""Evidence map on a terminal: each sentence, its unsupported parts and its best passage."""
+"""Evidence map as lines of text: each sentence, its unsupported parts and its best passage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from sgi.cli.console import one_line, plain
+from sgi.reporting.formatting import STEERING, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +111,7 @@ def _similarity(cell: Cell) -> str:
 
 def _flat(text: str) -> str:
     """Put the text on one line; spaces at its ends stay."""
-    return _SPACES.sub(" ", plain(text))
+    return _SPACES.sub(" ", text.translate(STEERING))
 
 
 def _shorten(text: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.cli.evidence_map import evidence_map_lines
+from sgi.reporting.evidence_map_text import evidence_map_lines
 from sgi.reporting.views.evidence_map import (
     MAX_FACTS,
     MAX_SENTENCES,
