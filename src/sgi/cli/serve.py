@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli import options
+from sgi.cli import options, serve_traces
 from sgi.cli.console import talk
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import select_embedders
+from sgi.cli.serve_traces import printed_counts, refuse_trace_options, trace_options
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -71,6 +72,7 @@ OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a 
 
 
 def serve(
+    context: typer.Context,
     host: Host = "127.0.0.1",
     port: Port = 8765,
     db: options.Database = None,
@@ -87,8 +89,18 @@ def serve(
     header_timeout: HeaderTimeout = 10.0,
     min_body_rate: MinBodyRate = 1_000,
     open_page: OpenPage = False,
+    *,
+    otlp: serve_traces.Otlp = False,
+    sample: serve_traces.Sample = 1.0,
+    otlp_runs: serve_traces.RunsOption = "hour",
+    otlp_wait: serve_traces.Wait = 5.0,
+    otlp_buffer: serve_traces.Buffer = "256MB",
+    metric: serve_traces.TraceMetrics = None,
+    judge: serve_traces.Judge = None,
+    max_cost: serve_traces.MaxCost = None,
+    no_texts: serve_traces.NoTexts = False,
 ) -> None:
-    """Serve the dashboard and the JSON API.
+    """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
     Listens on this machine only unless you set --host; other addresses need a token. Ctrl-C stops the server;
     uploaded rows that are scored by then stay in the database.
@@ -97,6 +109,7 @@ def serve(
       sgi serve
       sgi serve --port 9000 --db nightly.db --open
       sgi serve --fast
+      sgi serve --otlp --sample 0.1 -m grounding
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
       SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
     """
@@ -117,9 +130,26 @@ def serve(
         proxies=_addresses(trusted_proxy or ()),
     )
     upload_bytes = size_in_bytes(upload_limit)
+    embedders = select_embedders(embedder, None, backend=backend, precision=precision)
+    traces = None
+    if otlp:
+        traces = trace_options(
+            sample=sample,
+            runs_by=otlp_runs,
+            wait=otlp_wait,
+            buffer=otlp_buffer,
+            metrics=metric,
+            judge=judge,
+            max_cost=max_cost,
+            no_texts=no_texts,
+            embedders=embedders,
+            backend=backend,
+            precision=precision,
+        )
+    else:
+        refuse_trace_options(context)
     with _open_socket(host, port) as listener, _open_or_create(db) as database:
         port = listener.getsockname()[1]
-        embedders = select_embedders(embedder, None, backend=backend, precision=precision)
         print_fast_profiles(embedders, backend, precision)
         site = Site(
             database=database,
@@ -130,6 +160,7 @@ def serve(
             scoring=True,
             hosts=allowed_hosts(host, port, public_host or ()),
             embedders=tuple(embedders),
+            traces=traces,
             backend=backend,
             precision=precision,
         )
@@ -203,7 +234,10 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
     talk(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
+    if site.traces is not None:
+        talk(f"Receiving traces at {address}v1/traces.")
     try:
-        server.run(sockets=[listener])
+        with printed_counts(site):
+            server.run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises it again after it has stopped
         talk("Stopped.")

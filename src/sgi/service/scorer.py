@@ -128,6 +128,11 @@ class Scorer:
         """The canonical strings of the metrics, the keys of each row's scores."""
         return tuple(metric.canonical for metric in self._metrics)
 
+    @property
+    def resources(self) -> Resources:
+        """The open models and the judge."""
+        return self._dispatcher().resources
+
     def signature(self, n: int, metrics: Sequence[AnyMetric] | None = None) -> str:
         """Return the signature of the metrics over ``n`` rows, which is printed under tables of scores."""
         return self._dispatcher().resources.signature(self._metrics if metrics is None else metrics, n=n)

@@ -89,18 +89,31 @@ class EvaluationRow:
     judge: str = ""
 
 
-def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
+def save_evaluation(
+    database: Database,
+    run: str,
+    row: EvaluationRow,
+    *,
+    versions: Mapping[str, str],
+    no_texts: bool = False,
+) -> str:
     """Save a row into a growing run (its name or id), and return its id: run id and position.
 
     It replaces a row with the same sample id. A missing run is created with ``versions`` (of the packages), a
-    finished run is reopened. Threads and processes may save at once.
+    finished run is reopened. Threads and processes may save at once. ``no_texts`` records that the row has
+    placeholders in place of texts.
 
     Raises UsageError if the name is not allowed or the run of this name is not a growing run;
-    RunMismatchError if the run's scores have another model, judge, prompts or metric version; StoreError if
+    RunMismatchError if the run's scores have another model, judge, prompts or metric version, or only one of
+    run and row has texts; StoreError if
     the database cannot be written. After an error, no part of the row is saved.
     """
     with database.writing() as connection:
-        handle = _lock_run(connection, run) or _create_run(connection, run, versions)
+        handle = _lock_run(connection, run) or _create_run(connection, run, versions, no_texts=no_texts)
+        if (handle.spec.get("no_texts") is True) != no_texts:
+            raise RunMismatchError(
+                f"Only some rows of the run {handle.label} would have texts.", hint=_ANOTHER
+            )
         models, judge = _merge_models(handle, row.embedders), _merge_judge(handle, row.judge)
         key = {"this": handle.dataset, "sample": encode_text(row.sample.id)}
         position: int | None = connection.execute(_POSITION_OF, key).scalar()
@@ -133,10 +146,12 @@ def _lock_run(connection: Connection, text: str) -> RunHandle | None:
     return handle
 
 
-def _create_run(connection: Connection, name: str, versions: Mapping[str, str]) -> RunHandle:
+def _create_run(
+    connection: Connection, name: str, versions: Mapping[str, str], *, no_texts: bool
+) -> RunHandle:
     """Create a run without rows, or return the one that another process has just created."""
     run, moment = new_run_id(), now()
-    dataset, spec = f"{GROWING}{run}", {"service": True}
+    dataset, spec = f"{GROWING}{run}", {"service": True} | ({"no_texts": True} if no_texts else {})
     start = RunStart(
         dataset=dataset,
         dataset_name=name,

@@ -15,7 +15,7 @@ from sgi.web.body_limit import BodyLimitMiddleware
 from sgi.web.errors import ErrorMiddleware, add_error_handlers
 from sgi.web.jobs import Jobs
 from sgi.web.pages import refusal
-from sgi.web.routes import compare, downloads, login, manage, row, run, runs, static, upload
+from sgi.web.routes import compare, downloads, login, manage, otlp, row, run, runs, static, upload
 from sgi.web.security import SecurityMiddleware, SessionMiddleware
 from sgi.web.single_flight_cache import SingleFlightCache
 from sgi.web.uploads import remove_leftovers
@@ -41,6 +41,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.cache = SingleFlightCache()
     app.include_router(operations.router)
     app.include_router(api.router)
+    app.include_router(otlp.router)
     for pages in (runs, downloads, row, run, compare, manage, upload, login, static):
         app.include_router(pages.router)
     add_error_handlers(app)
@@ -66,4 +67,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             scorer = Scorer(None, site.embedders, backend=site.backend, precision=site.precision)
             site.scorer = await stack.enter_async_context(scorer)
             scorer.warm()
+        if site.traces is not None:
+            from sgi.service.traces.open_receiver import open_receiver
+
+            site.receiver = await anyio.to_thread.run_sync(open_receiver, site.database, site.traces)
+            stack.push_async_callback(anyio.to_thread.run_sync, site.receiver.close)
         yield

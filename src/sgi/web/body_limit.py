@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 FORM_LIMIT = 64 * 1024
 """Maximum bytes of a form without a file, and of the form fields beside an uploaded file."""
 
-_API = "/api/"
+_OWN_LIMITS = ("/api/", "/v1/traces")
 
 
 class BodyLimitMiddleware:
     """ASGI middleware that rejects request bodies over the limit with status 413.
 
     After the limit, it reads and discards as many bytes again, so that browsers show the response. The JSON
-    API limits its request bodies itself.
+    API and the receiver of traces limit their request bodies themselves.
     """
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
@@ -31,7 +31,7 @@ class BodyLimitMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
-        if scope["type"] != "http" or scope["path"].startswith(_API):
+        if scope["type"] != "http" or scope["path"].startswith(_OWN_LIMITS):
             await self._app(scope, receive, send)
             return
         limit = self._site.upload_limit + FORM_LIMIT if scope["path"] == "/upload" else FORM_LIMIT

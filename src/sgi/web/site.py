@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.service.scorer import Scorer
+    from sgi.service.traces.open_receiver import TraceOptions
+    from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
 
 UPLOAD_LIMIT = 100_000_000
@@ -31,6 +33,8 @@ class Site:
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
         embedders: model names for uploads; empty for the embedded model.
+        traces: how to receive and score traces; None if this server does not receive them.
+        receiver: receives the traces, while the application runs.
         hosts: accepted ``Host`` headers in lower case; None for any.
         secret: key of cookies and form tokens, new in each process.
     """
@@ -45,6 +49,8 @@ class Site:
     embedders: tuple[str, ...] = ()
     backend: str = "auto"
     precision: str = "auto"
+    traces: TraceOptions | None = None
+    receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)

@@ -33,7 +33,7 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
     size = 0
     items = iter(items)
     for item in items:
-        encoded = item if isinstance(item, RawRow) else _encode(item)
+        encoded = item if isinstance(item, RawRow) else encode_span(item)
         if isinstance(encoded, RawRow):
             yield encoded
             continue
@@ -45,7 +45,7 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
             return
     most = input_limits().file
     for trace, spans in held.items():
-        yield _too_large(trace) if sum(map(len, spans)) > most else [*map(_decode, spans)]
+        yield _too_large(trace) if sum(map(len, spans)) > most else [*map(decode_span, spans)]
 
 
 def _by_database(
@@ -63,7 +63,7 @@ def _by_database(
             _insert(database, [(trace, span) for span in held.pop(trace)])
         waiting: list[tuple[str, bytes]] = []
         for item in items:
-            encoded = item if isinstance(item, RawRow) else _encode(item)
+            encoded = item if isinstance(item, RawRow) else encode_span(item)
             if isinstance(encoded, RawRow):
                 yield encoded
                 continue
@@ -88,7 +88,7 @@ def _trace(database: sqlite3.Connection, trace: str) -> list[Span] | RawRow:
         size += len(encoded)
         if size > most:
             return _too_large(trace)
-        spans.append(_decode(encoded))
+        spans.append(decode_span(encoded))
     return spans
 
 
@@ -97,7 +97,7 @@ def _too_large(trace: str) -> RawRow:
     return RawRow(0, DataError(message, sample_id=trace, hint=how_to_raise("file")))
 
 
-def _encode(span: Span) -> tuple[str, bytes] | RawRow:
+def encode_span(span: Span) -> tuple[str, bytes] | RawRow:
     """Return a span as JSON with the id of its trace, or the error of a value that JSON does not have."""
     try:
         return span.trace_id, orjson.dumps((*span[:7], [tuple(event) for event in span.events], *span[8:]))
@@ -107,7 +107,8 @@ def _encode(span: Span) -> tuple[str, bytes] | RawRow:
         )
 
 
-def _decode(encoded: bytes) -> Span:
+def decode_span(encoded: bytes) -> Span:
+    """Return the span of `encode_span`."""
     values = orjson.loads(encoded)
     values[7] = tuple(Event(name, attributes) for name, attributes in values[7])
     return Span(*values)

@@ -20,6 +20,7 @@ from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.run_header import RunHeader
 from sgi.reporting.views.runs import RunList
 from sgi.reporting.views.sample import SampleView
+from sgi.service.traces.counts import TraceStatus
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired_tests import McNemar, PairedDifference
@@ -212,6 +213,7 @@ RunListModel = model_of(RunList)
 RowPageModel = model_of(RowPage)
 SampleModel = model_of(SampleView)
 ComparisonModel = model_of(ComparisonView)
+TraceStatusModel = model_of(TraceStatus)
 
 
 class RunModel(BaseModel):

@@ -8,7 +8,7 @@ from typing import cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,6 +51,7 @@ class ServerMetrics:
             registry=self.registry,
         )
         self.registry.register(_ScorerCollector(site))
+        self.registry.register(_TraceCollector(site))
         ProcessCollector(registry=self.registry)
 
     def count_scores(self, metric: str, scores: Scores) -> None:
@@ -77,6 +78,33 @@ class _ScorerCollector:
         total = sum(rows * n for rows, n in sizes.items())
         family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
         yield family
+
+
+class _TraceCollector:
+    """Exports what became of received spans and of the turns of their traces."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        receiver = self._site.receiver
+        if receiver is None:
+            return
+        counts = receiver.counts()
+        yield GaugeMetricFamily(
+            "sgi_trace_waiting_spans", "Spans of incomplete traces.", value=counts.waiting
+        )
+        received = counts.received + counts.restored
+        yield CounterMetricFamily("sgi_trace_received_spans", "Spans received.", value=received)
+        spans = CounterMetricFamily("sgi_trace_spans", "What became of received spans.", labels=["state"])
+        for state in ("invalid", "refused", "sampled_out", "late", "assembled"):
+            spans.add_metric([state], getattr(counts, state))
+        yield spans
+        turns = CounterMetricFamily("sgi_trace_turns", "What became of turns in traces.", labels=["state"])
+        turns.add_metric(["scored"], counts.scored)
+        turns.add_metric(["unanswered"], counts.unanswered.total())
+        turns.add_metric(["failed"], counts.failed.total())
+        yield turns
 
 
 class MetricsMiddleware:

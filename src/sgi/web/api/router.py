@@ -8,6 +8,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
@@ -34,6 +35,7 @@ from sgi.web.api.models import (
     SampleModel,
     ScoreRequest,
     ScoreResponse,
+    TraceStatusModel,
 )
 from sgi.web.api.operations import server_metrics
 from sgi.web.api.score_size import check_size
@@ -191,6 +193,15 @@ def sample(request: Request, run: str, sample_id: str) -> Response:
     return json_response(
         as_json(sample_view(site.database, run_or_404(site, run), requested_sample(request)))
     )
+
+
+@router.get("/otlp", responses=_responses(TraceStatusModel, 404))
+def otlp(request: Request) -> Response:
+    """Return what became of the received traces."""
+    receiver = site_of(request).receiver
+    if receiver is None:
+        raise HTTPException(404, "This server does not receive traces: start it with `sgi serve --otlp`.")
+    return json_response(as_json(receiver.status()))
 
 
 @router.get("/compare", responses=_responses(ComparisonModel, 404))

@@ -1,0 +1,149 @@
+"""The options of ``sgi serve`` for live traces, and what it prints about them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from importlib.util import find_spec
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import talk
+from sgi.cli.option_values import judge_settings, metric_list
+from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.kernel.limits import size_in_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.service.traces.open_receiver import TraceOptions
+    from sgi.service.traces.runs import RunsBy
+    from sgi.web.site import Site
+
+_PRINT_SECONDS = 60.0
+_traces_option = options.option_group("Live traces")
+
+Otlp = Annotated[
+    bool,
+    _traces_option(
+        "--otlp",
+        help="Receive traces at /v1/traces: OTLP over HTTP, as Protobuf or JSON.",
+    ),
+]
+Sample = Annotated[
+    float, _traces_option(min=0.0, max=1.0, help="Share of the traces to score, decided by the trace id.")
+]
+RunsOption = Annotated[
+    Literal["hour", "service"],
+    _traces_option("--otlp-runs", help="A run holds the traces of an hour (UTC), or those of a service."),
+]
+Wait = Annotated[
+    float,
+    _traces_option(
+        "--otlp-wait",
+        min=0.1,
+        max=3600.0,
+        help="Seconds without a span after which a trace with a root span is complete.",
+    ),
+]
+Buffer = Annotated[
+    str,
+    _traces_option("--otlp-buffer", help="Maximum size of the spans that wait; more are refused for later."),
+]
+TraceMetrics = Annotated[
+    list[str] | None,
+    _traces_option(
+        "-m",
+        "--metric",
+        help="A metric for the traces, or several separated by commas; repeatable. Default: grounding, sgi, "
+        "semantic_similarity and lexical_aggregate.",
+        show_default=False,
+    ),
+]
+Judge = Annotated[
+    str | None, _traces_option("--judge", help="Judge model for the traces, such as openai:NAME.")
+]
+MaxCost = Annotated[
+    float | None,
+    _traces_option(min=0.0, help="Maximum cost of the judge in US dollars, until the server stops."),
+]
+NoTexts = Annotated[
+    bool,
+    _traces_option(
+        "--no-texts",
+        help="For private data: store digests of the traces' texts, and nothing that a judge wrote. Waiting "
+        "spans are in memory, not in a file.",
+    ),
+]
+
+
+def trace_options(
+    *,
+    sample: float,
+    runs_by: RunsBy,
+    wait: float,
+    buffer: str,
+    metrics: list[str] | None,
+    judge: str | None,
+    max_cost: float | None,
+    no_texts: bool,
+    embedders: Sequence[str],
+    backend: str,
+    precision: str,
+) -> TraceOptions:
+    """Check the options, and return them as settings of a receiver."""
+    from sgi.service.traces.open_receiver import TraceOptions
+    from sgi.service.traces.receiver import ReceiverSettings
+
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
+        raise MissingExtraError("`sgi serve --otlp`", "otlp")
+    return TraceOptions(
+        receiver=ReceiverSettings(sample=sample, quiet=wait),
+        runs_by=runs_by,
+        metrics=metric_list(metrics) if metrics else None,
+        embedders=embedders,
+        backend=backend,
+        precision=precision,
+        judge=judge_settings(judge, None, max_cost=max_cost),
+        no_texts=no_texts,
+        buffer_bytes=size_in_bytes(buffer),
+    )
+
+
+def refuse_trace_options(context: typer.Context) -> None:
+    """Raise a UsageError if an option for traces was given without --otlp."""
+    names = ("sample", "otlp_runs", "otlp_wait", "otlp_buffer", "metric", "judge", "max_cost", "no_texts")
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{name.replace('_', '-')} needs --otlp.")
+
+
+@contextmanager
+def printed_counts(site: Site) -> Iterator[None]:
+    """Context manager that prints the counts of traces: each minute, if they changed, and at the end."""
+    if site.traces is None:
+        yield
+        return
+    ended = Event()
+    printer = Thread(target=_print_changes, args=(site, ended), daemon=True)
+    printer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        printer.join()
+        if site.receiver is not None:
+            talk(f"Traces: {site.receiver.counts().line()}.")
+
+
+def _print_changes(site: Site, ended: Event) -> None:
+    before = ""
+    while not ended.wait(_PRINT_SECONDS):
+        line = "" if site.receiver is None else site.receiver.counts().line()
+        if line != before:
+            talk(f"{time.strftime('%H:%M:%S')} Traces: {line}.")
+        before = line

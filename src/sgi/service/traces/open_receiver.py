@@ -1,0 +1,72 @@
+"""Opens a receiver of traces: its buffer, its scorer and its runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgi.engine.plan import resolve
+from sgi.service.scorer import Scorer
+from sgi.service.traces.receiver import ReceiverSettings, TraceReceiver
+from sgi.service.traces.runs import TraceRuns
+from sgi.service.traces.score_rows import RowScorer
+from sgi.service.traces.spool import SpanSpool
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.engine.open_resources import JudgeLike
+    from sgi.service.traces.runs import RunsBy
+    from sgi.store.database import Database
+
+BUFFER_BYTES = 256_000_000
+"""Default size of the buffer of spans, in bytes."""
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """How a server receives and scores traces.
+
+    Attributes:
+        receiver: how traces are sampled and assembled.
+        runs_by: whether a run holds the rows of an hour or of a service.
+        metrics: names of metrics; None for the default metrics of `sgi.Scorer`.
+        embedders: names of embedding models; empty for the embedded one.
+        judge: the judge; None without judged metrics.
+        no_texts: whether runs store placeholders in place of texts; the buffer is then in memory.
+        buffer_bytes: maximum size of the spans that wait.
+    """
+
+    receiver: ReceiverSettings = field(default_factory=ReceiverSettings)
+    runs_by: RunsBy = "hour"
+    metrics: Sequence[str] | None = None
+    embedders: Sequence[str] = ()
+    backend: str = "auto"
+    precision: str = "auto"
+    judge: JudgeLike | None = None
+    no_texts: bool = False
+    buffer_bytes: int = BUFFER_BYTES
+
+
+def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
+    """Open a receiver that stores rows in a database.
+
+    The buffer is a file beside a SQLite database, otherwise in the working folder.
+
+    Raises:
+        UsageError: a metric or a model is not valid.
+        StoreError: the buffer cannot be opened, or another server uses it.
+    """
+    scorer = Scorer(
+        options.metrics,
+        list(options.embedders) or None,
+        judge=options.judge,
+        backend=options.backend,
+        precision=options.precision,
+    )
+    metrics = resolve(scorer.metrics)
+    place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
+    spool = SpanSpool(None if options.no_texts else place, options.buffer_bytes)
+    runs = TraceRuns(database, options.runs_by, no_texts=options.no_texts)
+    return TraceReceiver(options.receiver, spool, runs, RowScorer(scorer, metrics, no_texts=options.no_texts))

@@ -1,0 +1,237 @@
+"""Receives spans of traced applications, and scores their traces in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from dataclasses import dataclass
+from threading import BoundedSemaphore, Event, Lock, Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.io.dataset import object_dataset
+from sgi.io.raw_rows import RawRow
+from sgi.io.traces.assemble import rows_of_trace
+from sgi.kernel.errors import DataError, SgiError, StoreError
+from sgi.service.traces.assembler import Assembler, is_sampled
+from sgi.service.traces.counts import SharedCounts, TraceStatus
+from sgi.service.traces.spool import EncodedSpan, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sgi.io.traces.span import Span
+    from sgi.kernel.sample import Sample
+    from sgi.service.traces.assembler import CompleteTrace
+    from sgi.service.traces.counts import TraceCounts
+    from sgi.service.traces.runs import TraceRuns
+    from sgi.service.traces.score_rows import RowScorer
+    from sgi.service.traces.spool import SpanSpool
+
+logger = logging.getLogger("sgi.traces")
+
+RETRY_SECONDS = 5
+"""After this time, a client may repeat a request that was refused."""
+MAX_REQUESTS = 8
+"""Maximum number of requests in work at the same time; their bodies are in memory."""
+_TICK = 0.25
+_AT_ONCE = 32
+_HOUR_CHECK = 60.0
+_DRAIN_SECONDS = 10.0
+
+
+class BufferFullError(SgiError):
+    """The buffer of spans is full; the client can repeat the request later."""
+
+
+class Receipt(NamedTuple):
+    """The answer to a request: the number of spans that were not accepted, and why."""
+
+    rejected: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReceiverSettings:
+    """How traces are sampled and assembled.
+
+    Attributes:
+        sample: the share of traces to score, in [0, 1].
+        quiet: seconds without a span after which a trace with a root is complete.
+        oldest: seconds after which any trace is complete.
+    """
+
+    sample: float = 1.0
+    quiet: float = 5.0
+    oldest: float = 300.0
+
+
+class TraceReceiver:
+    """Accepts spans, and scores and stores the rows of complete traces in a background thread.
+
+    Accepted spans are in the spool until the rows of their trace are stored. `close` leaves the spans of a
+    spool on disk to the next process; it scores those of a spool in memory first, for at most 10 s.
+    ``slots`` bounds the number of requests in work.
+    """
+
+    def __init__(
+        self, settings: ReceiverSettings, spool: SpanSpool, runs: TraceRuns, scorer: RowScorer
+    ) -> None:
+        self.settings = settings
+        self.runs = runs
+        self.slots = BoundedSemaphore(MAX_REQUESTS)
+        self._spool = spool
+        self._scorer = scorer
+        self._counts = SharedCounts()
+        self._assembler = Assembler(settings.quiet, settings.oldest)
+        self._lock = Lock()
+        self._closing = Event()
+        self._next_hour_check = 0.0
+        self._waiting: list[CompleteTrace] = []
+        waiting = spool.traces()
+        self._assembler.restore(waiting, time.monotonic())
+        restored = sum(trace.spans for trace in waiting)
+        self._counts.add(restored=restored, waiting=restored)
+        self._thread = Thread(target=self._work, name="sgi-traces", daemon=True)
+        self._thread.start()
+
+    def counts(self) -> TraceCounts:
+        """Return what became of spans and rows so far."""
+        return self._counts.snapshot()
+
+    def status(self) -> TraceStatus:
+        """Return the settings, and what became of spans and rows so far."""
+        metrics = tuple(metric.canonical for metric in self._scorer.metrics)
+        return TraceStatus(self.settings.sample, self.runs.by, metrics, self._spool.size, self.counts())
+
+    def receive(self, items: Sequence[Span | RawRow]) -> Receipt:
+        """Accept the spans of a request; raw rows stand for spans that cannot be read.
+
+        Raises:
+            BufferFullError: there is no space for the spans; none is accepted.
+            StoreError: the spans cannot be written; none is accepted.
+        """
+        errors = [item for item in items if isinstance(item, RawRow)]
+        spans = [item for item in items if not isinstance(item, RawRow)]
+        encoded = [encode(span) for span in spans if is_sampled(span.trace_id, self.settings.sample)]
+        errors += [part for part in encoded if isinstance(part, RawRow)]
+        sampled = [part for part in encoded if not isinstance(part, RawRow)]
+        received = len(items)
+        with self._lock:
+            accepted = [span for span in sampled if not self._assembler.is_late(span.trace_id)]
+            self._accept(accepted, received=received)
+        late = len(sampled) - len(accepted)
+        self._counts.add(
+            requests=1,
+            received=received,
+            invalid=len(errors),
+            sampled_out=received - len(errors) - len(sampled),
+            late=late,
+            waiting=len(accepted),
+        )
+        reasons = [str(errors[0].values)] if errors else []
+        reasons += [f"{late} spans came after their trace was scored"] if late else []
+        return Receipt(len(errors) + late, "; ".join(reasons))
+
+    def refuse_invalid(self, spans: int) -> None:
+        """Count the spans of a request in which no span can be read."""
+        self._counts.add(requests=1, received=spans, invalid=spans)
+
+    def _accept(self, spans: Sequence[EncodedSpan], *, received: int) -> None:
+        """Store spans, or count the whole request as refused."""
+        arrived = time.time()
+        stored = False
+        try:
+            if self._closing.is_set():
+                raise BufferFullError("The server is stopping.", hint="Repeat the request.")
+            stored = not spans or self._spool.add(spans, arrived)
+            if not stored:
+                raise BufferFullError("The buffer of spans is full.", hint="Repeat the request later.")
+        finally:
+            if not stored:
+                self._counts.add(requests=1, received=received, refused=received)
+        self._assembler.add(spans, time.monotonic(), arrived)
+
+    def close(self) -> None:
+        """Stop accepting spans, and end the background thread after its current rows."""
+        with self._lock:
+            self._closing.set()
+        self._thread.join()
+        self._spool.close()
+        self._scorer.scorer.close()
+
+    def _work(self) -> None:
+        while not self._closing.wait(_TICK):
+            self._step()
+        if self._spool.in_memory:
+            ends = time.monotonic() + _DRAIN_SECONDS
+            self._collect(every=True)
+            while self._waiting and time.monotonic() < ends:
+                self._score_waiting()
+
+    def _step(self) -> None:
+        try:
+            self._collect()
+            while self._waiting and not self._closing.is_set():
+                self._score_waiting()
+            if time.monotonic() >= self._next_hour_check:
+                self._next_hour_check = time.monotonic() + _HOUR_CHECK
+                self.runs.finish_past_hours(time.time())
+        except StoreError as error:  # the spans stay in the spool, and are tried again
+            logger.warning("Traces cannot be stored yet: %s", error)
+            self._closing.wait(RETRY_SECONDS)
+        except Exception:
+            logger.exception("An error in the receiver of traces; it goes on with the next traces.")
+            self._closing.wait(RETRY_SECONDS)
+
+    def _collect(self, *, every: bool = False) -> None:
+        with self._lock:
+            self._waiting += self._assembler.complete(time.monotonic(), every=every)
+
+    def _score_waiting(self) -> None:
+        """Score and store the next traces; after an error of the database, they stay."""
+        traces = self._waiting[:_AT_ONCE]
+        turns, unanswered, failed = 0, Counter[str](), Counter[str]()
+        rows: list[tuple[Sample, float]] = []
+        for trace in traces:
+            try:
+                result = rows_of_trace(self._spool.spans(trace.trace_id))
+                samples = [*_samples(row.values for row in result.rows)]
+            except DataError as error:
+                turns += 1
+                failed[f"{error.field or 'trace'}: {error.message}"] += 1
+                continue
+            turns += len(result.rows) + len(result.unanswered)
+            unanswered.update(result.unanswered)
+            rows += [(sample, trace.arrived) for sample in samples]
+        failed.update(asyncio.run(self._score(rows)))
+        self._spool.remove([trace.trace_id for trace in traces])
+        del self._waiting[: len(traces)]
+        spans = sum(trace.spans for trace in traces)
+        self._counts.add(
+            waiting=-spans,
+            assembled=spans,
+            traces=len(traces),
+            turns=turns,
+            scored=turns - unanswered.total() - failed.total(),
+        )
+        self._counts.add_reasons("unanswered", unanswered)
+        self._counts.add_reasons("failed", failed)
+
+    async def _score(self, rows: Sequence[tuple[Sample, float]]) -> list[str]:
+        """Score rows together, store each, and return the reasons of those that cannot be stored."""
+        scored = await asyncio.gather(*(self._scorer.score(sample) for sample, _ in rows))
+        reasons = []
+        for (sample, arrived), row in zip(rows, scored, strict=True):
+            try:
+                self.runs.save(self.runs.name(sample, arrived), row)
+            except StoreError:
+                raise
+            except SgiError as error:
+                reasons.append(error.message)
+        return reasons
+
+
+def _samples(rows: Iterable[dict[str, object]]) -> Iterator[Sample]:
+    return object_dataset(list(rows)).samples()

@@ -1,0 +1,155 @@
+"""Accepted spans that wait for the rest of their trace, in a SQLite file that survives a crash."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.io.raw_rows import RawRow
+from sgi.io.traces.grouping import decode_span, encode_span
+from sgi.kernel.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sgi.io.traces.span import Span
+
+_OVERHEAD = 500
+"""Bytes of a span besides its encoded attributes, for the bound of the buffer."""
+
+
+class EncodedSpan(NamedTuple):
+    """A span as the buffer stores it."""
+
+    trace_id: str
+    is_root: bool
+    body: bytes
+
+
+def encode(span: Span) -> EncodedSpan | RawRow:
+    """Encode a span; the result is a raw row if it has a value that cannot be encoded."""
+    parts = encode_span(span)
+    return parts if isinstance(parts, RawRow) else EncodedSpan(parts[0], span.parent_id is None, parts[1])
+
+
+@dataclass(frozen=True)
+class WaitingTrace:
+    """The spans of one trace in the buffer.
+
+    ``first`` is the arrival of the first span, in seconds since 1970; ``has_root`` tells whether one span has
+    no parent.
+    """
+
+    trace_id: str
+    spans: int
+    first: float
+    has_root: bool
+
+
+class SpanSpool:
+    """A bounded buffer of spans.
+
+    Args:
+        path: the file; None for memory, so that no text is written to the disk.
+        most_bytes: the maximum size of the spans.
+
+    Raises:
+        StoreError: the file cannot be opened, or another process uses it.
+    """
+
+    def __init__(self, path: Path | None, most_bytes: int) -> None:
+        self._path = path
+        self._most = most_bytes
+        self._lock = RLock()
+        with self._errors():
+            if path is not None:
+                path.touch(mode=0o600)
+            name = ":memory:" if path is None else path
+            self._database = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS spans (place INTEGER PRIMARY KEY, trace TEXT NOT NULL, "
+                "is_root INTEGER NOT NULL, arrived REAL NOT NULL, size INTEGER NOT NULL, span BLOB NOT NULL)"
+            )
+            self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, place)")
+            (size,) = self._database.execute("SELECT COALESCE(SUM(size), 0) FROM spans").fetchone()
+        self._bytes: int = size
+
+    def add(self, spans: Sequence[EncodedSpan], arrived: float) -> bool:
+        """Store all spans, or none if they do not fit; return whether they are stored."""
+        rows = [
+            (span.trace_id, span.is_root, arrived, len(span.body) + _OVERHEAD, span.body) for span in spans
+        ]
+        size = sum(row[3] for row in rows)
+        with self._lock, self._errors():
+            if self._bytes + size > self._most:
+                return False
+            self._database.execute("BEGIN")
+            try:
+                self._database.executemany(
+                    "INSERT INTO spans (trace, is_root, arrived, size, span) VALUES (?, ?, ?, ?, ?)", rows
+                )
+                self._database.execute("COMMIT")
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._bytes += size
+        return True
+
+    def spans(self, trace_id: str) -> list[Span]:
+        """Return the spans of a trace, in order of arrival."""
+        query = "SELECT span FROM spans WHERE trace = ? ORDER BY place"
+        with self._lock, self._errors():
+            return [decode_span(body) for (body,) in self._database.execute(query, (trace_id,))]
+
+    def remove(self, trace_ids: Sequence[str]) -> None:
+        """Delete the spans of traces."""
+        with self._lock, self._errors():
+            for trace_id in trace_ids:
+                query = "SELECT COALESCE(SUM(size), 0) FROM spans WHERE trace = ?"
+                (size,) = self._database.execute(query, (trace_id,)).fetchone()
+                self._database.execute("DELETE FROM spans WHERE trace = ?", (trace_id,))
+                self._bytes -= size
+
+    def traces(self) -> list[WaitingTrace]:
+        """Return the traces in the buffer, in order of arrival."""
+        query = (
+            "SELECT trace, COUNT(*), MIN(arrived), MAX(is_root) FROM spans GROUP BY trace ORDER BY MIN(place)"
+        )
+        with self._lock, self._errors():
+            return [
+                WaitingTrace(trace, count, first, bool(root))
+                for trace, count, first, root in self._database.execute(query)
+            ]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the spans end with this process."""
+        return self._path is None
+
+    @property
+    def size(self) -> int:
+        """The size of the spans in bytes."""
+        return self._bytes
+
+    def close(self) -> None:
+        """Close the file; its spans stay."""
+        with self._lock:
+            self._database.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                hint = "Another server receives traces for this database. Stop it, or use another database."
+                raise StoreError(f"The buffer of spans {self._path} is in use.", hint=hint) from error
+            message = f"The buffer of spans {self._path or 'in memory'} cannot be used: {error}."
+            raise StoreError(message, hint="Check the disk, and the permissions of the folder.") from error
