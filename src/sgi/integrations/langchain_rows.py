@@ -54,19 +54,35 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
     }
 
 
+def run_error(run: Any) -> str | None:
+    """Return the error of a run without the traceback; None if it has none."""
+    return (run.error or "").partition("Traceback (most recent call last)")[0].strip() or None
+
+
+def without_messages(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the inputs or outputs of a run with the text of each message, and without lists of messages."""
+    texts = {name: _answer(value) if _kind(value) in _AI else value for name, value in values.items()}
+    return {
+        name: value
+        for name, value in texts.items()
+        if not (isinstance(value, (list, tuple)) and any(map(_kind, value)))
+    }
+
+
 def passages_of(run: Any, tools: Collection[str] = ()) -> list[Passage] | None:
     """Return the documents that the steps of a run pass on, without repetitions; None without any retrieval.
 
-    The outermost step that returns documents counts: a reranking retriever hides the retrievers that it
-    calls. A later step that receives and returns documents, such as a reranker, replaces those that it
-    received.
+    A list of texts in the outputs, under a name such as ``contexts``, is used as it is. Otherwise, the
+    outermost step that returns documents counts: a reranking retriever hides the retrievers that it calls. A
+    later step that receives and returns documents, such as a reranker, replaces those that it received.
     """
+    value = next((value for name, value in (run.outputs or {}).items() if name in NAMES["contexts"]), None)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(text, str) for text in value):
+        return [Passage(text) for text in value]
     found: dict[str, Passage] = {}
-    retrieved = _collect(run, frozenset(tools), found)
-    if not retrieved:
-        texts = _context_texts(run.outputs or {})
-        return None if texts is None else [Passage(text) for text in texts]
-    return list(found.values())
+    if _collect(run, frozenset(tools), found):
+        return list(found.values())
+    return [Passage(value)] if isinstance(value, str) else None
 
 
 def _collect(run: Any, tools: frozenset[str], found: dict[str, Passage]) -> bool:
@@ -110,15 +126,6 @@ def _passage(value: Any) -> Passage | None:
         return None
     name = _attribute(value, "id")
     return Passage(text, name if isinstance(name, str) else None)
-
-
-def _context_texts(outputs: dict[str, Any]) -> list[str] | None:
-    value = next((outputs[name] for name in NAMES["contexts"] if name in outputs), None)
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value):
-        return list(value)
-    return None
 
 
 def _field(values: dict[str, Any], field: str) -> str | None:
@@ -202,7 +209,7 @@ def _metadata(run: Any, passages: Iterable[Passage]) -> dict[str, Any]:
         "session": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
         "start_time": run.start_time.isoformat(),
         "latency_seconds": None if run.end_time is None else (run.end_time - run.start_time).total_seconds(),
-        "error": (run.error or "").partition("Traceback (most recent call last)")[0].strip() or None,
+        "error": run_error(run),
         "tags": run.tags or None,
         "document_ids": ids if None not in ids else None,
     }

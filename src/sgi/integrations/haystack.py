@@ -1,0 +1,137 @@
+"""Haystack: components that score the rows of an evaluation, and the answers of a pipeline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from haystack import Document, GeneratedAnswer, component, default_to_dict
+
+from sgi.integrations.adapter import HostScorer
+from sgi.integrations.frame_scores import summary_rows
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.kernel.metric import Score
+
+_LISTS = {
+    "questions": "question",
+    "contexts": "contexts",
+    "predicted_answers": "response",
+    "ground_truth_answers": "reference",
+}
+_ANSWER = {"query": "question", "documents": "contexts", "data": "response"}
+
+
+@component
+class SgiEvaluator:
+    """Scores rows with one metric; the outputs go into `EvaluationRunResult`.
+
+    A row without a value has the score NaN; ``statuses`` and ``reasons`` say why. ``score`` is the mean over
+    the rows with a value, NaN without any, and ``coverage`` is the share of these rows.
+
+    Args:
+        metric: a name such as ``"rouge_l(beta=2)"``.
+        embedder: a name or a folder; None for the bundled model.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: the metric or an option is invalid.
+    """
+
+    def __init__(
+        self, metric: str = "grounding", embedder: str | None = None, options: dict[str, Any] | None = None
+    ) -> None:
+        self._settings = {"metric": metric, "embedder": embedder, "options": options}
+        self._scorer = HostScorer(metric, embedder, parts=_LISTS, **(options or {}))
+        (self.metric,) = self._scorer.metrics
+
+    @component.output_types(  # type: ignore[untyped-decorator]  # it has no types where we check ours
+        score=float, individual_scores=list[float], coverage=float, statuses=list[str], reasons=list[str]
+    )
+    def run(
+        self,
+        questions: list[str] | None = None,
+        contexts: list[list[str]] | list[list[Document]] | None = None,
+        predicted_answers: list[str] | None = None,
+        ground_truth_answers: list[str] | list[list[str]] | None = None,
+    ) -> dict[str, Any]:
+        """Score the rows. Each list has one item for each row; an item that is None is not given.
+
+        Raises:
+            UsageError: the lists differ in length.
+        """
+        lists = dict(zip(_LISTS, (questions, contexts, predicted_answers, ground_truth_answers), strict=True))
+        scores = [row[self.metric] for row in self._scorer.score_many(_rows(lists))]
+        values = [score.value for score in scores]
+        statuses = [score.status.value for score in scores]
+        summary = summary_rows({self.metric: values, f"{self.metric}_status": statuses})
+        return {
+            "score": _nan_if_none(summary["mean"][0]),
+            "individual_scores": [_nan_if_none(value) for value in values],
+            "coverage": _nan_if_none(summary["coverage"][0]),
+            "statuses": statuses,
+            "reasons": [score.reason for score in scores],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings; `Pipeline.loads` needs ``allowed_modules=["sgi.integrations.haystack"]``."""
+        return default_to_dict(self, **self._settings)  # type: ignore[no-any-return]  # as above
+
+
+@component
+class SgiAnswerScorer:
+    """Scores the answers of an `AnswerBuilder`; each gets ``meta["sgi"]`` with its scores.
+
+    ``meta["sgi"]`` has ``value``, ``status`` and ``reason`` for each metric; the value is None unless the
+    status is ``ok``. The arguments are those of `SgiEvaluator`, with several metrics.
+    """
+
+    def __init__(
+        self,
+        metrics: list[str] | None = None,
+        embedder: str | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self._settings = {"metrics": metrics, "embedder": embedder, "options": options}
+        self._scorer = HostScorer(metrics or ["grounding"], embedder, parts=_ANSWER, **(options or {}))
+
+    @component.output_types(  # type: ignore[untyped-decorator]  # as above
+        answers=list[GeneratedAnswer]
+    )
+    def run(self, answers: list[GeneratedAnswer]) -> dict[str, Any]:
+        """Return the answers with their scores."""
+        rows = [{name: getattr(answer, name) for name in _ANSWER} for answer in answers]
+        scored = zip(answers, self._scorer.score_many(rows), strict=True)
+        return {"answers": [_with_scores(answer, scores) for answer, scores in scored]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings, as for `SgiEvaluator`."""
+        return default_to_dict(self, **self._settings)  # type: ignore[no-any-return]  # as above
+
+
+def _rows(lists: Mapping[str, Sequence[Any] | None]) -> list[dict[str, Any]]:
+    lengths = {name: len(items) for name, items in lists.items() if items is not None}
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise UsageError(f"The lists differ in length: {sizes}.")
+    number = next(iter(lengths.values()), 0)
+    return [
+        {name: None if items is None else items[row] for name, items in lists.items()}
+        for row in range(number)
+    ]
+
+
+def _nan_if_none(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _with_scores(answer: GeneratedAnswer, scores: Mapping[str, Score]) -> GeneratedAnswer:
+    table = {
+        name: {"value": score.value, "status": score.status.value, "reason": score.reason}
+        for name, score in scores.items()
+    }
+    return replace(answer, meta={**answer.meta, "sgi": table})

@@ -1,0 +1,110 @@
+"""LangSmith: an evaluator that scores the runs of an experiment with metrics of SGI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from langsmith.evaluation import EvaluationResult, RunEvaluator
+
+from sgi.integrations.adapter import HostScorer, describe
+from sgi.integrations.langchain_rows import run_error, run_row, without_messages
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from langsmith.evaluation import EvaluationResults
+    from langsmith.schemas import Example, Run
+
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import AnyMetric, Score
+
+# What the outputs and inputs do not have under a known name comes from messages and from child runs.
+_PARTS = {
+    "outputs": "response",
+    "run_response": "response",
+    "reference_outputs": "reference",
+    "inputs": "question",
+    "run_question": "question",
+    "run_contexts": "contexts",
+}
+
+
+class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types where we check ours
+    """Scores a run: the feedback ``METRIC``, and the feedback ``METRIC.coverage``, which is 1 or 0.
+
+    A run without a value has no score in ``METRIC``; its comment has status and reason. The mean of
+    ``METRIC.coverage`` is the share of runs with a value.
+
+    The fields come from inputs and outputs of the run and from the example. Passages that are not in the
+    outputs come from the retrievers in the run.
+
+    Args:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        columns: field → its place in ``inputs``, ``outputs`` or ``reference_outputs``, such as
+            ``{"contexts": "outputs.search.hits"}``, for the fields that are not found by their usual names.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: a metric or an option is invalid.
+    """
+
+    def __init__(
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] = "grounding",
+        embedder: EmbedderLike | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        self._scorer = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
+
+    @property
+    def feedback_keys(self) -> list[str]:
+        """The keys of the feedback."""
+        return [key for name in self._scorer.metrics for key in (name, f"{name}.coverage")]
+
+    def evaluate_run(
+        self,
+        run: Run,
+        example: Example | None = None,
+        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - the host's signature
+    ) -> EvaluationResults:
+        """Score a run."""
+        return _results(self._scorer.score(**_parts(run, example)), run)
+
+    async def aevaluate_run(
+        self,
+        run: Run,
+        example: Example | None = None,
+        evaluator_run_id: UUID | None = None,  # noqa: ARG002 - the host's signature
+    ) -> EvaluationResults:
+        """Score a run, without blocking the event loop."""
+        return _results(await self._scorer.ascore(**_parts(run, example)), run)
+
+
+def _parts(run: Run, example: Example | None) -> dict[str, Any]:
+    row = run_row(run)
+    return {
+        "outputs": without_messages(run.outputs or {}),
+        "reference_outputs": None if example is None else example.outputs,
+        "inputs": without_messages(run.inputs or {}),
+        **{f"run_{field}": row[field] for field in ("question", "contexts", "response")},
+    }
+
+
+def _results(scores: Mapping[str, Score], run: Run) -> EvaluationResults:
+    results = []
+    for name, score in scores.items():
+        scored = score.value is not None
+        results += [
+            EvaluationResult(key=name, score=score.value, comment=None if scored else _comment(score, run)),
+            EvaluationResult(key=f"{name}.coverage", score=float(scored)),
+        ]
+    return {"results": results}
+
+
+def _comment(score: Score, run: Run) -> str:
+    error = run_error(run)
+    return describe(score) if error is None else f"{describe(score)}. The run failed: {error}"

@@ -1,0 +1,86 @@
+"""LlamaIndex: an evaluator that scores each response with a metric of SGI."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
+
+from sgi.integrations.adapter import HostScorer, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import AnyMetric
+
+_PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}
+
+_NO_RESPONSE = "Empty Response"
+
+
+class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no types where we check ours
+    """Scores a query, a response and its contexts with one metric.
+
+    A result without a value has ``invalid_result=True``, the score NaN and no ``passing``; ``invalid_reason``
+    has the status and the reason. The score is not None, because `get_results_df` counts None as 0. A bad row
+    raises no exception, which `BatchEvalRunner` would retry. The text "Empty Response", which LlamaIndex
+    writes if the model returns nothing or nothing was retrieved, is a blank response.
+
+    Args:
+        metric: a name such as ``"rouge_l(beta=2)"``, or a metric.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        passing_score: the lowest score that passes; with None, ``passing`` stays None.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: the metric or an option is invalid.
+    """
+
+    def __init__(
+        self,
+        metric: str | AnyMetric = "grounding",
+        embedder: EmbedderLike | None = None,
+        *,
+        passing_score: float | None = None,
+        **options: Any,
+    ) -> None:
+        self._scorer = HostScorer(metric, embedder, parts=_PARTS, **options)
+        (self.metric,) = self._scorer.metrics
+        self.passing_score = passing_score
+
+    async def aevaluate(
+        self,
+        query: str | None = None,
+        response: str | None = None,
+        contexts: Sequence[str] | None = None,
+        reference: str | Sequence[str] | None = None,
+        **_: Any,
+    ) -> EvaluationResult:
+        """Score a response. What is None is not given; ``reference`` is the expected answer."""
+        answer = "" if response == _NO_RESPONSE else response
+        parts = {"query": query, "response": answer, "contexts": contexts, "reference": reference}
+        score = (await self._scorer.ascore(**parts))[self.metric]
+        passing = None
+        if score.value is not None and self.passing_score is not None:
+            passing = score.value >= self.passing_score
+        return EvaluationResult(
+            query=query,
+            contexts=contexts if _are_texts(contexts) else None,
+            response=response,
+            score=math.nan if score.value is None else score.value,
+            passing=passing,
+            invalid_result=score.value is None,
+            invalid_reason=describe(score) if score.value is None else None,
+        )
+
+    def _get_prompts(self) -> dict[str, Any]:
+        return {}
+
+    def _update_prompts(self, prompts: dict[str, Any]) -> None:
+        """Do nothing: there are no prompts."""
+
+
+def _are_texts(contexts: Sequence[object] | None) -> bool:
+    return isinstance(contexts, (list, tuple)) and all(isinstance(text, str) for text in contexts)

@@ -1,0 +1,73 @@
+"""Phoenix evals: an evaluator that scores the rows of a dataframe with metrics of SGI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from phoenix.evals import Evaluator, Score
+from pydantic import BaseModel, ConfigDict
+
+from sgi.engine.plan import resolve
+from sgi.integrations.adapter import HostScorer
+from sgi.kernel.metric import AnyMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import Score as SgiScore
+
+
+class Row(BaseModel):
+    """Any columns; SGI recognises their names."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types where we check ours
+    """Scores a row with some metrics; gives one score for each, with the name of the metric.
+
+    ``label`` is the status. A row without a value has no ``score``, and the reason is its ``explanation``. A
+    bad row raises no exception, which Phoenix would retry.
+
+    Args:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        name: the name of the evaluator.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+
+    Raises:
+        UsageError: a metric or an option is invalid.
+    """
+
+    def __init__(
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] = "grounding",
+        embedder: EmbedderLike | None = None,
+        *,
+        name: str = "sgi",
+        **options: Any,
+    ) -> None:
+        super().__init__(name=name, kind="code", input_schema=Row)
+        self._scorer = HostScorer(metrics, embedder, parts={"row": "row"}, **options)
+        named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
+        self._specs = {metric.canonical: metric.spec for metric in resolve(named)}
+
+    def _evaluate(self, eval_input: Mapping[str, Any]) -> list[Score]:
+        return self._host_scores(self._scorer.score(row=eval_input))
+
+    async def _async_evaluate(self, eval_input: Mapping[str, Any]) -> list[Score]:
+        return self._host_scores(await self._scorer.ascore(row=eval_input))
+
+    def _host_scores(self, scores: Mapping[str, SgiScore]) -> list[Score]:
+        return [
+            Score(
+                name=name,
+                score=score.value,
+                label=score.status.value,
+                explanation=score.reason or None,
+                kind="code",
+                direction="maximize" if self._specs[name].higher_is_better else "minimize",
+            )
+            for name, score in scores.items()
+        ]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.evaluation.eval_utils import get_results_df
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response import Response
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, TextNode
+
+import sgi
+from sgi.integrations.llama_index import SgiEvaluator
+from support.adapter_contract import (
+    BLANK,
+    CONTRADICTED,
+    NO_CONTEXTS,
+    SUPPORTED,
+    AdapterContract,
+    HostResult,
+    HostRow,
+)
+
+
+class TestLlamaIndex(AdapterContract):
+    name = "llama_index"
+    makes_means = False
+
+    def evaluate(self, rows, metric, embedder=None):
+        results = run_batch(rows, SgiEvaluator(metric, embedder))
+        for result in results:
+            assert result.invalid_result == math.isnan(result.score) == bool(result.invalid_reason)
+        return HostResult(
+            [
+                HostRow(None if result.invalid_result else result.score, result.invalid_reason or "")
+                for result in results
+            ]
+        )
+
+
+def run_batch(rows, evaluator):
+    return BatchEvalRunner({"m": evaluator}, workers=8).evaluate_response_strs(
+        queries=[row.get("question") for row in rows],
+        response_strs=[row.get("response") for row in rows],
+        contexts_list=[row.get("contexts") for row in rows],
+        reference=[row.get("reference") for row in rows],
+    )["m"]
+
+
+class Retriever(BaseRetriever):
+    def _retrieve(self, query_bundle):
+        passages = [] if "Pluto" in query_bundle.query_str else SUPPORTED["contexts"]
+        return [NodeWithScore(node=TextNode(text=text)) for text in passages]
+
+
+def test_passing_needs_a_value_and_a_passing_score():
+    rows = [SUPPORTED, CONTRADICTED, BLANK, NO_CONTEXTS]
+    passing = [result.passing for result in run_batch(rows, SgiEvaluator(passing_score=0.5))]
+    assert passing == [True, False, None, None]
+    assert [result.passing for result in run_batch(rows, SgiEvaluator())] == [None] * 4
+
+
+def test_the_table_of_the_host_has_no_mean_rather_than_zeros():
+    results = run_batch([SUPPORTED, BLANK], SgiEvaluator())
+    table = get_results_df(
+        [{"grounding": results}, {"grounding": results[:1]}], ["both", "one"], ["grounding"]
+    )
+    assert math.isnan(table["grounding"][0])
+    assert table["grounding"][1] == results[0].score
+
+
+def test_a_query_engine_without_passages_gives_no_value():
+    engine = RetrieverQueryEngine.from_args(Retriever(), llm=MockLLM())
+    runner = BatchEvalRunner({"grounding": SgiEvaluator()})
+    (result,) = runner.evaluate_queries(engine, ["Is Pluto a planet?"])["grounding"]
+    assert result.response == "Empty Response"
+    assert result.invalid_reason == "undefined: the response is blank"
+
+
+def test_a_response_object_brings_its_passages():
+    nodes = [NodeWithScore(node=TextNode(text=text)) for text in SUPPORTED["contexts"]]
+    response = Response(SUPPORTED["response"], source_nodes=nodes)
+    result = SgiEvaluator().evaluate_response(SUPPORTED["question"], response)
+    assert result.score == sgi.evaluate([SUPPORTED], "grounding")["grounding"].values[0]
+    assert result.contexts == SUPPORTED["contexts"]
+
+
+def test_an_evaluator_serves_several_event_loops():
+    evaluator = SgiEvaluator("squad_em")
+
+    async def score():
+        return (await evaluator.aevaluate(response="Paris", reference=["Lyon", "paris"])).score
+
+    assert [asyncio.run(score()), asyncio.run(score())] == [1.0, 1.0]
+
+
+def test_an_unknown_metric_is_reported_at_once():
+    with pytest.raises(sgi.UnknownNameError, match="groundig"):
+        SgiEvaluator("groundig")
