@@ -70,6 +70,7 @@ _OUTPUTS = (
     "gen_ai.tool.call.result",
     "final_result",
 )
+_METADATA = "metadata"
 _MIMES = {"input.value": "input.mime_type", "output.value": "output.mime_type"}
 
 
@@ -97,7 +98,7 @@ def content_of(span: Span) -> Content:
     if content.documents is None and content.kind in {Kind.RETRIEVER, Kind.RERANKER} and content.output:
         content.documents = documents_in(content.output.value)
         content.from_attribute["documents"] = content.output.name
-    content.metadata = _metadata(attributes.get("metadata"))
+    content.metadata = _metadata(attributes)
     return content
 
 
@@ -199,12 +200,17 @@ def _is_plain(value: Any) -> bool:
     return all(isinstance(item, (str, int, float)) for item in items)
 
 
-def _metadata(value: Any) -> dict[str, Any]:
-    """Return the scalars and lists of scalars of the user's own metadata, which is a JSON object."""
-    parsed = parse_json(value)
-    if not isinstance(parsed, dict):
-        return {}
+def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scalar values of the user's metadata: an object, or keys such as ``metadata.team``."""
+    given = parse_json(attributes.get(_METADATA))
+    prefix = f"{_METADATA}."
+    own = {key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)}
+    own |= given if isinstance(given, dict) else {}
+    if not own:
+        return own
     try:
-        return cells.as_object({key: v for key, v in parsed.items() if v != [] and _is_plain(v)})
+        return cells.as_object(
+            {key: item for key, item in own.items() if isinstance(item, (str, int, float))}
+        )
     except DataError as error:
-        raise DataError(error.message, field="metadata", hint=error.hint) from None
+        raise DataError(error.message, field=_METADATA, hint=error.hint) from None

@@ -14,6 +14,7 @@ from sgi.io.traces.langfuse import is_langfuse, langfuse_spans
 from sgi.io.traces.langsmith import is_langsmith, langsmith_spans
 from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
 from sgi.io.traces.openai import OpenAIReader, is_openai
+from sgi.io.traces.phoenix import is_phoenix, phoenix_spans
 from sgi.io.traces.ragas import is_ragas, ragas_rows
 from sgi.io.traces.trulens import is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
@@ -84,6 +85,10 @@ def _langsmith(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawR
     yield from rows_of_spans(_spans_of(_records(path, encoding), langsmith_spans), use)
 
 
+def _phoenix(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
+    yield from rows_of_spans(_spans_of(_records(path, encoding), phoenix_spans), use)
+
+
 def _mlflow(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
     references: dict[str, str] = {}
 
@@ -128,6 +133,7 @@ def _by_record(recognises: Callable[[Record], bool]) -> Callable[[Head], bool]:
 
 
 EXPORTS = (
+    TraceFormat("phoenix", "Phoenix", _by_record(is_phoenix), _phoenix),
     TraceFormat("langfuse", "Langfuse", _by_record(is_langfuse), _langfuse),
     TraceFormat("langsmith", "LangSmith", _by_record(is_langsmith), _langsmith),
     TraceFormat("mlflow", "MLflow", _by_record(is_mlflow), _mlflow),

@@ -53,7 +53,8 @@ def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message
     calls = False
     if text is None or len(item) > _PLAIN_KEYS:
         text = _flat_parts(item, f"{prefix}contents.") if text is None else text
-        calls = any(key.startswith((f"{prefix}tool_calls", f"{prefix}function_call")) for key in item)
+        keys = (f"{prefix}tool_calls", f"{prefix}function_call")
+        calls = any(key.startswith(keys) and bool(value) for key, value in item.items())
     return Message(_role(given), text or (None if calls else text), calls)
 
 

@@ -85,14 +85,20 @@ def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
 
 
 def _span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Span | RawRow:
-    name = None
     try:
-        span = _object(values, "spans")
-        name = str(_get(span, "spanId", "span_id"))[:40]
+        return otlp_span(values, resource, line)
+    except DataError as error:
+        return RawRow(line, error, str(cells.any_json(values))[:1000])
+
+
+def otlp_span(values: Any, resource: Mapping[str, Any], line: int) -> Span:
+    """Convert a span of an export request. Raises DataError with the span's id and the field."""
+    span = _object(values, "spans")
+    try:
         return _span(span, resource, line)
     except DataError as error:
-        refused = DataError(error.message, sample_id=name, field=error.field, hint=error.hint)
-        return RawRow(line, refused, str(cells.any_json(values))[:1000])
+        name = str(_get(span, "spanId", "span_id"))[:40]
+        raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
 
 def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> Span:
@@ -131,7 +137,7 @@ def _pairs(owner: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if not isinstance(key, str):
             raise DataError("expected objects with a key and a value", field="attributes")
         value = item.get("value")
-        text = value.get("stringValue") if type(value) is dict else None
+        text = value.get("stringValue") if type(value) is dict else None  # nearly all values
         yield key, text if type(text) is str else _value(value, key, 0)
 
 
@@ -144,6 +150,8 @@ def _value(value: Any, key: str, depth: int) -> Any:
     if depth > _MAX_DEPTH:
         raise DataError(f"nested deeper than {_MAX_DEPTH} levels", field=key)
     for name, inner in value.items():
+        if inner is None:
+            continue
         if name in {"arrayValue", "array_value"}:
             return [_value(item, key, depth + 1) for item in _list(_object(inner, key), "values")]
         if name in {"kvlistValue", "kvlist_value"}:

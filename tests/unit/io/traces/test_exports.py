@@ -103,3 +103,29 @@ def test_protobuf_gives_the_same_rows_as_json(name, framing, tmp_path):
     packed = tmp_path / f"{file.name}.gz"
     packed.write_bytes(gzip.compress(file.read_bytes()))
     assert read(packed)[0] == read(file)[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "phoenix_spans.parquet",
+        "phoenix_spans.csv",
+        "phoenix_spans_records.json",
+        "phoenix_spans_lines.jsonl",
+        "phoenix_get_spans.json",
+        "phoenix_rest_spans.json",
+        "phoenix_otlp_spans.json",
+    ],
+)
+def test_phoenix_gives_the_same_rows_as_opentelemetry(name):
+    def rows(samples):  # Phoenix changes times, scores and the name of the service
+        kept = [
+            sample.model_dump(exclude={"metadata": {"service", "start", "latency_ms", "document_scores"}})
+            for sample in samples
+        ]
+        return sorted(kept, key=lambda row: row["id"])
+
+    samples, use = read(name)
+
+    assert rows(samples) == rows(read("openinference.otlp.jsonl")[0])
+    assert use.line().startswith("Phoenix: 31 spans in 8 traces gave 8 rows: question ← ")
