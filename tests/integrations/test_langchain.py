@@ -7,11 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, TypedDict
 
 import pytest
-
-import sgi
-
-pytest.importorskip("langchain_core")
-
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -21,7 +16,39 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough, chain
 from langchain_core.tools import create_retriever_tool, tool
 
+import sgi
+from sgi.integrations.adapter import describe
 from sgi.integrations.langchain import RowCollector
+from support.adapter_contract import AdapterContract, HostResult, HostRow
+
+
+class TestLangChain(AdapterContract):
+    name = "langchain"
+    makes_means = False
+    test_a_row_that_cannot_be_read_fails_alone = None  # a document always has a text
+
+    def evaluate(self, rows, metric, embedder=None):
+        collector = RowCollector()
+        for row in rows:
+            given = {"reference": row["reference"]} if "reference" in row else {}
+            config = {"callbacks": [collector], "metadata": given}
+            steps = RunnableLambda(lambda _, row=row: row.get("response"))
+            if "contexts" in row:
+                steps = Found(texts=row["contexts"]) | steps
+            steps.invoke(row["question"], config)
+        with sgi.Scorer(metric, embedder) as scorer:
+            scores = [row[metric] for row in scorer.score_many(collector.rows)]
+        return HostResult([HostRow(score.value, describe(score)) for score in scores])
+
+
+class Found(BaseRetriever):
+    """Returns all its texts."""
+
+    texts: list[str]
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [Document(text) for text in self.texts]
+
 
 MARS = Document("Mars is red.", id="mars")
 VENUS = Document("Venus is hot.", id="venus")
@@ -82,6 +109,14 @@ def test_invoke_gives_a_row_with_ids_and_latency(collector, config):
     assert "error" not in row["metadata"]
 
 
+def test_id_and_reference_come_from_the_metadata_of_the_call(collector, config):
+    rag("It is red.").invoke("Is Mars red?", config | {"metadata": {"id": "q1", "reference": "Yes.", "n": 1}})
+    (row,) = collector.rows
+    assert (row["id"], row["reference"], row["metadata"]["n"]) == ("q1", "Yes.", 1)
+    assert "reference" not in row["metadata"]
+    assert sgi.evaluate(collector.rows, "squad_token_f1")["squad_token_f1"].values.tolist() == [0.0]
+
+
 def test_a_stream_gives_the_whole_response(collector, config):
     chunks = list(rag("It is red.").stream("Is Mars red?", config))
     assert len(chunks) > 1
@@ -117,7 +152,7 @@ def test_rows_of_a_batch_do_not_mix(collector, config):
     for row in collector.rows:
         assert row["contexts"][0].split()[0] == row["question"].split()[0]
         assert row["question"] in row["response"]
-    assert len({row["id"] for row in collector.rows}) == 120
+    assert len({row["metadata"]["run_id"] for row in collector.rows}) == 120
 
 
 def test_threads_share_a_collector(collector, config):

@@ -11,9 +11,10 @@ from sgi.io.coercion import any_json
 from sgi.io.columns import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _NAMES_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names)
+_GIVEN = ("id", "reference")
 _SESSION_KEYS = ("thread_id", "session_id", "conversation_id")
 _HUMAN = frozenset({"human", "user", "humanmessage", "humanmessagechunk"})
 _AI = frozenset({"ai", "assistant", "aimessage", "aimessagechunk"})
@@ -31,8 +32,12 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
 
     The question and the response come from the inputs and outputs of the run itself: a text, the value of a
     key such as ``question`` or ``answer``, or the last human and AI message. The contexts come from all its
-    runs, see `passages_of`. What a run does not have is None. The metadata contains ``name``, ``session``,
-    ``start_time``, ``latency_seconds``, ``error``, ``tags``, ``document_ids`` and the metadata of the run.
+    runs, see `passages_of`. What a run does not have is None. If the metadata of the run has ``id`` and
+    ``reference``, they are those of the row. The other metadata stays metadata, together with ``run_id``,
+    ``name``, ``session``, ``start_time``, ``latency_seconds``, ``error``, ``tags`` and ``document_ids``.
+
+    The id of the run is not that of the row: rows without id are compared by question, so that two runs of
+    the same questions can be compared.
 
     Args:
         run: the root run.
@@ -45,12 +50,13 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
         question = _last_message(inputs, _HUMAN)
     if question is None:
         question = _last_message(outputs, _HUMAN)
+    given = (run.extra or {}).get("metadata") or {}
     return {
-        "id": str(run.id),
+        **{name: given[name] for name in _GIVEN if name in given},
         "question": question,
         "contexts": None if passages is None else [passage.text for passage in passages],
         "response": _response(outputs, inputs),
-        "metadata": _metadata(run, passages or []),
+        "metadata": _metadata(run, passages or [], given),
     }
 
 
@@ -200,11 +206,11 @@ def _attribute(value: Any, name: str) -> Any:
     return getattr(value, name, None)
 
 
-def _metadata(run: Any, passages: Iterable[Passage]) -> dict[str, Any]:
-    given = (run.extra or {}).get("metadata") or {}
+def _metadata(run: Any, passages: Iterable[Passage], given: Mapping[str, Any]) -> dict[str, Any]:
     ids = [passage.id for passage in passages]
     values = {
-        **given,
+        **{name: value for name, value in given.items() if name not in _GIVEN},
+        "run_id": str(run.id),
         "name": run.name,
         "session": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
         "start_time": run.start_time.isoformat(),
