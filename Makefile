@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light resolve-integrations fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles test-integrations test-integrations-light light-environments resolve-integrations fuzz bench bench-peers example-judge lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -79,7 +79,8 @@ oracles: $(VENV)-oracles/.done        ## Compare with the reference implementati
 
 # One lock holds all frameworks beside SGI; each has an environment with those of the packages that it needs.
 INTEGRATIONS := $(patsubst tests/integrations/test_%.py,%,$(wildcard tests/integrations/test_*.py))
-HEAVY        := dspy inspect_ai mlflow
+HEAVY        := dspy haystack huggingface inspect_ai llama_index mlflow phoenix weave
+LIGHT        := $(filter-out $(HEAVY),$(INTEGRATIONS))
 UV           := .venv-integrations/uv/bin/uv
 LOCK         := requirements/integrations.txt
 
@@ -102,7 +103,9 @@ $(INTEGRATIONS:%=test-integration-%): test-integration-%: .venv-integrations/%/.
 
 test-integrations: $(INTEGRATIONS:%=test-integration-%) resolve-integrations ## Test each adapter beside its framework, in turn
 
-test-integrations-light: $(patsubst %,test-integration-%,$(filter-out $(HEAVY),$(INTEGRATIONS))) ## Those with small frameworks
+light-environments: $(LIGHT:%=.venv-integrations/%/.done)
+
+test-integrations-light: $(LIGHT:%=test-integration-%) ## Those with small frameworks
 
 # Without the lock: the newest versions of all frameworks can be installed beside SGI.
 resolve-integrations: | $(UV)         ## Check that all frameworks resolve in one environment with SGI

@@ -17,7 +17,7 @@ from support.command import sgi
 
 README = Path(__file__).parents[2] / "README.md"
 DOCS = README.parent / "docs"
-PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("results/*.md"))]
+PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
 CHECK = re.compile(
     r"```console\n\$ (sgi check (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n)?(.*?)\n```", re.DOTALL
 )

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "integrations"
 # An example may open no connection but to this machine.
 RUN_OFFLINE = """
 import pytest_socket, runpy, sys
@@ -155,18 +154,13 @@ class AdapterContract:
         host = self.evaluate(rows, "grounding")
         assert [row.value for row in host.rows] == expected(rows, "grounding")
 
-    def test_the_page_shows_the_example_and_what_it_prints(self, tmp_path):
-        page = (PAGES / f"{self.name}.md").read_text("utf-8")
+    def test_the_page_shows_what_the_example_prints(self, tmp_path):
         example = ROOT / "examples" / "integrations" / f"with_{self.name}.py"
-        code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
-        printed = re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
-        assert code == example.read_text("utf-8")
+        page = (ROOT / "docs" / "integrations" / f"{self.name}.md").read_text("utf-8")
         command = [sys.executable, "-c", RUN_OFFLINE, str(example)]
         result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
-        assert re.sub(self.varies, "", result.stdout) == re.sub(self.varies, "", printed)
-        assert page.startswith("# SGI in five minutes with ")
-        assert f"({self.name}.md)" in (PAGES / "README.md").read_text("utf-8")
+        assert result.stdout == re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
 
 
 def expected(rows: Sequence[dict[str, Any]], metric: str) -> list[float | None]:
