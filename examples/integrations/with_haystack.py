@@ -6,7 +6,7 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.evaluation import EvaluationRunResult
 
-from sgi.integrations.haystack import SgiAnswerScorer, SgiEvaluator
+from sgi.integrations.haystack import SgiAnswerScorer, SgiEvaluator, with_coverage
 
 PASSAGES = [
     "The Eiffel Tower is 330 m tall. The company of Gustave Eiffel built it from 1887 to 1889.",
@@ -59,6 +59,6 @@ inputs = {
     "predicted_answers": [answer.data for answer in answers],
 }
 results = evaluation.run({"grounding": inputs})
-report = EvaluationRunResult("rag", inputs, results)
+report = EvaluationRunResult("rag", inputs, with_coverage(results))
 print(report.aggregated_report())
-print(report.detailed_report()["grounding"], "coverage", results["grounding"]["coverage"])
+print(report.detailed_report()["grounding"])

@@ -9,7 +9,7 @@ from haystack.core.errors import DeserializationError
 from haystack.evaluation import EvaluationRunResult
 
 import sgi
-from sgi.integrations.haystack import SgiAnswerScorer, SgiEvaluator
+from sgi.integrations.haystack import SgiAnswerScorer, SgiEvaluator, with_coverage
 from support.adapter_contract import (
     BLANK,
     CONTRADICTED,
@@ -44,11 +44,16 @@ class TestHaystack(AdapterContract):
         pipeline = Pipeline()
         pipeline.add_component("metric", SgiEvaluator(metric, embedder))
         outputs = pipeline.run({"metric": inputs_of(rows)})["metric"]
-        report = EvaluationRunResult("run", inputs_of(rows), {"metric": outputs})
+        report = EvaluationRunResult("run", inputs_of(rows), with_coverage({"metric": outputs}))
         values = report.detailed_report()["metric"]
         texts = [": ".join(pair) for pair in zip(outputs["statuses"], outputs["reasons"], strict=True)]
         recorded = [HostRow(none_if_nan(value), text) for value, text in zip(values, texts, strict=True)]
-        return HostResult(recorded, none_if_nan(report.aggregated_report()["score"][0]), outputs["coverage"])
+        assert report.aggregated_report()["metrics"] == ["metric", "metric.coverage"]
+        mean, coverage = report.aggregated_report()["score"]
+        assert report.detailed_report()["metric.coverage"] == [
+            float(row.value is not None) for row in recorded
+        ]
+        return HostResult(recorded, none_if_nan(mean), coverage)
 
 
 def test_the_mean_of_ratios_is_that_of_a_run():

@@ -11,6 +11,7 @@ from haystack import Document, GeneratedAnswer, component, default_to_dict
 from sgi.integrations.adapter import HostScorer
 from sgi.integrations.frame_scores import summary_rows
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +112,25 @@ class SgiAnswerScorer:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, as for `SgiEvaluator`."""
         return default_to_dict(self, **self._settings)  # type: ignore[no-any-return]  # as above
+
+
+def with_coverage(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Add the coverage of each `SgiEvaluator` to the results of an evaluation pipeline.
+
+    Args:
+        results: the outputs by component, as for `EvaluationRunResult`.
+
+    Returns:
+        The results, and for each component of SGI ``NAME.coverage``: the share of rows with a value, and 1 or
+        0 for each row. So the reports of Haystack show the coverage beside the mean.
+    """
+    shown: dict[str, Mapping[str, Any]] = {}
+    for name, outputs in results.items():
+        shown[name] = outputs
+        if "coverage" in outputs:
+            scored = [float(status == Status.OK.value) for status in outputs["statuses"]]
+            shown[f"{name}.coverage"] = {"score": outputs["coverage"], "individual_scores": scored}
+    return shown
 
 
 def _rows(lists: Mapping[str, Sequence[Any] | None]) -> list[dict[str, Any]]:
