@@ -24,7 +24,7 @@ class Head:
 
     Attributes:
         path: the file.
-        data: its first 64 KB, decompressed.
+        data: its first 256 KB, decompressed.
     """
 
     path: Path

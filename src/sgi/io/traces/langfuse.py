@@ -61,8 +61,8 @@ def _is_trace(values: Mapping[str, Any]) -> bool:
     if not {"id", "timestamp"} <= values.keys():
         return False
     observations = cell_value(values.get("observations"))
-    if isinstance(observations, list):
-        return all(isinstance(item, dict) and _is_observation(item) for item in observations)
+    if isinstance(observations, list) and observations and isinstance(observations[0], dict):
+        return _is_observation(observations[0])
     has_session = "sessionId" in values or "session_id" in values
     return has_session and values.keys() >= _TRACE and ("input" in values or "output" in values)
 

@@ -30,13 +30,12 @@ _MODELS = ("ls_model_name", "model_name", "model")
 def is_langsmith(values: Mapping[str, Any]) -> bool:
     """Return whether a record is a run.
 
-    >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}, "trace_id": "1", "start_time": None})
+    >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}, "start_time": "2026-01-31T12:00:00Z"})
     True
-    >>> is_langsmith({"id": "1", "run_type": "chain", "inputs": {}})
+    >>> is_langsmith({"id": "1", "run_type": "nightly", "inputs": {}, "start_time": "12:00"})
     False
     """
-    named = str(values.get("run_type")) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
-    return named and not {"trace_id", "dotted_order", "parent_run_id"}.isdisjoint(values)
+    return str(values.get("run_type")) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
 
 
 def langsmith_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
@@ -45,8 +44,8 @@ def langsmith_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
     waiting: list[tuple[Any, str | None, str | None]] = [(values, None, None)]
     while waiting:
         run, parent, trace = waiting.pop()
-        if not isinstance(run, dict) or not is_langsmith({"trace_id": trace, **run}):
-            hint = "A run has id, run_type, start_time, inputs and trace_id."
+        if not isinstance(run, dict) or not is_langsmith(run):
+            hint = "A run has id, run_type, start_time, and inputs."
             raise DataError("is not a run of LangSmith", field="child_runs" if parent else None, hint=hint)
         span = _span(run, parent, trace, line)
         spans.append(span)

@@ -30,6 +30,11 @@ _KINDS = {
     "RERANKER": "RERANKER",
     "EMBEDDING": "EMBEDDING",
 }
+_FRAMES = (
+    {"trace_id", "state", "request_time", "execution_duration"},
+    {"request_id", "timestamp_ms", "execution_time_ms", "request_metadata"},
+)
+"""Columns of frames of traces, of version 3 and 2 of MLflow."""
 _BASE64 = 12
 """Characters of eight bytes in base64."""
 REFERENCES = ("expected_response", "expected_output", "expected_answer", "ground_truth")
@@ -45,9 +50,7 @@ def is_mlflow(values: Mapping[str, Any]) -> bool:
     info, data = values.get("info"), values.get("data")
     if isinstance(info, dict) and isinstance(data, dict):
         return "spans" in data and ("trace_id" in info or "request_id" in info)
-    named = "trace_id" in values or "request_id" in values
-    timed = "execution_duration" in values or "execution_time_ms" in values
-    return named and timed and {"spans", "request", "response"} & values.keys() != set()
+    return any(columns <= values.keys() for columns in _FRAMES)
 
 
 def mlflow_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:

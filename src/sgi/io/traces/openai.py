@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
+from sgi.io.columns import NAMES, known_name
 from sgi.io.traces.attributes import number_of
 from sgi.io.traces.conversation import Exchange, Said, conversation_rows, exchanges, turn_row
 from sgi.io.traces.documents import Document
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sgi.io.traces.assemble import TraceRows
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_COLUMNS = {name for field in ("question", "contexts", "response", "reference") for name in NAMES[field]}
 _COMPLETION, _RESPONSE = "chat.completion", "response"
 _NO_TEXT = "the messages of the user have no text"
 _NO_REQUEST = "the log has responses without their requests"
@@ -40,20 +42,24 @@ class OpenAIReader:
 
     def rows(self, values: Mapping[str, Any], line: int = 0) -> TraceRows:
         """Make the rows of a line. Raises DataError with the field for wrong types."""
-        if not is_openai(values):
-            hint = "A line has messages, a request with its response, or is a line of a batch file."
-            raise DataError("is not a line of a log of OpenAI's API", hint=hint)
-        if "custom_id" in values:
-            return self._batch(values, line)
-        if values.get("object") in (_COMPLETION, _RESPONSE):
-            return _reply_rows({}, values, {}, line)
-        if "request" in values:
-            facts = {key: value for key, value in values.items() if key not in {"request", "response"}}
-            reply = object_cell(values, "response")
-            return _reply_rows(object_cell(values, "request"), reply, facts, line)
-        said = _messages(cell_value(values["messages"]), "messages")
-        facts = {key: value for key, value in values.items() if key not in {"messages", "tools", "functions"}}
-        return conversation_rows(said, {**facts, "system": _system(said)}, source="messages", line=line)
+        match _form(values):
+            case "batch":
+                return self._batch(values, line)
+            case "reply":
+                return _reply_rows({}, values, {}, line)
+            case "log":
+                facts = {key: value for key, value in values.items() if key not in {"request", "response"}}
+                reply = object_cell(values, "response")
+                return _reply_rows(object_cell(values, "request"), reply, facts, line)
+            case "messages":
+                said = _messages(cell_value(values["messages"]), "messages")
+                left_out = {"messages", "tools", "functions"}
+                facts = {key: value for key, value in values.items() if key not in left_out}
+                return conversation_rows(
+                    said, {**facts, "system": _system(said)}, source="messages", line=line
+                )
+        hint = "A line has messages, a request with its response, or is a line of a batch file."
+        raise DataError("is not a line of a log of OpenAI's API", hint=hint)
 
     def _batch(self, values: Mapping[str, Any], line: int) -> TraceRows:
         name = cells.as_id(values["custom_id"])
@@ -75,17 +81,36 @@ def is_openai(values: Mapping[str, Any]) -> bool:
     >>> is_openai({"messages": [{"role": "user", "content": "Who?"}]}), is_openai({"messages": ["Who?"]})
     (True, False)
     """
-    if "custom_id" in values:
-        return {"method", "url", "body"} <= values.keys() or {"response", "error"} <= values.keys()
-    if values.get("object") == _COMPLETION:
-        return isinstance(values.get("choices"), list)
-    if values.get("object") == _RESPONSE:
-        return isinstance(values.get("output"), list)
+    form = _form(values)
+    if form == "messages":  # not a table that has messages beside its own columns
+        return not any(known_name(column) in _COLUMNS for column in values)
     request, reply = cell_value(values.get("request")), cell_value(values.get("response"))
-    if isinstance(request, dict) and "response" in values:
-        return ("messages" in request or "input" in request) and (reply is None or isinstance(reply, dict))
-    messages = cell_value(values.get("messages"))
-    return isinstance(messages, list) and bool(messages) and all(_is_message(item) for item in messages)
+    if form == "log":
+        return reply is None or not {"choices", "output"}.isdisjoint(reply)
+    return form != "" or (isinstance(request, dict) and _are_messages(request.get("messages")))
+
+
+def _form(values: Mapping[str, Any]) -> str:
+    """Return which kind of line this is; an empty text for none."""
+    request, reply = cell_value(values.get("request")), cell_value(values.get("response"))
+    if "custom_id" in values:
+        is_input = {"method", "url", "body"} <= values.keys()
+        is_failed = reply is None and isinstance(values.get("error"), dict)
+        is_output = "response" in values and ((isinstance(reply, dict) and "body" in reply) or is_failed)
+        return "batch" if is_input or is_output else ""
+    if values.get("object") in (_COMPLETION, _RESPONSE):
+        return "reply" if isinstance(values.get("choices", values.get("output")), list) else ""
+    if isinstance(request, dict) and "response" in values and (reply is None or isinstance(reply, dict)):
+        return "log" if "messages" in request or "input" in request else ""
+    return "messages" if _are_messages(cell_value(values.get("messages"))) else ""
+
+
+def _are_messages(value: Any) -> bool:
+    """Return whether a list begins with a message, of which a cut-off record may have only the role."""
+    first = value[0] if isinstance(value, list) and value else None
+    return _is_message(first) or (
+        isinstance(first, dict) and first.keys() == {"role"} and first["role"] in _ROLES
+    )
 
 
 def _is_message(item: Any) -> bool:

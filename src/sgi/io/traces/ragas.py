@@ -25,7 +25,7 @@ def is_ragas(values: Mapping[str, Any]) -> bool:
     (True, False)
     """
     messages = cell_value(values.get("user_input"))
-    return isinstance(messages, list) and bool(messages) and all(_is_message(item) for item in messages)
+    return isinstance(messages, list) and bool(messages) and _is_message(messages[0])
 
 
 def ragas_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:

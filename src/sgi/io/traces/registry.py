@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.io.raw_rows import RawRow
     from sgi.io.traces.span import Span
 
-_HEAD = 65_536
+_HEAD = 262_144
 _RESOURCE_SPANS = re.compile(rb'[\s\xef\xbb\xbf]*\{\s*"(?:resourceSpans|resource_spans)"\s*:')
 
 
@@ -50,7 +50,7 @@ def recognise(path: Path) -> TraceFormat | None:
 
 
 def read_head(path: Path) -> bytes:
-    """Return the first 64 KB of a file, decompressed; empty if it cannot be decompressed."""
+    """Return the first 256 KB of a file, decompressed; empty if it cannot be decompressed."""
     with open_bytes(path) as stream:
         try:
             return stream.read(_HEAD)

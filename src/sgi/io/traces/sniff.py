@@ -25,7 +25,8 @@ _COLUMNS = (
 """Columns of Parquet files of exports: at least one is in each."""
 _FOOTER = 8
 _MAX_FOOTER = 16_000_000
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]', re.DOTALL)
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},"]', re.DOTALL)
+_LIST_BEGIN = re.compile(r"\[\s*(?=\{)")
 
 
 def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
@@ -41,8 +42,9 @@ def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
         return _table_record(text, "\t" if name.endswith(".tsv") else None)
     if text[:1] not in {"{", "["}:
         return None
+    begin = _LIST_BEGIN.match(text)
     try:
-        value, _ = json.JSONDecoder().raw_decode(text)
+        value, _ = json.JSONDecoder().raw_decode(text, begin.end() if begin else 0)
     except (ValueError, RecursionError):
         value = _cut_off(text)
     return _record_in(value)
@@ -60,22 +62,21 @@ def _record_in(value: Any) -> dict[str, Any] | None:
 def _cut_off(text: str) -> Any:
     """Parse JSON that is cut off, up to its last complete item."""
     waiting: list[str] = []
-    end, closing = 0, ""
+    end = 0
     for token in _TOKEN.finditer(text):
         mark = token[0]
+        if mark == '"':  # a text that is cut off
+            break
         if mark in "[{":
             waiting.append("]" if mark == "[" else "}")
-            end, closing = token.end(), "".join(reversed(waiting))
-        elif mark in "]}":
-            if not waiting or waiting.pop() != mark:
-                return None
-            end, closing = token.end(), "".join(reversed(waiting))
-            if not waiting:
-                break
-        elif mark == ",":
-            end, closing = token.start(), "".join(reversed(waiting))
+        elif mark in "]}" and (not waiting or waiting.pop() != mark):
+            return None
+        if mark[0] != '"':
+            end = token.start() if mark == "," else token.end()
+        if not waiting:
+            break
     try:
-        return json.loads(text[:end] + closing)
+        return json.loads(text[:end] + "".join(reversed(waiting)))
     except (ValueError, RecursionError):
         return None
 

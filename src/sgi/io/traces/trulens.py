@@ -29,6 +29,7 @@ _KINDS = {
     "graph_task": "CHAIN",
     "workflow_step": "CHAIN",
 }
+_JSON = {"app_json", "record_json", "perf_json"}
 _LEFT_OUT = {
     "record_json",
     "app_json",
@@ -50,12 +51,13 @@ def is_trulens(values: Mapping[str, Any]) -> bool:
     >>> is_trulens({"record_id": "r1", "input": "Who?", "output": "She."})
     False
     """
-    return is_event(values) or {"record_id", "app_id", "input", "output", "perf_json"} <= values.keys()
+    is_record = {"record_id", "app_id"} <= values.keys() and not _JSON.isdisjoint(values)
+    return is_event(values) or is_record
 
 
 def is_event(values: Mapping[str, Any]) -> bool:
     """Return whether a record is an event."""
-    return {"event_id", "record_attributes", "resource_attributes", "trace"} <= values.keys()
+    return {"event_id", "record_attributes"} <= values.keys()
 
 
 def trulens_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
