@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.open_resources import load_embedder
+    from sgi.engine.opened_models import close_models
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
@@ -91,6 +92,7 @@ _MODULES = {
     "calibrate": "sgi.api",
     "card": "sgi.api",
     "check": "sgi.engine.evaluate",
+    "close_models": "sgi.engine.opened_models",
     "compare": "sgi.api",
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
@@ -148,6 +150,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "calibrate",
     "card",
     "check",
+    "close_models",
     "compare",
     "compute_sgi",
     "cosine_similarity",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from pydantic import BaseModel
 
 from sgi.engine.model_wrappers import EmbedderWrapper, ValidatingJudge
+from sgi.engine.opened_models import shared_embedder, shared_entailment_model, shared_token_encoder
 from sgi.engine.plan import missing_judge
 from sgi.engine.resources import Resources, entailment_models, token_models
 from sgi.engine.spec import DEFAULT_EMBEDDER
@@ -204,23 +205,22 @@ def open_models(
     options: ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
     encoders: dict[TokenModel, TokenEncoder] = {}
     if models := token_models(metrics):
-        from sgi.models.token_encoder.load import load_token_encoder
-
         encoders = {
-            model: load_token_encoder(model, **_without_fast(model.name, options)) for model in models
+            model: shared_token_encoder(model, **_without_fast(model.name, options)) for model in models
         }
     entailment: dict[str, EntailmentModel] = {}
     if names := entailment_models(metrics):
-        from sgi.models.entailment.load import load_entailment_model
-
-        entailment = {name: load_entailment_model(name, threads=threads) for name in names}
+        entailment = {name: shared_entailment_model(name, threads=threads) for name in names}
     if not any(metric.vector_needs for metric in metrics):
         yield Resources(token_encoders=encoders, entailment_models=entailment)
         return
     from sgi.store.cache import open_cache
 
-    with open_cache(cache) as vectors:
-        opened = open_embedders(as_list(embedders), vectors, **options)
+    likes = as_list(embedders)
+    objects = tuple(embedder_name(like) for like in likes if isinstance(like, Embedder))
+    only_objects = len(objects) == len(likes) and not extra_embedders(metrics, objects)
+    with open_cache(False if only_objects else cache) as vectors:
+        opened = open_embedders(likes, vectors, **options)
         for name in extra_embedders(metrics, tuple(opened)):
             opened[name] = open_embedder(name, vectors, **options)
         yield Resources(opened, token_encoders=encoders, entailment_models=entailment)
@@ -246,9 +246,8 @@ def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[Mod
     from sgi.store.cache import BoundedCache, MemoryCache
 
     if isinstance(like, (str, Path)):
-        from sgi.models.embedder.load import load_embedder as load
-
-        return load(like, cache=cache, **_without_fast(like, options))
+        opened = shared_embedder(like, **_without_fast(like, options))
+        return opened if cache is None else CachedEmbedder(opened, cache)
     embedder: object = like
     if not isinstance(embedder, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; check it with sgi.testing.check_embedder."
@@ -282,12 +281,10 @@ def load_embedder(
     >>> load_embedder("minilm").embed(["Hello."]).shape
     (1, 384)
     """
-    from sgi.models.embedder.load import load_embedder as load
     from sgi.store.cache import SqliteCache
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
-    options = _without_fast(name, {"backend": backend, "precision": precision})
-    return load(name, cache=sqlite_cache, **options)
+    return open_embedder(name, sqlite_cache, backend=backend, precision=precision)
 
 
 def _without_fast(name: str | Path, options: ModelOptions) -> ModelOptions:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError
 from sgi.kernel.install_hint import install_target
 from sgi.kernel.parsing import read_json
+from sgi.models.file_digests import DIGESTS
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER
 
 if TYPE_CHECKING:
@@ -75,8 +76,7 @@ class ModelFiles:
 
     def _sha256(self, path: Path) -> str:
         try:
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            return DIGESTS.sha256(path)
         except OSError as error:
             message = f"The model {self.name} cannot be read: {path}: {error.strerror or error}."
             raise ModelMissingError(message, hint=self.hint) from error

@@ -9,15 +9,16 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
+from sgi.kernel.fork_safety import renew_in_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,8 +44,16 @@ class TorchModel(ABC):
     is not on this machine and cannot be downloaded, and a ModelCorruptError if the files are not a model.
     """
 
+    _settings: ClassVar[tuple[str, ...]] = ()
+    """The names of the attributes that determine results."""
+
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)
+        self._lock = Lock()
+        renew_in_child(self)
+
+    def renew_after_fork(self) -> None:
+        """Replace the lock: a thread that holds it does not exist in the child."""
         self._lock = Lock()
 
     @property
@@ -52,6 +61,12 @@ class TorchModel(ABC):
         """The name in fingerprints: ``torch:`` and the repository, or the last part of the folder's path."""
         folder = self._folder
         return f"torch:{quote(self.source if folder is None else folder.resolve().name, safe='/')}"
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines results: the class, its settings, and the state of the files in the folder."""
+        settings = {key: str(value) for key, value in vars(self).items() if key in self._settings}
+        return type(self).__name__, self.source, *sorted(settings.items()), _folder_state(self._folder)
 
     @property
     def _folder(self) -> Path | None:
@@ -97,6 +112,14 @@ class TorchModel(ABC):
         except Exception as error:  # the errors of weights, settings and tokenizers share no other class
             message = f"The files of {self.source!r} are not a model: {type(error).__name__}: {error}."
             raise ModelCorruptError(message, hint="Download them again.") from error
+
+
+def _folder_state(folder: Path | None) -> tuple[Hashable, ...]:
+    """Return path, size and time of change of each file; nothing for a model on the hub."""
+    if folder is None:
+        return ()
+    files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
+    return tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files)
 
 
 def model_digest(model: Any, settings: Sequence[bytes], tokenizer: Any, *, without: str | None = None) -> str:

@@ -14,18 +14,19 @@ import anyio.to_thread
 
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.open_resources import ResourceOptions, as_list, extra_embedders
+from sgi.engine.opened_models import shared_token_encoder
 from sgi.engine.plan import BATCH_SIZE, PREFERRED, merge_metrics, missing_judge, resolve
 from sgi.engine.resources import Resources, require_resources
 from sgi.io.columns import checked_mapping
 from sgi.io.dataset import object_dataset
 from sgi.kernel.errors import UsageError
+from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.judged_metric import JudgedMetric, judged_metrics
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Field
 from sgi.kernel.tokens import TokenModel
 from sgi.service.dispatcher import Dispatcher, ScorerBusyError, ScorerClosedError
-from sgi.store.fork_safety import close_at_fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,7 +122,7 @@ class Scorer:
         self._opened: Dispatcher | None = None
         self._closed = False
         self._lock = RLock()
-        close_at_fork(self)
+        renew_in_child(self)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -252,14 +253,10 @@ class Scorer:
         with anyio.CancelScope(shield=True):
             await self.aclose()
 
-    def before_fork(self) -> None:
-        """Do nothing: the child process does not use what is open."""
-
-    def after_fork(self, *, child: bool) -> None:
+    def renew_after_fork(self) -> None:
         """Let the child process open its own models at the next use."""
-        if child:
-            self._lock = RLock()
-            self._opened = None
+        self._lock = RLock()
+        self._opened = None
 
     def _dispatcher(self) -> Dispatcher:
         with self._lock:
@@ -321,12 +318,10 @@ def _prepare(
 
 def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
     """Return the token encoders of named models, loaded at first use; models without tokens are left out."""
-    from sgi.models.token_encoder.load import load_token_encoder
-
     encoders: dict[TokenModel, TokenEncoder] = {}
     for model in (TokenModel(name) for name in named if isinstance(name, str)):
         with suppress(UsageError):
-            encoders[model] = load_token_encoder(model, backend=backend, precision=precision)
+            encoders[model] = shared_token_encoder(model, backend=backend, precision=precision)
     return encoders
 
 

@@ -7,14 +7,13 @@ import weakref
 from collections import OrderedDict
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.durable_files import make_folder
 from sgi.kernel.errors import StoreError
+from sgi.kernel.fork_safety import close_at_fork
 from sgi.store.bulk_rows import chunks
-from sgi.store.fork_safety import close_at_fork
 
 if TYPE_CHECKING:
     import sqlite3
@@ -121,11 +120,10 @@ def replies_path(vectors: Path) -> Path:
 
 
 @contextmanager
-def open_cache(path: bool | str | Path) -> Iterator[SqliteCache]:
-    """Context manager that opens a cache of vectors: a file, the user's (True) or a temporary (False)."""
+def open_cache(path: bool | str | Path) -> Iterator[SqliteCache | BoundedCache]:
+    """Context manager that opens a cache of vectors: a file, the user's (True) or bounded memory (False)."""
     if path is False:
-        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
-            yield cache
+        yield BoundedCache()
     else:
         with SqliteCache(default_cache_path() if path is True else path) as cache:
             yield cache
@@ -149,8 +147,7 @@ class SqliteCache:
     on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError if
     the file is not a cache or cannot be written, at opening or later.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+    >>>     >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
     ...     cache.put_many({b"key": b"value"})
     ...     cache.get_many([b"key", b"other"]), cache.stats().entries
     ({b'key': b'value'}, 1)

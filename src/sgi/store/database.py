@@ -19,8 +19,8 @@ from sgi.kernel.errors import (
     StoreDamagedError,
     StoreError,
 )
+from sgi.kernel.fork_safety import close_at_fork
 from sgi.store.database_location import ANOTHER, RIGHTS, database_error, database_url, display_url
-from sgi.store.fork_safety import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
 from sgi.store.sqlite_file import is_damaged, open_own

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sgi.kernel.errors import ModelCorruptError
+from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, run_batches
@@ -19,7 +20,7 @@ from sgi.models.onnx_session import INPUTS
 from sgi.models.tokenizer import open_tokenizer, token_counts, tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
@@ -71,6 +72,7 @@ class LocalEmbedder(ABC):
         self._lock = Lock()
         self._networks: dict[bool, Network] = {}
         self._small_calls = 0
+        renew_in_child(self)
 
     @property
     @abstractmethod
@@ -87,6 +89,11 @@ class LocalEmbedder(ABC):
         prefix = f",{self.files.prefix.strip(': ')}" if self.files.prefix else ""
         how = f"{self.files.pooling},{self.files.limit}tok{prefix},{self.arithmetic}"
         return f"{self.files.name}@{revision(self.file_digests, self.files.prefix)},{how}"
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines vectors and speed; two embedders with the same identity can share a model."""
+        return type(self).__name__, self.fingerprint, self.file_digests, self.threads
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Return the unit vectors of the texts, in their order, float32, shape (n, d)."""
@@ -135,6 +142,11 @@ class LocalEmbedder(ABC):
                 _ = self.file_digests
                 self._networks[alone] = self._open(alone=alone)
             return self._networks[alone]
+
+    def renew_after_fork(self) -> None:
+        """Open the model again: the threads of the runtime exist only in the parent."""
+        keep_forever(self._networks)
+        self._networks, self._lock = {}, Lock()
 
     def _runs_alone(self, batches: int) -> bool:
         if not 0 < batches <= max(1, self.threads // _MIN_THREADS_PER_BATCH) or self.threads == 1:

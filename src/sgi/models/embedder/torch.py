@@ -39,6 +39,8 @@ class TorchEmbedder(TorchModel):
         precision: ``f32``, or ``auto``: the precision of the weights.
     """
 
+    _settings = ("device", "precision")
+
     def __init__(self, name: str | Path, *, device: str | None = None, precision: str = "auto") -> None:
         super().__init__(name)
         self.device = device

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError
+from sgi.kernel.fork_safety import keep_forever, renew_in_child
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.files import revision
@@ -16,6 +17,8 @@ from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
 from sgi.models.tokenizer import open_tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from sgi.models.entailment.labels import LabelMap
@@ -43,12 +46,18 @@ class OnnxPairNetwork:
         self.typed = typed
         self.threads = threads
         self._lock = Lock()
+        renew_in_child(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """The model's identity: name, digests of its files, token limit, meanings of outputs, precision."""
         digest = revision([*self.files.verify().values()], "" if self.typed else "untyped")
         return f"{ENTAILMENT}{self.name}@{digest},{self.files.limit}tok,{self.labels.code},fp32"
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines results and speed."""
+        return self.fingerprint, *self.files.verify().values(), self.threads
 
     @property
     def tokenizer(self) -> PairTokenizer:
@@ -73,6 +82,11 @@ class OnnxPairNetwork:
         except Exception as error:  # the runtime's errors share no other class
             raise EmbedderError(f"The model {self.name} failed: {error}.") from error
         return np.asarray(logits, dtype=np.float32)
+
+    def renew_after_fork(self) -> None:
+        """Open the model again: the threads of the runtime exist only in the parent."""
+        self._lock = Lock()
+        keep_forever(self.__dict__.pop("_session", None))
 
     @cached_property
     def _tokenizer(self) -> PairTokenizer:

@@ -34,6 +34,7 @@ class TorchPairNetwork(TorchModel):
         typed: whether premise and hypothesis have different token type ids.
     """
 
+    _settings = ("labels", "limit", "typed")
     threads = 1  # torch itself uses all cores
 
     def __init__(self, source: str, labels: LabelMap, limit: int, *, typed: bool = True) -> None:

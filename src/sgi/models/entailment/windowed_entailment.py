@@ -12,7 +12,7 @@ from sgi.kernel.short_text import shorten
 from sgi.models.batching import distinct, equal_length_batches, run_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +52,11 @@ class WindowedEntailment:
     def fingerprint(self) -> str:
         """The model's identity: name, digest of its files, token limit, meanings of outputs, precision."""
         return self.network.fingerprint
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines results and speed."""
+        return self.network.identity
 
     def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
         """Return which hypotheses leave at least a quarter of the token limit for a premise, shape (n,)."""

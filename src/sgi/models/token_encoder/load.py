@@ -13,13 +13,13 @@ from sgi.models.token_encoder.torch import TorchTokenNetwork
 from sgi.models.token_encoder.windowed_encoder import WindowedTokenEncoder
 
 if TYPE_CHECKING:
-    from sgi.kernel.protocols import TokenEncoder
+    from sgi.kernel.protocols import Embedder
     from sgi.kernel.tokens import TokenModel
 
 
 def load_token_encoder(
     model: TokenModel, *, backend: str = "auto", precision: str = "auto", threads: int | None = None
-) -> TokenEncoder:
+) -> WindowedTokenEncoder:
     """Open a token encoder; weights are loaded at first use.
 
     Args:
@@ -40,6 +40,11 @@ def load_token_encoder(
     'tokens:minilm[last]@8199be6f'
     """
     embedder = load_embedder(model.name, backend=backend, precision=precision, threads=threads)
+    return token_encoder(embedder, model)
+
+
+def token_encoder(embedder: Embedder, model: TokenModel) -> WindowedTokenEncoder:
+    """Return the encoder that uses the model of an embedder; the errors are those of `load_token_encoder`."""
     if isinstance(embedder, TorchEmbedder):
         return WindowedTokenEncoder(TorchTokenNetwork(embedder.source, model.layer))
     if not isinstance(embedder, LocalEmbedder):

@@ -6,13 +6,14 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from sgi.kernel.fork_safety import renew_in_child
 from sgi.kernel.tokens import TokenModel
 from sgi.models.files import revision
 from sgi.models.tokenizer import open_tokenizer, tokenize
 from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -33,12 +34,18 @@ class LocalTokenNetwork:
         self.limit = embedder.limit
         self.threads = embedder.threads
         self._lock = Lock()
+        renew_in_child(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """The model's identity: name and layer, digests of its files, token limit, arithmetic."""
         digest = revision(self.embedder.file_digests)
         return f"{TokenModel(self.name).label}@{digest},{self.limit}tok,{self.embedder.arithmetic}"
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines vectors and speed."""
+        return self.fingerprint, self.embedder.identity
 
     @property
     def dimension(self) -> int:
@@ -65,6 +72,10 @@ class LocalTokenNetwork:
     def token_vectors(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """Return the last layer's output, shape (n, length, d), for token ids of shape (n, length)."""
         return self.embedder.network().token_vectors(ids)
+
+    def renew_after_fork(self) -> None:
+        """Replace the lock: a thread that holds it does not exist in the child."""
+        self._lock = Lock()
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:

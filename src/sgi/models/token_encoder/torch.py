@@ -35,6 +35,7 @@ class TorchTokenNetwork(TorchModel):
         layer: the layer whose output is used; 0 means the embeddings before the first layer, None the last.
     """
 
+    _settings = ("layer",)
     threads = 1  # torch itself uses all cores
     tokens_per_batch = TOKENS_PER_BATCH
 

@@ -11,7 +11,7 @@ from sgi.models.batching import distinct, equal_length_batches, run_batches
 from sgi.models.windows import window_seams, window_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +44,11 @@ class WindowedTokenEncoder:
     def fingerprint(self) -> str:
         """The model's identity: name and layer, digest of its files, token limit, precision."""
         return self.network.fingerprint
+
+    @property
+    def identity(self) -> Hashable:
+        """What determines results and speed."""
+        return self.network.identity
 
     @property
     def dimension(self) -> int:
