@@ -13,7 +13,7 @@ from sgi.cli import options, serve_traces
 from sgi.cli.console import talk
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import select_embedders
-from sgi.cli.serve_traces import printed_counts, refuse_trace_options, trace_options
+from sgi.cli.serve_traces import refuse_trace_options, trace_options, trace_receiver
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -148,7 +148,11 @@ def serve(
         )
     else:
         refuse_trace_options(context)
-    with _open_socket(host, port) as listener, _open_or_create(db) as database:
+    with (
+        _open_socket(host, port) as listener,
+        _open_or_create(db) as database,
+        trace_receiver(database, traces) as receiver,
+    ):
         port = listener.getsockname()[1]
         print_fast_profiles(embedders, backend, precision)
         site = Site(
@@ -160,7 +164,7 @@ def serve(
             scoring=True,
             hosts=allowed_hosts(host, port, public_host or ()),
             embedders=tuple(embedders),
-            traces=traces,
+            receiver=receiver,
             backend=backend,
             precision=precision,
         )
@@ -234,10 +238,9 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
     talk(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
-    if site.traces is not None:
+    if site.receiver is not None:
         talk(f"Receiving traces at {address}v1/traces.")
     try:
-        with printed_counts(site):
-            server.run(sockets=[listener])
+        server.run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises it again after it has stopped
         talk("Stopped.")

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.service.traces.open_receiver import TraceOptions
+    from sgi.service.traces.receiver import TraceReceiver
     from sgi.service.traces.runs import RunsBy
-    from sgi.web.site import Site
+    from sgi.store.database import Database
 
 _PRINT_SECONDS = 60.0
 _traces_option = options.option_group("Live traces")
@@ -123,27 +124,30 @@ def refuse_trace_options(context: typer.Context) -> None:
 
 
 @contextmanager
-def printed_counts(site: Site) -> Iterator[None]:
-    """Context manager that prints the counts of traces: each minute, if they changed, and at the end."""
-    if site.traces is None:
-        yield
+def trace_receiver(database: Database, options: TraceOptions | None) -> Iterator[TraceReceiver | None]:
+    """Context manager that opens the receiver, and prints its counts each minute and at the end."""
+    if options is None:
+        yield None
         return
+    from sgi.service.traces.open_receiver import open_receiver
+
     ended = Event()
-    printer = Thread(target=_print_changes, args=(site, ended), daemon=True)
+    receiver = open_receiver(database, options)
+    printer = Thread(target=_print_changes, args=(receiver, ended), daemon=True)
     printer.start()
     try:
-        yield
+        yield receiver
     finally:
+        receiver.close()
         ended.set()
         printer.join()
-        if site.receiver is not None:
-            talk(f"Traces: {site.receiver.counts().line()}.")
+        talk(f"Traces: {receiver.counts().line()}.")
 
 
-def _print_changes(site: Site, ended: Event) -> None:
-    before = ""
+def _print_changes(receiver: TraceReceiver, ended: Event) -> None:
+    before = receiver.counts().line()
     while not ended.wait(_PRINT_SECONDS):
-        line = "" if site.receiver is None else site.receiver.counts().line()
+        line = receiver.counts().line()
         if line != before:
             talk(f"{time.strftime('%H:%M:%S')} Traces: {line}.")
         before = line

@@ -39,6 +39,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.site = site
     app.state.jobs = Jobs(site.database, site.place)
     app.state.cache = SingleFlightCache()
+    app.state.intake = otlp.Intake()
     app.include_router(operations.router)
     app.include_router(api.router)
     app.include_router(otlp.router)
@@ -67,9 +68,4 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             scorer = Scorer(None, site.embedders, backend=site.backend, precision=site.precision)
             site.scorer = await stack.enter_async_context(scorer)
             scorer.warm()
-        if site.traces is not None:
-            from sgi.service.traces.open_receiver import open_receiver
-
-            site.receiver = await anyio.to_thread.run_sync(open_receiver, site.database, site.traces)
-            stack.push_async_callback(anyio.to_thread.run_sync, site.receiver.close)
         yield

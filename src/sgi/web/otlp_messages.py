@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 
 _TEXT_WIRE_TYPE = 2
+_FIXED_SIZES = {1: 8, 5: 4}
+_PATH = (1, 2, 2)  # the fields of a request that lead to a span: resource_spans, scope_spans, spans
+_VARINT_BITS = 64
 _LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
 
@@ -38,6 +44,62 @@ def status_message(kind: str, code: int, message: str) -> bytes:
     if kind == JSON:
         return orjson.dumps({"code": code, "message": message})
     return _number_field(1, code) + _bytes_field(2, message.encode())
+
+
+def has_more_spans(request: bytes, most: int) -> bool:
+    r"""Return whether a Protobuf request has more than ``most`` resources, scopes and spans.
+
+    It reads the lengths only, because a parsed span needs far more memory than an empty one in the request.
+    The answer for a request that is not Protobuf is False; the parser then reports the mistake.
+
+    >>> has_more_spans(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_spans(b"\x0a\x04\x12\x02\x12\x00", 3)
+    (True, False)
+    """
+    count = 0
+    waiting = [iter([(0, len(request))])]
+    while waiting:
+        part = next(waiting[-1], None)
+        if part is None:
+            waiting.pop()
+            continue
+        if len(waiting) <= len(_PATH):
+            waiting.append(_parts(request, *part, _PATH[len(waiting) - 1]))
+        count += 1
+        if count - 1 > most:
+            return True
+    return False
+
+
+def _parts(data: bytes, at: int, end: int, number: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of the messages in a field; ends early where the data is not Protobuf."""
+    while at < end:
+        tag, at = _read_varint(data, at, end)
+        kind = tag & 7
+        if kind == _TEXT_WIRE_TYPE:
+            size, at = _read_varint(data, at, end)
+            if at + size > end:
+                return
+            if tag >> 3 == number:
+                yield at, at + size
+            at += size
+        elif kind in _FIXED_SIZES:
+            at += _FIXED_SIZES[kind]
+        elif kind == 0:
+            _, at = _read_varint(data, at, end)
+        else:
+            return
+
+
+def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, _VARINT_BITS, 7):
+        if at >= end:
+            break
+        value |= (data[at] & _LOW_BITS) << shift
+        at += 1
+        if not data[at - 1] & _MORE:
+            break
+    return value, at
 
 
 def _number_field(number: int, value: int) -> bytes:

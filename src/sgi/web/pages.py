@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgi.web.security import Refusal
     from sgi.web.site import Site
 
-_API = "/api/"
+_API = ("/api/", "/v1/")
 _LATER = 503
 _SECONDS = "5"
 """Value of the Retry-After header, in seconds."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.service.scorer import Scorer
-    from sgi.service.traces.open_receiver import TraceOptions
     from sgi.service.traces.receiver import TraceReceiver
     from sgi.store.database import Database
 
@@ -33,8 +32,7 @@ class Site:
         folder: temporary folder of uploads; created on first use.
         scoring: whether the application opens a scorer at startup.
         embedders: model names for uploads; empty for the embedded model.
-        traces: how to receive and score traces; None if this server does not receive them.
-        receiver: receives the traces, while the application runs.
+        receiver: receives and scores traces; None if this server does not. The caller closes it.
         hosts: accepted ``Host`` headers in lower case; None for any.
         secret: key of cookies and form tokens, new in each process.
     """
@@ -49,7 +47,6 @@ class Site:
     embedders: tuple[str, ...] = ()
     backend: str = "auto"
     precision: str = "auto"
-    traces: TraceOptions | None = None
     receiver: TraceReceiver | None = None
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass
-from threading import BoundedSemaphore, Event, Lock, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.io.dataset import object_dataset
@@ -33,8 +33,6 @@ logger = logging.getLogger("sgi.traces")
 
 RETRY_SECONDS = 5
 """After this time, a client may repeat a request that was refused."""
-MAX_REQUESTS = 8
-"""Maximum number of requests in work at the same time; their bodies are in memory."""
 _TICK = 0.25
 _AT_ONCE = 32
 _HOUR_CHECK = 60.0
@@ -72,7 +70,6 @@ class TraceReceiver:
 
     Accepted spans are in the spool until the rows of their trace are stored. `close` leaves the spans of a
     spool on disk to the next process; it scores those of a spool in memory first, for at most 10 s.
-    ``slots`` bounds the number of requests in work.
     """
 
     def __init__(
@@ -80,7 +77,6 @@ class TraceReceiver:
     ) -> None:
         self.settings = settings
         self.runs = runs
-        self.slots = BoundedSemaphore(MAX_REQUESTS)
         self._spool = spool
         self._scorer = scorer
         self._counts = SharedCounts()

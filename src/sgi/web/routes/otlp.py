@@ -1,7 +1,10 @@
 """Receives traces: OTLP over HTTP, as exporters of OpenTelemetry send them."""
 
 import zlib
+from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
+from itertools import islice
 from typing import NamedTuple
 
 import anyio.to_thread
@@ -15,15 +18,20 @@ from sgi.io.traces.otlp_protobuf import message_spans
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError, SgiError, StoreError
 from sgi.service.traces.receiver import RETRY_SECONDS, BufferFullError, Receipt, TraceReceiver
-from sgi.web.otlp_messages import JSON, PROTOBUF, export_response, status_message
+from sgi.web.otlp_messages import JSON, PROTOBUF, export_response, has_more_spans, status_message
 from sgi.web.site import site_of
 
 PATH = "/v1/traces"
 BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
-CONTENT_LIMIT = 64 << 20
+BODIES_LIMIT = 64 << 20
+"""Maximum bytes of the bodies of all requests in work."""
+CONTENT_LIMIT = 32 << 20
 """Maximum bytes of a request after decompression."""
+MAX_SPANS = 50_000
+"""Maximum number of spans in a request, with their resources and scopes."""
 
+_DISCARD_LIMIT = 4 * BODY_LIMIT
 _GZIP = 16 + zlib.MAX_WBITS
 _CODES = {400: 3, 404: 12, 413: 3, 415: 3, 503: 14}
 """gRPC codes in the body of an error: invalid argument, unimplemented, unavailable."""
@@ -72,33 +80,62 @@ def _receiver(request: Request) -> TraceReceiver:
     return receiver
 
 
+class Intake:
+    """Bounds the memory of requests: the bytes of their bodies, and one request that is decoded at a time."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.decoding = anyio.CapacityLimiter(1)
+
+
 async def _receive(request: Request, receiver: TraceReceiver, head: _Head) -> Receipt:
-    if not receiver.slots.acquire(blocking=False):
-        raise BufferFullError("Too many requests are in work.")
+    intake: Intake = request.app.state.intake
+    parts: list[bytes] = []
+    size = 0
+    refusal: Exception | None = None
     try:
-        body = await _read_body(request)
-        return await anyio.to_thread.run_sync(_accept, receiver, head, body)
+        async for part in request.stream():
+            size += len(part)
+            intake.bytes += len(part)
+            if size > BODY_LIMIT:
+                refusal = _too_large(BODY_LIMIT)
+            elif intake.bytes > BODIES_LIMIT:
+                refusal = refusal or BufferFullError("Too many requests are in work.")
+            if refusal is None:
+                parts.append(part)
+            else:  # the client reads the response only after it has sent the body
+                parts.clear()
+                if size > _DISCARD_LIMIT:
+                    break
+        if refusal is not None:
+            raise refusal
+        accept = partial(_accept, receiver, head, b"".join(parts))
+        return await anyio.to_thread.run_sync(accept, limiter=intake.decoding)
     finally:
-        receiver.slots.release()
+        intake.bytes -= size
 
 
 def _accept(receiver: TraceReceiver, head: _Head, body: bytes) -> Receipt:
     content = _decompress(body) if head.is_gzip else body
-    items = list(_spans(content, head.kind))
+    items = list(islice(_spans(content, head.kind), MAX_SPANS + 1))
+    if len(items) > MAX_SPANS:
+        raise _too_many()
     if items and not any(isinstance(item, Span) for item in items):
         receiver.refuse_invalid(len(items))
         raise _error_of(items[0])
     return receiver.receive(items)
 
 
-def _spans(content: bytes, kind: str) -> list[Span | RawRow]:
+def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
     if kind == PROTOBUF:
-        return list(message_spans(content, 1))
+        if has_more_spans(content, MAX_SPANS):
+            raise _too_many()
+        return message_spans(content, 1)
     try:
         values = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"invalid JSON: {error.msg}") from None
-    return list(request_spans(values, 1))
+    return request_spans(values, 1)
 
 
 def _error_of(item: Span | RawRow) -> DataError:
@@ -123,16 +160,6 @@ def _head(request: Request, kind: str) -> _Head:
     return _Head(kind, encoding == "gzip")
 
 
-async def _read_body(request: Request) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > BODY_LIMIT:
-            raise _too_large(BODY_LIMIT)
-        parts.append(part)
-    return b"".join(parts)
-
-
 def _decompress(body: bytes) -> bytes:
     """Decompress one or several gzip members, up to the limit."""
     parts: list[bytes] = []
@@ -155,6 +182,11 @@ def _decompress(body: bytes) -> bytes:
 
 def _too_large(limit: int) -> _RequestError:
     message = f"The spans exceed {limit >> 20} MB. Send fewer spans in a request."
+    return _RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _too_many() -> _RequestError:
+    message = f"A request has at most {MAX_SPANS:,} spans. Send fewer spans in a request."
     return _RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
 
