@@ -201,7 +201,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scalar values of the user's metadata: an object, or keys such as ``metadata.team``."""
+    """Return scalars and lists of scalars of the user's metadata: an object, or keys as ``metadata.team``."""
     given = parse_json(attributes.get(_METADATA))
     prefix = f"{_METADATA}."
     own = {key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)}
@@ -209,8 +209,6 @@ def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
     if not own:
         return own
     try:
-        return cells.as_object(
-            {key: item for key, item in own.items() if isinstance(item, (str, int, float))}
-        )
+        return cells.as_object({key: item for key, item in own.items() if item != [] and _is_plain(item)})
     except DataError as error:
         raise DataError(error.message, field=_METADATA, hint=error.hint) from None

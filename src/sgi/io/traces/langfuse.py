@@ -84,8 +84,8 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
             span_id=cells.as_id(values.get("id")),
             parent_id=None if parent is None else cells.as_id(parent),
             name=name,
-            start=nanoseconds(_either(values, "startTime", "start_time"), "startTime"),
-            end=nanoseconds(_either(values, "endTime", "end_time"), "endTime"),
+            start=_time(values, "startTime", "start_time"),
+            end=_time(values, "endTime", "end_time"),
             attributes=attributes,
             line=line,
         )
@@ -157,6 +157,11 @@ def _either(values: Mapping[str, Any], *names: str) -> Any:
         if value is not None and value != "" and not cells.is_absent(value):
             return value
     return None
+
+
+def _time(values: Mapping[str, Any], *names: str) -> int | None:
+    name = next((name for name in names if name in values), names[0])
+    return nanoseconds(values.get(name), name)
 
 
 def _shown(value: Any) -> Any:

@@ -89,6 +89,4 @@ def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> di
         },
     }
     kind = _KINDS[run["run_type"]]
-    if kind == "LLM" and "llm.model_name" not in facts:
-        facts["llm.model_name"] = name
     return step_attributes(kind, name, object_cell(run, "inputs"), object_cell(run, "outputs") or None, facts)

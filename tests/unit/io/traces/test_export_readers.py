@@ -1,0 +1,381 @@
+"""Details of other tools' exports: forms that the files in tests/data/exports lack, and broken records."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from sgi.io import open_dataset
+from sgi.kernel.errors import DataError
+from sgi.kernel.sample import Field
+
+EXPORTS = Path(__file__).parents[3] / "data" / "exports"
+OBSERVATION = {"id": "o", "traceId": "t", "type": "CHAIN", "startTime": "2026-01-31T12:00:00Z", "name": "app"}
+ANSWERED = {**OBSERVATION, "input": "Who?", "output": "She."}
+RUN = {"id": "r", "trace_id": "r", "run_type": "chain", "start_time": "2026-01-31T12:00:00", "name": "app"}
+ASKED = {"role": "user", "content": "Who?"}
+SAID = {"role": "assistant", "content": "She."}
+COMPLETION = {"id": "c", "object": "chat.completion", "choices": [{"message": SAID}]}
+
+
+def write(folder, *records):
+    path = folder / "export.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def read(data):
+    rejected, use = [], []
+    samples = list(open_dataset(data).samples(on_reject=rejected.append, on_columns=use.append))
+    return samples, [str(row.error) for row in rejected], use[-1].line()
+
+
+def rows(folder, prefix, *records):
+    return read(f"{prefix}:{write(folder, *records)}")
+
+
+def only(folder, prefix, *records):
+    samples, rejected, _ = rows(folder, prefix, *records)
+    assert not rejected
+    (sample,) = samples
+    return sample
+
+
+BROKEN = {
+    "langfuse": ({**ANSWERED, "startTime": "noon"}, "id 'o': field 'startTime': expected a time"),
+    "langsmith": ({**RUN, "inputs": ["Who?"]}, "id 'r': field 'inputs': expected an object, found a list"),
+    "mlflow": (
+        {"info": {"trace_id": "tr"}, "data": {"spans": [{"name": "a", "span_id": 1.5}]}},
+        "id 'tr': field 'spans.0.span_id': expected text or a whole number",
+    ),
+    "trulens": (
+        {"record_id": "r", "app_id": "a", "perf_json": {}, "output": 3},
+        "field 'output': expected text, found number 3",
+    ),
+    "deepeval": (
+        {"testCases": [{"name": "n", "input": 5}]},
+        "id 'n': field 'testCases.0.input': expected text, found number 5",
+    ),
+    "ragas": (
+        {"user_input": [{"type": "human", "content": "Who?"}, {"type": "robot", "content": ""}]},
+        "field 'user_input': message 2: expected an object with content and type human, ai or tool",
+    ),
+    "openai": (
+        {"messages": [ASKED, {"role": "assistant", "content": "", "tool_calls": 5}]},
+        "field 'tool_calls': expected a list, found number 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("prefix", BROKEN)
+def test_an_error_names_file_line_id_and_field(tmp_path, prefix):
+    record, message = BROKEN[prefix]
+    path = write(tmp_path, record)
+
+    with pytest.raises(DataError) as caught:
+        list(open_dataset(f"{prefix}:{path}").samples())
+
+    assert str(caught.value).startswith(f"{path}:1")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("prefix", BROKEN)
+def test_records_of_another_tool_are_rejected(tmp_path, prefix):
+    names = sorted(path.name for path in EXPORTS.glob(f"{prefix}_*.jsonl"))
+    good = (EXPORTS / names[0]).read_text()
+    path = tmp_path / "export.jsonl"
+    path.write_text(good + '{"bird": "wren"}\n')
+
+    samples, rejected, _ = read(f"{prefix}:{path}")
+
+    assert samples == read(f"{prefix}:{EXPORTS / names[0]}")[0]
+    (error,) = rejected
+    assert f":{len(good.splitlines()) + 1}" in error
+
+
+@pytest.mark.parametrize("name", ["langfuse_observations.csv", "langsmith_runs.jsonl", "mlflow_frame.csv"])
+def test_a_byte_order_mark_and_compression_change_nothing(tmp_path, name):
+    path = tmp_path / f"{name}.gz"
+    path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + (EXPORTS / name).read_bytes()))
+
+    assert read(path)[0] == read(EXPORTS / name)[0]
+
+
+def test_a_cut_off_file_loses_only_its_last_line(tmp_path):
+    text = (EXPORTS / "openai_chat_log.jsonl").read_text()
+    path = tmp_path / "export.jsonl"
+    path.write_text(text[: text.rindex("{") + 5])
+
+    samples, rejected, _ = read(path)
+
+    assert samples == read(EXPORTS / "openai_chat_log.jsonl")[0][:-1]
+    assert len(rejected) == 1
+    assert "invalid JSON" in rejected[0]
+
+
+def test_nothing_but_failures_is_an_error_that_says_why(tmp_path):
+    line = {"request": {"messages": [ASKED]}, "response": None, "error": "overloaded"}
+    path = write(tmp_path, line, line)
+
+    with pytest.raises(
+        DataError, match=r"none of 2 records gave a row: the request failed: overloaded \(2\)"
+    ):
+        list(open_dataset(path).samples())
+
+
+def test_the_same_observation_twice_gives_one_row(tmp_path):
+    assert only(tmp_path, "langfuse", ANSWERED, ANSWERED).response == "She."
+
+
+def test_the_same_response_twice_is_rejected(tmp_path):
+    samples, rejected, _ = rows(tmp_path, "openai", COMPLETION, COMPLETION)
+
+    assert [sample.id for sample in samples] == ["c"]
+    assert "has the same id" in rejected[0]
+
+
+class TestLangfuse:
+    def test_generations_alone_give_question_and_answer(self, tmp_path):
+        call = {**OBSERVATION, "type": "GENERATION", "parentObservationId": "x", "model": "m"}
+        sample = only(tmp_path, "langfuse", {**call, "input": [ASKED], "output": SAID})
+
+        assert (sample.question, sample.response, sample.metadata["model"]) == ("Who?", "She.", "m")
+        assert sample.metadata["absent"] == {"contexts": "the trace has no retrieval"}
+
+    def test_a_table_of_traces_gives_question_and_answer(self, tmp_path):
+        trace = {"id": "t", "timestamp": "2026-01-31T12:00:00Z", "bookmarked": False, "public": False}
+        more = {"sessionId": "s", "input": {"question": "Who?"}, "output": "She.", "scores": {"quality": 0.5}}
+        path = write(tmp_path, {**trace, **more})
+
+        (sample,), _, _ = read(path)
+
+        assert (sample.id, sample.question, sample.response) == ("t", "Who?", "She.")
+        assert sample.metadata["evaluations"] == {"quality": {"score": 0.5}}
+        assert sample.metadata["session_id"] == "s"
+
+    def test_empty_texts_of_a_scheduled_export_are_null(self, tmp_path):
+        row = {"id": "o", "trace_id": "t", "type": "CHAIN", "start_time": "2026-01-31 12:00:00.5", "name": ""}
+        call = {**row, "id": "g", "type": "GENERATION", "parent_observation_id": "o", "output": "She."}
+        sample = only(
+            tmp_path, "langfuse", {**row, "input": "Who?", "output": "", "parent_observation_id": ""}, call
+        )
+
+        assert sample.response == "She."
+
+    def test_spans_of_older_clients_are_retrievals_by_their_name(self, tmp_path):
+        found = {
+            **OBSERVATION,
+            "id": "f",
+            "parentObservationId": "o",
+            "type": "SPAN",
+            "name": "vector-retriever",
+        }
+        texts = {"documents": [{"page_content": "It was she.", "metadata": {}}]}
+        sample = only(tmp_path, "langfuse", ANSWERED, {**found, "output": texts})
+
+        assert sample.contexts == ("It was she.",)
+
+
+class TestLangSmith:
+    def test_child_runs_inside_their_run_are_read(self, tmp_path):
+        child = {**RUN, "id": "f", "run_type": "retriever", "inputs": {"query": "Who?"}, "trace_id": None}
+        child["outputs"] = {"documents": [{"page_content": "It was she."}]}
+        run = {**RUN, "inputs": {"question": "Who?"}, "outputs": {"answer": "She."}, "child_runs": [child]}
+        sample = only(tmp_path, "langsmith", run)
+
+        assert sample.contexts == ("It was she.",)
+
+    def test_a_thread_and_feedback_are_metadata(self, tmp_path):
+        extra = {"metadata": {"thread_id": "s", "plan": "pro"}}
+        run = {
+            **RUN,
+            "inputs": {"question": "Who?"},
+            "outputs": {"answer": "She."},
+            "extra": extra,
+            "tags": ["a"],
+        }
+        sample = only(tmp_path, "langsmith", {**run, "feedback_stats": {"quality": {"n": 2, "avg": 0.5}}})
+
+        known = {"session_id": "s", "plan": "pro", "tags": ["a"], "evaluations": {"quality": {"score": 0.5}}}
+        assert {name: sample.metadata.get(name) for name in known} == known
+
+    def test_parquet_of_a_bulk_export_is_recognised(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        runs = [json.loads(line) for line in (EXPORTS / "langsmith_runs.jsonl").read_text().splitlines()]
+        columns = {
+            key: [run[key] for run in runs] for key in ("id", "name", "start_time", "run_type", "trace_id")
+        }
+        columns |= {key: [json.dumps(run[key]) for run in runs] for key in ("inputs", "outputs", "extra")}
+        columns["parent_run_id"] = [run["parent_run_id"] for run in runs]
+        parquet.write_table(pa.table(columns), tmp_path / "runs.parquet")
+
+        samples = read(tmp_path / "runs.parquet")[0]
+
+        assert [sample.contexts for sample in samples] == [
+            sample.contexts for sample in read(EXPORTS / "langsmith_runs.jsonl")[0]
+        ]
+
+
+class TestMLflow:
+    def test_spans_of_version_2_are_read(self, tmp_path):
+        attributes = {"mlflow.spanInputs": '{"question": "Who?"}', "mlflow.spanOutputs": '"She."'}
+        span = {"name": "app", "context": {"span_id": "0x1", "trace_id": "0x2"}, "parent_id": None}
+        span |= {"start_time": 1_700_000_000_000_000_000, "end_time": None, "attributes": attributes}
+        info = {"request_id": "tr", "timestamp_ms": 1, "status": "OK", "tags": {}}
+        sample = only(tmp_path, "mlflow", {"info": info, "data": {"spans": [span]}})
+
+        assert (sample.id, sample.question, sample.response) == ("tr", "Who?", "She.")
+        assert sample.metadata["start"].startswith("2023-11-14T22:13:20")
+
+    def test_a_trace_without_spans_has_its_request_and_response(self, tmp_path):
+        row = {"trace_id": "tr", "state": "OK", "request_time": 1, "execution_duration": 5, "tags": {}}
+        sample = only(
+            tmp_path, "mlflow", {**row, "request": {"question": "Who?"}, "response": "She.", "spans": []}
+        )
+
+        assert (sample.question, sample.response) == ("Who?", "She.")
+
+    def test_feedback_is_an_evaluation_and_an_expectation_the_reference(self):
+        sample = read(EXPORTS / "mlflow_traces.jsonl")[0][0]
+
+        assert sample.reference == "May 1987"
+        assert sample.metadata["evaluations"] == {"helpfulness": {"score": 0.9}}
+
+
+class TestTruLens:
+    def test_feedback_is_an_evaluation_in_records_and_events(self):
+        for name in ("trulens_records.jsonl", "trulens_events.jsonl"):
+            assert read(EXPORTS / name)[0][0].metadata["evaluations"] == {"Length": {"score": 0.55}}
+
+
+class TestDeepEval:
+    def test_passages_may_be_objects_with_a_source(self, tmp_path):
+        case = {
+            "input": "Who?",
+            "actualOutput": "She.",
+            "retrievalContext": [{"context": "It was she.", "source": "a"}],
+        }
+
+        assert only(tmp_path, "deepeval", case).contexts == ("It was she.",)
+
+    def test_the_latest_run_holds_the_run_inside(self, tmp_path):
+        case = {
+            "name": "a",
+            "input": "Who?",
+            "actualOutput": "She.",
+            "metricsData": [{"name": "M", "success": False}],
+        }
+        path = write(tmp_path, {"testRunData": {"testCases": [case]}, "testRunLink": None})
+
+        (sample,), _, _ = read(path)
+
+        assert sample.id == "a"
+        assert sample.metadata["evaluations"] == {"M": {"label": "failed"}}
+
+    def test_cases_with_the_same_name_get_ids_by_their_place(self, tmp_path):
+        case = {"name": "a", "input": "Who?", "actualOutput": "She."}
+        samples, _, _ = rows(tmp_path, "deepeval", {"testCases": [case, case]})
+
+        assert [sample.id for sample in samples] == ["testCases.0", "testCases.1"]
+
+
+class TestOpenAI:
+    def log(self, *messages, answer=SAID, **choice):
+        return {
+            "request": {"messages": list(messages)},
+            "response": {**COMPLETION, "choices": [{"message": answer}]},
+        }
+
+    def test_passages_inside_a_prompt_are_not_taken(self, tmp_path):
+        prompt = {"role": "user", "content": "Context:\n[1] It was she.\n\nQuestion: Who?"}
+        sample = only(tmp_path, "openai", self.log(prompt))
+
+        assert not sample.has(Field.CONTEXTS)
+        assert sample.question == prompt["content"]
+
+    def test_a_mapping_takes_them_from_the_message_of_the_system(self, tmp_path):
+        path = write(tmp_path, self.log({"role": "system", "content": "It was she."}, ASKED))
+
+        (sample,) = open_dataset(path, columns={"contexts": "metadata.system"}).samples()
+
+        assert sample.contexts == ("It was she.",)
+        assert sample.metadata["request_id"] == "c"
+
+    def test_every_choice_is_a_row(self, tmp_path):
+        line = self.log(ASKED)
+        line["response"]["choices"].append({"message": {"role": "assistant", "content": "He."}})
+        samples, _, _ = rows(tmp_path, "openai", line)
+
+        assert [(sample.id, sample.response) for sample in samples] == [("c-1", "She."), ("c-2", "He.")]
+
+    def test_results_belong_to_the_tool_of_their_call(self, tmp_path):
+        def call(number, name):
+            return {"id": str(number), "function": {"name": name, "arguments": "{}"}}
+
+        calls = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call(1, "weather"), call(2, "search_wiki")],
+        }
+        results = [
+            {"role": "tool", "tool_call_id": str(n), "content": text}
+            for n, text in ((2, "Found."), (1, "Rain."))
+        ]
+        sample = only(tmp_path, "openai", self.log(ASKED, calls, *results))
+
+        assert sample.contexts == ("Found.",)
+        assert (sample.metadata["tools"], sample.metadata["tool_outputs"]) == (["weather"], ["Rain."])
+
+    def test_an_answer_that_calls_a_tool_gives_no_row(self, tmp_path):
+        answer = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "weather"}}]}
+        _, _, line = rows(tmp_path, "openai", self.log(ASKED), self.log(ASKED, answer=answer))
+
+        assert "1 turn gave no row: the answer calls a tool (1)" in line
+
+    def test_a_refusal_is_the_answer(self, tmp_path):
+        answer = {"role": "assistant", "content": None, "refusal": "I cannot."}
+
+        assert only(tmp_path, "openai", self.log(ASKED, answer=answer)).response == "I cannot."
+
+    def test_pictures_alone_are_no_question(self, tmp_path):
+        picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
+        sample = only(tmp_path, "openai", self.log(picture))
+
+        assert not sample.has(Field.QUESTION)
+
+    @pytest.mark.parametrize(
+        ("item", "reason"),
+        [
+            ({"type": "file_search_call", "results": None}, "1 of 1 retrievals recorded no documents"),
+            ({"type": "file_search_call", "results": []}, ""),
+            ({"type": "web_search_call"}, "no message is the result of a retrieval tool"),
+        ],
+    )
+    def test_file_search_without_results_leaves_the_passages_unknown(self, tmp_path, item, reason):
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "She."}],
+        }
+        reply = {"id": "r", "object": "response", "output": [item, answer]}
+        sample = only(tmp_path, "openai", {"request": {"input": "Who?"}, "response": reply})
+
+        assert sample.metadata.get("absent", {}) == ({"contexts": reason} if reason else {})
+        assert sample.has(Field.CONTEXTS) is not bool(reason)
+
+    def test_cited_pages_have_no_text(self, tmp_path):
+        cited = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
+        sample = only(tmp_path, "openai", self.log(ASKED, answer={**SAID, "annotations": [cited]}))
+
+        assert sample.metadata["document_ids"] == ["https://a.example"]
+        assert sample.metadata["absent"] == {"contexts": "1 retrieved document has no text"}
+
+    def test_a_conversation_gives_a_row_for_each_turn(self, tmp_path):
+        samples, _, line = rows(tmp_path, "openai", {"messages": [ASKED, SAID, ASKED, SAID, ASKED]})
+
+        assert [sample.id for sample in samples] == ["1-1", "1-2"]
+        assert [sample.metadata["turn"] for sample in samples] == [1, 2]
+        assert "1 turn gave no row: a message of the user has no reply (1)" in line
