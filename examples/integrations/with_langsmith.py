@@ -1,6 +1,8 @@
 """Score an experiment of LangSmith; without ``upload_results=False``, LangSmith shows the same scores."""
 
+import sys
 import uuid
+from contextlib import redirect_stdout
 
 from langsmith import Client, evaluate, traceable
 from langsmith.schemas import Example
@@ -36,13 +38,14 @@ def rag(inputs: dict) -> dict:
 examples = [
     Example(id=uuid.uuid4(), inputs={"question": question}, outputs={"answer": None}) for question in ANSWERS
 ]
-results = evaluate(
-    rag,
-    data=examples,  # or the name of a dataset
-    evaluators=[SgiEvaluator(["grounding"])],
-    upload_results=False,
-    client=Client(api_key="offline", auto_batch_tracing=False),
-)
+with redirect_stdout(sys.stderr):  # LangSmith prints the name of the experiment
+    results = evaluate(
+        rag,
+        data=examples,  # or the name of a dataset
+        evaluators=[SgiEvaluator(["grounding"])],
+        upload_results=False,
+        client=Client(api_key="offline", auto_batch_tracing=False),
+    )
 scores = [{result.key: result for result in row["evaluation_results"]["results"]} for row in results]
 for question, score in zip(ANSWERS, scores, strict=True):
     grounding = score["grounding"]
