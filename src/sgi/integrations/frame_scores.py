@@ -129,7 +129,7 @@ def _summary_row(name: str, values: Sequence[Any], statuses: Sequence[Any]) -> d
     numbers = [float(value) for value, each in zip(values, statuses, strict=True) if each == Status.OK.value]
     return {
         "metric": name,
-        "mean": _mean(name, numbers),
+        "mean": metric_mean(name, numbers),
         "ok": counts[Status.OK],
         "rows": len(statuses),
         "coverage": counts[Status.OK] / len(statuses) if len(statuses) else None,
@@ -137,7 +137,12 @@ def _summary_row(name: str, values: Sequence[Any], statuses: Sequence[Any]) -> d
     }
 
 
-def _mean(metric: str, values: Sequence[float]) -> float | None:
+def metric_mean(metric: str, values: Sequence[float]) -> float | None:
+    """Return the mean of the values of a metric, as the summary of a run computes it; None without values.
+
+    >>> metric_mean("rouge_l", [0.5, 1.0]), metric_mean("sgi", [0.5, 2.0]), metric_mean("rouge_l", [])
+    (0.75, 1.0, None)
+    """
     if not values:
         return None
     column = with_range(MetricColumn(metric, np.array(values), np.zeros(len(values), dtype=np.int8)))

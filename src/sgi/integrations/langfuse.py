@@ -1,27 +1,102 @@
-"""Upload the scores of a stored run to Langfuse, to the traces that the rows came from."""
+"""Langfuse: an evaluator for experiments, and the upload of the scores of a stored run to its traces."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from langfuse import get_client
+from langfuse import Evaluation, get_client
 from langfuse.api import CreateScoreBatchResults, CreateScoreRequest
 from langfuse.api.core import ApiError
 
+from sgi.integrations.adapter import HostScorer, explain
+from sgi.integrations.frame_scores import metric_mean
 from sgi.integrations.upload import UploadError, open_export, upload
 from sgi.io.trace_scores.score import TraceFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from langfuse import Langfuse
 
     from sgi.analysis.stored_run import StoredRun
+    from sgi.engine.open_resources import EmbedderLike
     from sgi.integrations.upload import Upload
+    from sgi.kernel.metric import AnyMetric, Score
+
+PARTS = {"input": "question", "output": "response", "expected_output": "reference", "metadata": ""}
 
 _MAX_SHOWN = 300
 _NAMES = {"traceId": "trace_id", "observationId": "observation_id", "dataType": "data_type"}
+
+
+class SgiEvaluator:
+    """Evaluator of Langfuse experiments: the numeric evaluation ``METRIC`` for an item with a value.
+
+    An item without a value has no number: it has the categorical evaluation ``METRIC.status`` with the value
+    ``undefined``, ``missing`` or ``failed``, and the reason as its comment. `summary` is the evaluator of the
+    whole experiment.
+
+    Args:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        columns: field → its place in ``input``, ``output``, ``expected_output`` or ``metadata``, such as
+            ``{"contexts": "output.hits"}``, for the fields that are not found by their usual names.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+    """
+
+    __name__ = "sgi"  # Langfuse names the evaluator so in its log
+
+    def __init__(
+        self,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric],
+        embedder: EmbedderLike | None = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        self._host = HostScorer(metrics, embedder, parts=PARTS, columns=columns, **options)
+
+    async def __call__(
+        self,
+        *,
+        input: Any,  # noqa: A002 - Langfuse passes these names
+        output: Any,
+        expected_output: Any = None,
+        metadata: Any = None,
+        **_: Any,
+    ) -> list[Evaluation]:
+        """Score one item of an experiment."""
+        scores = await self._host.ascore(
+            input=input, output=output, expected_output=expected_output, metadata=metadata
+        )
+        return [_evaluation(name, score) for name, score in scores.items()]
+
+    def summary(self, *, item_results: Sequence[Any], **_: Any) -> list[Evaluation]:
+        """Return ``METRIC.mean`` and ``METRIC.coverage`` of an experiment; pass it in ``run_evaluators``.
+
+        The coverage is the share of items with a value. Without a value there is no mean.
+        """
+        rows = [{each.name: each.value for each in item.evaluations} for item in item_results]
+        evaluations = []
+        for name in self._host.metrics:
+            values = [row[name] for row in rows if name in row]
+            mean = metric_mean(name, values)
+            comment = f"{len(values)} of {len(rows)} items have a value"
+            if mean is not None:
+                evaluations.append(Evaluation(name=f"{name}.mean", value=mean, comment=comment))
+            if rows:
+                share = len(values) / len(rows)
+                evaluations.append(Evaluation(name=f"{name}.coverage", value=share, comment=comment))
+        return evaluations
+
+
+def _evaluation(name: str, score: Score) -> Evaluation:
+    if score.value is not None:
+        return Evaluation(name=name, value=score.value, comment=explain(score) or None)
+    status = score.status.value
+    return Evaluation(name=f"{name}.status", value=status, comment=score.reason, data_type="CATEGORICAL")
 
 
 def upload_scores(

@@ -1,0 +1,72 @@
+"""promptfoo: a Python assertion that scores an output with metrics of SGI.
+
+In ``promptfooconfig.yaml``, name a file with the line ``from sgi.integrations.promptfoo import get_assert``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.kernel.metric import Score
+
+PARTS = {"vars": "question", "metadata": "", "output": "response"}
+_SETTINGS = frozenset({"metrics", "thresholds", "embedder", "columns", "judge", "calibration", "backend"})
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Score an output; return the result that promptfoo expects, with a component for each metric.
+
+    The fields of the row are the variables of the test, and the metadata of the provider's response. The
+    ``config`` of the assertion has:
+
+    * ``metrics``: names of metrics, ``grounding`` by default;
+    * ``thresholds``: the least value of a metric, such as ``{grounding: 0.5}``; a metric without a threshold
+      passes with any value;
+    * ``columns``, ``embedder``, ``judge``, ``calibration``, ``backend``: as for `sgi.Scorer`.
+
+    The score is the value of the first metric; every value is a named score. A metric without a value does
+    not pass, and has no named score; the reason says why. The named score ``METRIC.coverage`` is 1 with a
+    value and 0 without, so its mean is the share of outputs with a value. promptfoo requires a score of
+    every assertion: without a value it is 0, which promptfoo also takes for an assertion that raises an error.
+
+    Raises:
+        UsageError: the ``config`` has an unknown setting or a threshold of another metric.
+
+    >>> variables = {"contexts": ["The tower was built in 1889."]}
+    >>> result = get_assert("It was built in 1889.", {"vars": variables, "config": {"thresholds": {"grounding": 0.5}}})
+    >>> result["pass"], result["named_scores"]["grounding.coverage"]
+    (True, 1)
+    """
+    config = dict(context.get("config") or {})
+    if unknown := sorted(config.keys() - _SETTINGS):
+        raise UsageError(f"Unknown setting in `config`: {unknown[0]}.", hint=f"Known: {', '.join(sorted(_SETTINGS))}.")
+    thresholds = config.pop("thresholds", {})
+    host = HostScorer(config.pop("metrics", "grounding"), config.pop("embedder", None), parts=PARTS, **config)
+    if others := sorted(thresholds.keys() - {*host.metrics}):
+        raise UsageError(f"No metric for the threshold {others[0]!r}.", hint=f"Metrics: {', '.join(host.metrics)}.")
+    metadata = (context.get("providerResponse") or {}).get("metadata")
+    scores = host.score(vars=context.get("vars") or {}, metadata=metadata, output=output)
+    components = [_component(name, score, thresholds.get(name)) for name, score in scores.items()]
+    values = {name: score.value for name, score in scores.items() if score.value is not None}
+    return {
+        "pass": all(component["pass"] for component in components),
+        "score": components[0]["score"],
+        "reason": " ".join(component["reason"] for component in components),
+        "named_scores": values | {f"{name}.coverage": int(name in values) for name in scores},
+        "component_results": components,
+    }
+
+
+def _component(name: str, score: Score, threshold: float | None) -> dict[str, Any]:
+    if score.value is None:
+        return {"pass": False, "score": 0, "reason": f"{name} has no value, {describe(score)}."}
+    passed = threshold is None or score.value >= threshold
+    limit = "" if threshold is None else f", {'at least' if passed else 'below'} {threshold:g}"
+    reason = f"{name} is {score.value:.3g}{limit}. {explain(score)}".rstrip()
+    return {"pass": passed, "score": score.value, "reason": reason}

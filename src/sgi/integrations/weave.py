@@ -1,0 +1,71 @@
+"""Weave: a scorer that scores each row of an evaluation with metrics of SGI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import weave
+from pydantic import PrivateAttr
+
+from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.integrations.frame_scores import metric_mean
+
+if TYPE_CHECKING:
+    from sgi.kernel.metric import Score
+
+PARTS = {"output": "response", "inputs": "question"}
+
+
+class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types where we check ours
+    """Scores a row: for each metric ``value``, ``status`` and ``text``.
+
+    A row without a value has None; ``status`` and ``text`` say why. The summary of an evaluation has the mean
+    of each metric and its coverage, the share of rows with a value.
+
+    Attributes:
+        metrics: names or metrics, as for `sgi.evaluate`.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        columns: field → its place in ``output`` or ``inputs``, such as ``{"contexts": "output.hits"}``, for
+            the fields that are not found by their usual names. ``inputs`` has the columns of the dataset.
+        options: further arguments of `sgi.Scorer`, such as ``judge``.
+    """
+
+    metrics: Any = "grounding"
+    embedder: Any = None
+    columns: dict[str, str] | None = None
+    options: dict[str, Any] = {}
+    _host: HostScorer = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Check the metrics; models open at the first row."""
+        super().model_post_init(context)
+        self._host = HostScorer(
+            self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options
+        )
+
+    @weave.op
+    async def score(self, *, output: Any, **inputs: Any) -> dict[str, Any]:
+        """Score the output of the model for one row of the dataset."""
+        scores = await self._host.ascore(output=output, inputs=inputs)
+        return {name: _cell(score) for name, score in scores.items()}
+
+    @weave.op
+    def summarize(self, score_rows: list[Any]) -> dict[str, Any]:
+        """Return the mean of each metric, as `sgi.evaluate` computes it, and the share of rows with a value."""
+        return {name: _summary(name, score_rows) for name in self._host.metrics}
+
+
+def _cell(score: Score) -> dict[str, Any]:
+    text = explain(score) if score.value is not None else describe(score)
+    return {"value": score.value, "status": score.status.value, "text": text}
+
+
+def _summary(metric: str, rows: list[Any]) -> dict[str, Any]:
+    cells = [row[metric]["value"] if row else None for row in rows]  # no score if the model failed
+    values = [value for value in cells if value is not None]
+    return {
+        "mean": metric_mean(metric, values),
+        "coverage": len(values) / len(cells) if cells else None,
+        "ok": len(values),
+        "rows": len(cells),
+    }
