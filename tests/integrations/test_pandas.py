@@ -5,12 +5,14 @@ import pandas as pd
 import sgi.integrations.pandas
 from support.adapter_contract import AdapterContract, HostResult, HostRow
 
+COLUMNS = dict.fromkeys(("question", "contexts", "response", "reference"))
+
 
 class TestPandas(AdapterContract):
     name = "pandas"
 
     def evaluate(self, rows, metric, embedder=None):
-        frame = pd.DataFrame(rows, dtype=object)
+        frame = pd.DataFrame([COLUMNS | row for row in rows], dtype=object)
         scores = frame.sgi.evaluate(metric, embedder, on_error="skip", max_failures=1.0)
         (summary,) = scores.sgi.summary().to_dict("records")
         values = scores[metric].astype(object).where(scores[metric].notna(), None)

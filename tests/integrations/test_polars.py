@@ -5,13 +5,14 @@ import polars as pl
 import sgi.integrations.polars
 from support.adapter_contract import AdapterContract, HostResult, HostRow
 
+COLUMNS = ("question", "contexts", "response", "reference")
+
 
 class TestPolars(AdapterContract):
     name = "polars"
 
     def evaluate(self, rows, metric, embedder=None):
-        columns = {name: None for row in rows for name in row}
-        data = {name: pl.Series([row.get(name) for row in rows], dtype=pl.Object) for name in columns}
+        data = {name: pl.Series([row.get(name) for row in rows], dtype=pl.Object) for name in COLUMNS}
         lazy = pl.DataFrame(data).lazy()
         scores = lazy.sgi.evaluate(metric, embedder, on_error="skip", max_failures=1.0).collect()
         (summary,) = scores.sgi.summary().to_dicts()

@@ -60,6 +60,7 @@ class Options(TypedDict, total=False):
     calibration: CalibrationLike | None
     cascade: CascadeLike | None
     max_failures: float
+    allow_empty: bool
     cluster: str
     cache: bool | str | Path
     listener: Listener
@@ -88,6 +89,7 @@ def evaluate(
     calibration: CalibrationLike | None = None,
     cascade: CascadeLike | None = None,
     max_failures: float = MAX_FAILURES,
+    allow_empty: bool = False,
     cluster: str = BY_QUESTION,
     cache: bool | str | Path = True,
     listener: Listener | None = None,
@@ -106,6 +108,7 @@ def evaluate(
         calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
         cascade: ``"alpha=0.05"`` or a mapping: only rows that `grounding` does not clear go to the judge.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
+        allow_empty: score also a metric whose columns have no value in any row: all rows are ``missing``.
         cluster: what dependent rows have in common: ``"question"``, ``"contexts"``, ``"row"`` or a column.
         cache: a file for vectors and replies, your user cache (True), or memory during this call (False).
         listener: takes progress events; None shows a progress bar in a notebook.
@@ -125,7 +128,7 @@ def evaluate(
     rule = parse_cascade(cascade)
     opening = open_pipeline(
         dataset,
-        _plan(dataset, metrics, fitted, rule, cluster, rejected),
+        _plan(dataset, metrics, fitted, rule, cluster, rejected, allow_empty=allow_empty),
         ResourceOptions(embedder, judge, None, fitted, cache=cache, retry_failed=retry_failed),
         cascade=rule,
         columns=columns,
@@ -151,6 +154,8 @@ def _plan(
     cascade: Cascade | None,
     cluster: str,
     rejected: list[RejectedRow] | None,
+    *,
+    allow_empty: bool,
 ) -> Plan:
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     extra = (
@@ -158,7 +163,7 @@ def _plan(
         *(detector_metrics(named or ()) if cascade else ()),
     )
     on_reject = None if rejected is None else rejected.append
-    planned = plan(dataset, named, on_reject=on_reject, cluster=cluster, extra=extra)
+    planned = plan(dataset, named, on_reject=on_reject, cluster=cluster, extra=extra, allow_empty=allow_empty)
     if cascade is not None:
         require_judged(planned.metrics)
     return planned

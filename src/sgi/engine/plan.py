@@ -92,6 +92,7 @@ def plan(
     extra: Sequence[AnyMetric] = (),
     cluster: str = BY_QUESTION,
     count_texts: bool = False,
+    allow_empty: bool = False,
     listener: Listener = silent,
 ) -> Plan:
     """Read all data, check every row, and match the metrics with its fields.
@@ -104,6 +105,7 @@ def plan(
         extra: further metrics; each metric is scored once.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
+        allow_empty: accept a metric whose columns have no value in any row.
         listener: takes progress events.
 
     Raises:
@@ -121,7 +123,7 @@ def plan(
     for name in supplied:
         scan.present[name] = scan.rows
     usable = merge_metrics(chosen if chosen is not None else default_metrics(scan, dataset), extra)
-    check_fields(usable, scan, dataset)
+    check_fields(usable, scan, dataset, allow_empty=allow_empty)
     check_cluster(cluster, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
     return Plan(
@@ -222,11 +224,16 @@ def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     return resolve(names)
 
 
-def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> None:
-    """Raise a UsageError if no row has the fields that a metric needs."""
+def check_fields(
+    metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset, *, allow_empty: bool = False
+) -> None:
+    """Raise a UsageError if no row has the fields that a metric needs.
+
+    With ``allow_empty``, a column for the field is enough.
+    """
+    known = {name for name in Field if scan.present[name] or (allow_empty and name in scan.columns.fields)}
     lacking = {
-        metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
-        for metric in metrics
+        metric.canonical: [str(name) for name in sorted(metric.spec.needs - known)] for metric in metrics
     }
     problems = [f"{name} needs {' and '.join(fields)}" for name, fields in lacking.items() if fields]
     if not problems:

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric, Score
 
-_FIELDS = {"predictions": "response", "references": "reference", "questions": "question", "contexts": "contexts"}
-_DESCRIPTION = "Scores answers of retrieval-augmented generation with metrics of the Semantic Grounding Index."
+_FIELDS = {
+    "predictions": "response",
+    "references": "reference",
+    "questions": "question",
+    "contexts": "contexts",
+}
+_DESCRIPTION = (
+    "Scores answers of retrieval-augmented generation with metrics of the Semantic Grounding Index."
+)
 _INPUTS = """
 Args:
     predictions: the responses.
@@ -121,7 +128,11 @@ class SgiMetric(evaluate.Metric):  # type: ignore[misc]  # the base has no types
 
     def add(self, *, prediction: Any = None, reference: Any = None, **inputs: Any) -> None:
         """Add one row; the inputs are ``question`` and ``contexts``."""
-        given = {"predictions": prediction, "references": reference, "questions": inputs.pop("question", None)}
+        given = {
+            "predictions": prediction,
+            "references": reference,
+            "questions": inputs.pop("question", None),
+        }
         self.add_batch(**{name: [value] for name, value in (given | inputs).items()})
 
     def compute(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> Any:

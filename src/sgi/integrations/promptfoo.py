@@ -45,11 +45,15 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     config = dict(context.get("config") or {})
     if unknown := sorted(config.keys() - _SETTINGS):
-        raise UsageError(f"Unknown setting in `config`: {unknown[0]}.", hint=f"Known: {', '.join(sorted(_SETTINGS))}.")
+        raise UsageError(
+            f"Unknown setting in `config`: {unknown[0]}.", hint=f"Known: {', '.join(sorted(_SETTINGS))}."
+        )
     thresholds = config.pop("thresholds", {})
     host = HostScorer(config.pop("metrics", "grounding"), config.pop("embedder", None), parts=PARTS, **config)
     if others := sorted(thresholds.keys() - {*host.metrics}):
-        raise UsageError(f"No metric for the threshold {others[0]!r}.", hint=f"Metrics: {', '.join(host.metrics)}.")
+        raise UsageError(
+            f"No metric for the threshold {others[0]!r}.", hint=f"Metrics: {', '.join(host.metrics)}."
+        )
     metadata = (context.get("providerResponse") or {}).get("metadata")
     scores = host.score(vars=context.get("vars") or {}, metadata=metadata, output=output)
     components = [_component(name, score, thresholds.get(name)) for name, score in scores.items()]
