@@ -14,7 +14,12 @@ from sgi.integrations import huggingface
 from sgi.integrations.huggingface import ScoreRows, SgiMetric
 from support.adapter_contract import BLANK, NO_CONTEXTS, SUPPORTED, AdapterContract, HostResult, HostRow
 
-INPUTS = {"predictions": "response", "references": "reference", "questions": "question", "contexts": "contexts"}
+INPUTS = {
+    "predictions": "response",
+    "references": "reference",
+    "questions": "question",
+    "contexts": "contexts",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +35,12 @@ class TestHuggingFace(AdapterContract):
         result = SgiMetric(metrics=metric, embedder=embedder).compute(**columns)
         texts = [
             f"{status}: {reason}"
-            for status, reason in zip(
-                result[f"{metric}_statuses"], result[f"{metric}_reasons"], strict=True
-            )
+            for status, reason in zip(result[f"{metric}_statuses"], result[f"{metric}_reasons"], strict=True)
         ]
         return HostResult(
-            list(map(HostRow, result[f"{metric}_values"], texts)), result[metric], result[f"{metric}_coverage"]
+            list(map(HostRow, result[f"{metric}_values"], texts)),
+            result[metric],
+            result[f"{metric}_coverage"],
         )
 
 
@@ -61,7 +66,9 @@ def test_map_adds_typed_columns_with_nulls():
     rows = [NO_CONTEXTS, BLANK, SUPPORTED]
     dataset = Dataset.from_list([{"contexts": None} | row for row in rows])
     score = ScoreRows("grounding")
-    scored = dataset.map(score, batched=True, batch_size=1, writer_batch_size=1, features=score.features(dataset))
+    scored = dataset.map(
+        score, batched=True, batch_size=1, writer_batch_size=1, features=score.features(dataset)
+    )
     (value,) = sgi.evaluate([SUPPORTED], "grounding")["grounding"].values.tolist()
     assert scored["grounding"][:] == [None, None, value]
     assert scored["grounding_status"][:] == ["missing", "undefined", "ok"]
@@ -69,7 +76,7 @@ def test_map_adds_typed_columns_with_nulls():
     assert scored["question"][:] == dataset["question"][:]
 
 
-def test_map_in_several_processes():
+def test_map_in_several_processes(socket_enabled):  # the processes talk through sockets
     dataset = Dataset.from_list([SUPPORTED] * 4)
     score = ScoreRows(["grounding"])
     scored = dataset.map(score, batched=True, num_proc=2, features=score.features(dataset))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-import sgi.integrations.pandas
+import sgi.integrations.pandas  # noqa: F401 - registers the accessor
 from support.adapter_contract import AdapterContract, HostResult, HostRow
 
 COLUMNS = dict.fromkeys(("question", "contexts", "response", "reference"))

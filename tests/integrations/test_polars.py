@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 
-import sgi.integrations.polars
+import sgi.integrations.polars  # noqa: F401 - registers the accessor
 from support.adapter_contract import AdapterContract, HostResult, HostRow
 
 COLUMNS = ("question", "contexts", "response", "reference")
@@ -17,5 +17,7 @@ class TestPolars(AdapterContract):
         scores = lazy.sgi.evaluate(metric, embedder, on_error="skip", max_failures=1.0).collect()
         (summary,) = scores.sgi.summary().to_dicts()
         reasons = scores[f"{metric}_reason"].fill_null("").to_list()
-        texts = [f"{status}: {reason}" for status, reason in zip(scores[f"{metric}_status"], reasons, strict=True)]
+        texts = [
+            f"{status}: {reason}" for status, reason in zip(scores[f"{metric}_status"], reasons, strict=True)
+        ]
         return HostResult(list(map(HostRow, scores[metric], texts)), summary["mean"], summary["coverage"])

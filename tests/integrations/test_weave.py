@@ -6,7 +6,9 @@ import pytest
 
 import sgi
 
-weave = pytest.importorskip("weave")
+pytest.importorskip("weave")
+
+import weave
 
 from sgi.integrations.weave import SgiScorer
 from support.adapter_contract import BLANK, SUPPORTED, AdapterContract, HostResult, HostRow

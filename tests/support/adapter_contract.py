@@ -75,10 +75,23 @@ class RaisingEmbedder:
         raise EmbedderError("The vector service is down.")
 
 
-class AdapterContract:
-    """Tests of an adapter; see the module."""
+class PageContract:
+    """The test of a page; a subclass has the module's name."""
 
     name: ClassVar[str]
+
+    def test_the_page_shows_what_the_example_prints(self, tmp_path):
+        example = ROOT / "examples" / "integrations" / f"with_{self.name}.py"
+        page = (ROOT / "docs" / "integrations" / f"{self.name}.md").read_text("utf-8")
+        command = [sys.executable, "-c", RUN_OFFLINE, str(example)]
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        assert result.stdout == re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
+
+
+class AdapterContract(PageContract):
+    """Tests of an adapter; see the module."""
+
     makes_means: ClassVar[bool] = True
     varies: ClassVar[str] = r"(?!)"
     """A regular expression of what the example prints differently each time; by default, nothing."""
@@ -153,14 +166,6 @@ class AdapterContract:
         rows[7].pop("contexts")
         host = self.evaluate(rows, "grounding")
         assert [row.value for row in host.rows] == expected(rows, "grounding")
-
-    def test_the_page_shows_what_the_example_prints(self, tmp_path):
-        example = ROOT / "examples" / "integrations" / f"with_{self.name}.py"
-        page = (ROOT / "docs" / "integrations" / f"{self.name}.md").read_text("utf-8")
-        command = [sys.executable, "-c", RUN_OFFLINE, str(example)]
-        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
-        assert result.stdout == re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
 
 
 def expected(rows: Sequence[dict[str, Any]], metric: str) -> list[float | None]:

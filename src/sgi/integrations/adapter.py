@@ -119,8 +119,7 @@ class HostScorer:
     ) -> None:
         self._parts = dict(parts)
         self._columns = dict(checked_mapping(columns))
-        names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
-        self._scorer = _open(names, embedder, {"max_waiting": MAX_WAITING, **options})
+        self._scorer = shared_scorer(metrics, embedder, **options)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -132,14 +131,14 @@ class HostScorer:
         try:
             return _name_keys(self._scorer.score(self.row(**values)), values)
         except DataError as error:
-            return self._failed(error)
+            return _failed(self.metrics, error)
 
     async def ascore(self, **values: object) -> dict[str, Score]:
         """Score the row in these parts; like `score`, without blocking the event loop."""
         try:
             return _name_keys(await self._scorer.ascore(self.row(**values)), values)
         except DataError as error:
-            return self._failed(error)
+            return _failed(self.metrics, error)
 
     def score_many(self, rows: Sequence[Mapping[str, object]]) -> list[dict[str, Score]]:
         """Score several rows, each with its parts, like `score`; together they take less time."""
@@ -162,10 +161,6 @@ class HostScorer:
                 for field, value in _fields_in(plain[name], kind, supplied).items():
                     found[field] = value if found[field] is None else found[field]
         return found | {field: _mapped(text, plain) for field, text in self._columns.items()}
-
-    def _failed(self, error: DataError) -> dict[str, Score]:
-        reason = str(DataError(error.message, field=error.field, hint=error.hint))
-        return dict.fromkeys(self.metrics, Score(None, Status.FAILED, reason))
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # hosts copy their evaluators; the copies share the open models
@@ -224,15 +219,42 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _open(metrics: tuple[Any, ...], embedder: Any, options: Mapping[str, Any]) -> Scorer:
-    configuration = (metrics, embedder, tuple(sorted(options.items())))
+def shared_scorer(
+    metrics: str | AnyMetric | Sequence[str | AnyMetric],
+    embedder: EmbedderLike | None = None,
+    **options: Any,
+) -> Scorer:
+    """Return an open scorer; equal arguments give the same scorer. ``options`` are those of `sgi.Scorer`."""
+    names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
+    options = {"max_waiting": MAX_WAITING, **options}
+    configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(options.items())))
     try:
         hash(configuration)
     except TypeError:  # such as a judge given as a mapping
-        return Scorer(metrics, embedder, **options)
+        return Scorer(names, embedder, **options)
     return _shared(*configuration)
 
 
 @lru_cache(maxsize=16)
 def _shared(metrics: tuple[Any, ...], embedder: Any, options: tuple[tuple[str, Any], ...]) -> Scorer:
     return Scorer(metrics, embedder, **dict(options))
+
+
+def score_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Score]]:
+    """Score rows with recognised columns; a row that cannot be read has the status ``failed``."""
+    try:
+        return scorer.score_many(rows)
+    except DataError:
+        return [_score_row(scorer, row) for row in rows]
+
+
+def _score_row(scorer: Scorer, row: Mapping[str, Any]) -> dict[str, Score]:
+    try:
+        return scorer.score(row)
+    except DataError as error:
+        return _failed(scorer.metrics, error)
+
+
+def _failed(metrics: Iterable[str], error: DataError) -> dict[str, Score]:
+    reason = str(DataError(error.message, field=error.field, hint=error.hint))
+    return dict.fromkeys(metrics, Score(None, Status.FAILED, reason))

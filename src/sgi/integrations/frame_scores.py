@@ -49,7 +49,8 @@ def score_columns(
         if metrics is None:
             raise UsageError("The frame has no rows, so no metric can be selected.", hint="Name the metrics.")
         return {name: [] for name in column_names(metrics)}
-    result = evaluate(frame, metrics, embedder, **{"allow_empty": True, **options})
+    options.setdefault("allow_empty", True)
+    result = evaluate(frame, metrics, embedder, **options)
     if len(result.samples) + len(result.rejected) != rows:
         hint = "Reshape the frame: one response in each row."
         raise UsageError("The frame has rows with two responses, so scores cannot be aligned.", hint=hint)

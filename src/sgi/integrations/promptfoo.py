@@ -33,13 +33,16 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     The score is the value of the first metric; every value is a named score. A metric without a value does
     not pass, and has no named score; the reason says why. The named score ``METRIC.coverage`` is 1 with a
     value and 0 without, so its mean is the share of outputs with a value. promptfoo requires a score of
-    every assertion: without a value it is 0, which promptfoo also takes for an assertion that raises an error.
+    every assertion: without a value it is 0, as promptfoo sets it if an assertion raises an error.
 
     Raises:
         UsageError: the ``config`` has an unknown setting or a threshold of another metric.
 
-    >>> variables = {"contexts": ["The tower was built in 1889."]}
-    >>> result = get_assert("It was built in 1889.", {"vars": variables, "config": {"thresholds": {"grounding": 0.5}}})
+    >>> context = {
+    ...     "vars": {"contexts": ["The tower was built in 1889."]},
+    ...     "config": {"thresholds": {"grounding": 0.5}},
+    ... }
+    >>> result = get_assert("It was built in 1889.", context)
     >>> result["pass"], result["named_scores"]["grounding.coverage"]
     (True, 1)
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import weave
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from sgi.integrations.adapter import HostScorer, describe, explain
 from sgi.integrations.frame_scores import metric_mean
@@ -33,7 +33,7 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
     metrics: Any = "grounding"
     embedder: Any = None
     columns: dict[str, str] | None = None
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     _host: HostScorer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
@@ -43,15 +43,15 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
             self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options
         )
 
-    @weave.op
+    @weave.op  # type: ignore[untyped-decorator]
     async def score(self, *, output: Any, **inputs: Any) -> dict[str, Any]:
         """Score the output of the model for one row of the dataset."""
         scores = await self._host.ascore(output=output, inputs=inputs)
         return {name: _cell(score) for name, score in scores.items()}
 
-    @weave.op
+    @weave.op  # type: ignore[untyped-decorator]
     def summarize(self, score_rows: list[Any]) -> dict[str, Any]:
-        """Return the mean of each metric, as `sgi.evaluate` computes it, and the share of rows with a value."""
+        """Return the mean of each metric, as `sgi.evaluate` computes it, and its coverage."""
         return {name: _summary(name, score_rows) for name in self._host.metrics}
 
 
