@@ -8,13 +8,56 @@ pytest.importorskip("langfuse")
 
 from langfuse import Langfuse
 
-from sgi.integrations.langfuse import upload_scores
+from sgi.integrations.langfuse import SgiEvaluator, upload_scores
 from sgi.integrations.upload import Upload, UploadError
+from support.adapter_contract import AdapterContract, HostResult, HostRow
 from support.recording_server import RecordingServer
 from support.trace_runs import run_of_traces
 
 KEY = "sk-lf-secret"
 ACCEPTED = (202, b'{"message": "Accepted"}')
+
+
+class TestLangfuse(AdapterContract):
+    name = "langfuse"
+
+    def evaluate(self, rows, metric, embedder=None):
+        client = Langfuse(public_key="pk-lf-contract", secret_key=KEY, tracing_enabled=False)
+        evaluator = SgiEvaluator(metric, embedder)
+        data = [
+            {
+                "input": {"number": number, "question": row["question"]},
+                "expected_output": row.get("reference"),
+            }
+            for number, row in enumerate(rows)
+        ]
+
+        def answer(*, item, **_):
+            row = rows[item["input"]["number"]]
+            return {name: row[name] for name in ("response", "contexts") if name in row}
+
+        result = client.run_experiment(
+            name="contract",
+            data=data,
+            task=answer,
+            evaluators=[evaluator],
+            run_evaluators=[evaluator.summary],
+        )
+        recorded = {item.item["input"]["number"]: recorded_row(item, metric) for item in result.item_results}
+        summary = {each.name: each.value for each in result.run_evaluations}
+        return HostResult(
+            [recorded[number] for number in range(len(rows))],
+            summary.get(f"{metric}.mean"),
+            summary[f"{metric}.coverage"],
+        )
+
+
+def recorded_row(item, metric):
+    (evaluation,) = item.evaluations
+    if evaluation.name == metric:
+        return HostRow(evaluation.value, evaluation.comment or "")
+    assert (evaluation.name, evaluation.data_type) == (f"{metric}.status", "CATEGORICAL")
+    return HostRow(None, f"{evaluation.value}: {evaluation.comment}")
 
 
 @pytest.fixture

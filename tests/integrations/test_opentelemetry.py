@@ -9,10 +9,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from sgi.integrations.opentelemetry import upload_scores
 from sgi.integrations.upload import Upload, UploadError
+from support.adapter_contract import PageContract
 from support.recording_server import RecordingServer
 from support.trace_runs import run_of_traces
 
 KEY = "Bearer secret"
+
+
+class TestOpenTelemetry(PageContract):
+    name = "opentelemetry"
 
 
 @pytest.fixture

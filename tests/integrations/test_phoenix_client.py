@@ -10,11 +10,16 @@ from phoenix.client import Client
 
 from sgi.integrations.phoenix_client import upload_scores
 from sgi.integrations.upload import Upload, UploadError
+from support.adapter_contract import PageContract
 from support.recording_server import RecordingServer
 from support.trace_runs import run_of_traces
 
 KEY = "secret-phoenix-key"
 ACCEPTED = (200, b'{"data": []}')
+
+
+class TestPhoenixClient(PageContract):
+    name = "phoenix_client"
 
 
 @pytest.fixture
