@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzz.registry import saved, seeds_of, target
@@ -12,10 +13,10 @@ from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from sgi.io.raw_rows import RawRow
 
+EXPORTS = Path(__file__).parents[1] / "data" / "exports"
 ROWS = (
     b'{"id": "a", "question": "Who?", "contexts": ["One.", {"text": "Two."}], "response": "She.", "label": true}',
     b'{"id": 7, "query": "How many?", "answer": "3", "ground_truth": ["3", "three"], "metadata": {"k": [1.5, null]}}',
@@ -174,3 +175,26 @@ def benchmarks(data: bytes) -> None:
     if name in BENCHMARKS:
         for _ in open_dataset(f"{name.decode()}:{path}").samples(on_reject=lambda row: str(row.error)):
             pass
+
+
+@seeds_of("exports")
+def _exports() -> list[bytes]:
+    """The first records of every export of JSON lines or CSV."""
+    files = [path for path in EXPORTS.iterdir() if path.suffix in {".jsonl", ".csv"}]
+    heads = [(path, path.read_bytes().splitlines(keepends=True)[:6]) for path in sorted(files)]
+    return [f"{path.name}\n".encode() + b"".join(lines) for path, lines in heads]
+
+
+@target(weight=20)
+def exports(data: bytes) -> None:
+    """A file as the format that its name forces, and as what its content says."""
+    from sgi.io import open_dataset
+    from sgi.io.traces.registry import TRACE_FORMATS
+
+    name, _, rest = data.partition(b"\n")
+    prefix = name.decode("utf-8", "replace").partition("_")[0]
+    path = saved("e.csv" if name.endswith(b"csv") else "e.jsonl", rest)
+    for spelt in (f"{prefix}:{path}", str(path)) if prefix in TRACE_FORMATS else (str(path),):
+        with suppress(SgiError):
+            for sample in open_dataset(spelt).samples(on_reject=lambda row: str(row.error)):
+                sample.model_dump_json()
