@@ -42,6 +42,7 @@ BENCHMARKS = (
     "service",
     "judge",
     "judged_run",
+    "one_row",
     "serving",
 )
 MAX_SECONDS = 1800
