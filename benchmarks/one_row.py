@@ -90,13 +90,14 @@ def measure_scorer(names: Sequence[str], precision: str, rows: Sequence[dict[str
                 whole.append(all_of_it * 1000)
                 differences.append((all_of_it - alone) * 1000)
     share = 1000 / len(bare)
+    medians = f"row {statistics.median(whole):.1f} ms, model alone {statistics.median(bare):.1f} ms"
     yield Figure(
         f"Scorer, one row, {', '.join(names)}, {precision}: time outside the model",
         "ms",
         statistics.median(differences),
         wanted=OVERHEAD,
         higher_is_better=False,
-        note=f"row {statistics.median(whole):.1f} ms, model alone {statistics.median(bare):.1f} ms; processor time "
+        note=f"{medians}; processor time "
         f"{used['whole'] * share:.1f} and {used['bare'] * share:.1f} ms, difference "
         f"{(used['whole'] - used['bare']) * share:.1f} ms",
         repeats={"row": whole, "model": bare},

@@ -7,7 +7,7 @@ import atexit
 import os
 from collections import Counter, deque
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,7 +18,7 @@ from weakref import WeakSet
 import anyio
 import anyio.to_thread
 
-from sgi.engine.in_thread import first_error
+from sgi.engine.in_thread import blocking_calls, first_error
 from sgi.engine.judge_batch import BatchJudgements, ask_batch
 from sgi.engine.model_wrappers import BudgetAsFailure
 from sgi.engine.open_resources import open_resources
@@ -28,6 +28,8 @@ from sgi.kernel.errors import SgiError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
+from sgi.models.cached_embedder import CachedEmbedder
+from sgi.models.embedder.local import LocalEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -223,6 +225,7 @@ class Dispatcher:
                 judge = None if resources.judge is None else BudgetAsFailure(resources.judge)
                 self._start = group.start_soon
                 self.resources = prepare(replace(resources, judge=judge))
+                self._is_local = _is_local(self.resources)
                 opened.set_result(self.resources)
                 while not self._closed:
                     await self._score_next()
@@ -315,7 +318,10 @@ class Dispatcher:
         judgements = BatchJudgements.join([(len(job.samples), job.judgements) for job in jobs])
         self.batch_sizes[len(batch)] += 1
         try:
-            scores = await evaluate_batch(batch, jobs[0].metrics, self.resources, batch_judgements=judgements)
+            with blocking_calls() if self._is_local else nullcontext():
+                scores = await evaluate_batch(
+                    batch, jobs[0].metrics, self.resources, batch_judgements=judgements
+                )
         except Exception as error:  # noqa: BLE001 - as above
             if len(jobs) == 1:
                 jobs[0].fail(error)
@@ -361,6 +367,14 @@ def _stop_asking(job: _Job) -> None:
 def _fail(call: Future[Any], error: Exception) -> None:
     with suppress(InvalidStateError):  # the caller was cancelled
         call.set_exception(error)
+
+
+def _is_local(resources: Resources) -> bool:
+    """Return whether nothing needs the event loop while a model computes: no judge and no remote model."""
+    return resources.judge is None and all(
+        isinstance(embedder, CachedEmbedder) and isinstance(embedder.embedder, LocalEmbedder)
+        for embedder in resources.embedders.values()
+    )
 
 
 async def _warm_up(embedder: Embedder) -> None:

@@ -12,7 +12,9 @@ import sgi
 from sgi.kernel.errors import BudgetExceededError, DataError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
+from sgi.models.embedder.local import LocalEmbedder
 from sgi.service.scorer import Scorer, allowed_metrics
+from sgi.store.cache import SqliteCache
 from sgi.testing.fakes import HashEmbedder
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import Echo, Politeness, RuleJudge
@@ -168,6 +170,47 @@ def test_vectors_are_kept_in_memory():
         scorer.score(ROW)
         scorer.score(ROW)
     assert model.texts_seen.count(ROW["response"]) == 1
+
+
+def test_a_row_costs_one_call_of_the_model_no_file_and_no_other_thread(monkeypatch):
+    calls, threads = [], []
+    encode, run_sync = LocalEmbedder.encode, anyio.to_thread.run_sync
+
+    def count_texts(self, texts):
+        calls.append(len(texts))
+        return encode(self, texts)
+
+    async def count_threads(call, *arguments, **options):
+        threads.append(call)
+        return await run_sync(call, *arguments, **options)
+
+    def refuse(*_):
+        raise AssertionError("vectors are stored in a file")
+
+    monkeypatch.setattr(LocalEmbedder, "encode", count_texts)
+    monkeypatch.setattr(SqliteCache, "__init__", refuse)
+    with Scorer(["grounding", "sgi", "semantic_similarity"]) as scorer:
+        monkeypatch.setattr(anyio.to_thread, "run_sync", count_threads)
+        scorer.score(ROW)
+        # Question, reference, both passages, the response and its first sentence; the second is a passage.
+        assert calls == [6]
+        scorer.score(ROW | {"response": "It is high."})
+        assert calls == [6, 1]
+    assert threads == []
+
+
+def test_the_event_loop_stays_free_for_a_judge(monkeypatch):
+    threads = []
+    run_sync = anyio.to_thread.run_sync
+
+    async def count_threads(call, *arguments, **options):
+        threads.append(call)
+        return await run_sync(call, *arguments, **options)
+
+    with Scorer(["sgi", Politeness()], judge=RuleJudge()) as scorer:
+        monkeypatch.setattr(anyio.to_thread, "run_sync", count_threads)
+        assert scorer.score(ROW)["sgi"].value
+    assert len(threads) == 1
 
 
 def test_the_default_metrics_for_rows():

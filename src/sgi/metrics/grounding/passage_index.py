@@ -45,21 +45,22 @@ class PassageIndex:
     texts: tuple[AnalysedText, ...]
     passages: tuple[Words, ...]
     starts: NDArray[np.int64]
-    line: Mapping[str, NDArray[np.int64]]
-    _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
+    line: Mapping[str, Sequence[int]]
+    _runs: dict[tuple[int, int], frozenset[tuple[str, ...]]] = field(default_factory=dict)
 
-    def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """Return all sequences of one, two … eight words of a passage, as stems; cached."""
-        if passage not in self._runs:
-            self._runs[passage] = tuple(map(frozenset, self.passages[passage].runs()))
-        return self._runs[passage]
+    def runs(self, passage: int, length: int) -> frozenset[tuple[str, ...]]:
+        """Return all sequences of this number of words of a passage, as stems; cached."""
+        key = (passage, length)
+        if key not in self._runs:
+            self._runs[key] = frozenset(self.passages[passage].runs(length))
+        return self._runs[key]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
         """Build the index of these passages.
 
         >>> index = PassageIndex.of(["A red tower.", "Red paint."])
-        >>> index.starts.tolist(), index.line["red"].tolist()
+        >>> index.starts.tolist(), index.line["red"]
         ([0, 43], [1, 43])
         """
         analysed = tuple(map(AnalysedText.of, texts))
@@ -69,7 +70,7 @@ class PassageIndex:
         for start, words in zip(starts.tolist(), passages, strict=True):
             for position, stem in enumerate(words.stems, start):
                 positions[stem].append(position)
-        return cls(analysed, passages, starts, {stem: np.array(where) for stem, where in positions.items()})
+        return cls(analysed, passages, starts, positions)
 
     def forget(self) -> None:
         """Drop the cached analysis of the passages."""
@@ -78,7 +79,7 @@ class PassageIndex:
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
         """Return which of these stems occur in each window that begins with one of them."""
-        lines = [self.line.get(stem, _NOWHERE) for stem in stems]
+        lines = [np.array(self.line.get(stem, ()), dtype=np.int64) for stem in stems]
         starts = np.unique(np.concatenate([_NOWHERE, *lines]))
         if not starts.size:
             return Coverage(starts, starts, np.zeros((len(stems), 0), dtype=np.bool_))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.metrics.grounding.passage_index import WIDTH
+from sgi.metrics.grounding.words import LONGEST_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class TokenSupport:
         has = np.concatenate([has, unsought], axis=1)  # the last column is for words that are not looked for
         in_passages = np.zeros(len(response_words), dtype=np.bool_)
         paired, run = in_passages.copy(), np.zeros(len(response_words), dtype=np.int64)
-        pairs, runs = _Pairs.of(response_words), response_words.runs()
+        pairs = _Pairs.of(response_words)
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             around = _around(places[number], on)
@@ -81,7 +82,7 @@ class TokenSupport:
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
                     within = pairs.within(on.passages[passage])
-                    shared[passage] = within, _longest_runs(runs, on.runs(passage))
+                    shared[passage] = within, _longest_runs(response_words, on, passage)
                 paired[words] |= shared[passage][0][words]
                 np.maximum(run[words], shared[passage][1][words], out=run[words])
         return cls(response_words, tuple(places), in_passages, paired, run, sought)
@@ -158,13 +159,12 @@ class _Pairs(NamedTuple):
         return np.asarray(has[self.before] | has[self.after])
 
 
-def _longest_runs(
-    response_runs: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
-) -> NDArray[np.int64]:
+def _longest_runs(response_words: Words, on: PassageIndex, passage: int) -> NDArray[np.int64]:
     """Return the length of the longest common run that covers each word, up to `LONGEST_RUN`."""
-    cover = np.zeros(len(response_runs[0]), dtype=np.int64)
+    cover = np.zeros(len(response_words), dtype=np.int64)
     starts = [*range(len(cover))]
-    for length, (ours, theirs) in enumerate(zip(response_runs, passage, strict=True), start=1):
+    for length in range(1, LONGEST_RUN + 1):
+        ours, theirs = response_words.runs(length), on.runs(passage, length)
         # A longer run can only begin where a shorter one begins.
         starts = [at for at in starts if at < len(ours) and ours[at] in theirs]
         if not starts:

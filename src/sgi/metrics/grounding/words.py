@@ -65,10 +65,9 @@ class Words:
         """The pairs of consecutive content words, as stems; function words between them are left out."""
         return frozenset(pairwise(compress(self.stems, self.content.tolist())))
 
-    def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """Return all sequences of one, two … `LONGEST_RUN` words, as stems."""
-        shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
-        return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
+    def runs(self, length: int) -> tuple[tuple[str, ...], ...]:
+        """Return all sequences of this number of words, as stems."""
+        return tuple(zip(*(self.stems[start:] for start in range(length)), strict=False))
 
 
 @once_per_text

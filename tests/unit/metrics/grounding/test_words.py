@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.words import LONGEST_RUN, split_words
+from sgi.metrics.grounding.words import split_words
 
 
 @given(st.text())
@@ -34,10 +35,10 @@ def test_pairs_reach_over_function_words():
     assert split_words("the tower of the city").pairs == frozenset({("tower", "citi")})
 
 
-def test_runs_stop_at_the_longest_that_counts():
+@pytest.mark.parametrize(("length", "count"), [(1, 20), (8, 13), (20, 1), (21, 0)])
+def test_a_text_has_a_run_at_each_word_that_enough_words_follow(length, count):
     words = split_words(" ".join(f"word{n}" for n in range(20)))
-    assert len(words.runs()) == LONGEST_RUN
-    assert [len(found) for found in words.runs()] == list(range(20, 20 - LONGEST_RUN, -1))
+    assert len(words.runs(length)) == count
 
 
 def test_a_text_without_words_has_none():
