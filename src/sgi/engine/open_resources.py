@@ -205,9 +205,7 @@ def open_models(
     options: ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
     encoders: dict[TokenModel, TokenEncoder] = {}
     if models := token_models(metrics):
-        encoders = {
-            model: shared_token_encoder(model, **_without_fast(model.name, options)) for model in models
-        }
+        encoders = {model: shared_token_encoder(model, **options) for model in models}
     entailment: dict[str, EntailmentModel] = {}
     if names := entailment_models(metrics):
         entailment = {name: shared_entailment_model(name, threads=threads) for name in names}
@@ -246,7 +244,7 @@ def open_embedder(like: EmbedderLike, cache: Cache | None, **options: Unpack[Mod
     from sgi.store.cache import BoundedCache, MemoryCache
 
     if isinstance(like, (str, Path)):
-        opened = shared_embedder(like, **_without_fast(like, options))
+        opened = shared_embedder(like, **options)
         return opened if cache is None else CachedEmbedder(opened, cache)
     embedder: object = like
     if not isinstance(embedder, Embedder):
@@ -285,18 +283,6 @@ def load_embedder(
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
     return open_embedder(name, sqlite_cache, backend=backend, precision=precision)
-
-
-def _without_fast(name: str | Path, options: ModelOptions) -> ModelOptions:
-    """Replace the precision ``fast`` by the one that is fastest for this model; see `fast_profile`."""
-    from sgi.models.embedder.load import FAST
-
-    if options.get("precision") != FAST:
-        return options
-    from sgi.engine.fast_profile import fast_arithmetic
-
-    backend, precision = fast_arithmetic(name, options.get("backend", "auto"))
-    return {**options, "backend": backend, "precision": precision}
 
 
 def as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:

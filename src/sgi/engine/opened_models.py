@@ -63,9 +63,16 @@ _OPENED = OpenedModels()
 def shared_embedder(
     name: str | Path, *, backend: str = "auto", precision: str = "auto", threads: int | None = None
 ) -> Embedder:
-    """Return the opened embedder of this name; the arguments are those of `load_embedder`."""
-    from sgi.models.embedder.load import load_embedder
+    """Return the opened embedder of this name; the arguments are those of `load_embedder`.
 
+    The precision ``fast`` becomes the one that is fastest for this model; see `sgi.engine.fast_profile`.
+    """
+    from sgi.models.embedder.load import FAST, load_embedder
+
+    if precision == FAST:
+        from sgi.engine.fast_profile import fast_arithmetic
+
+        backend, precision = fast_arithmetic(name, backend)
     return _OPENED.share(load_embedder(name, backend=backend, precision=precision, threads=threads))
 
 

@@ -117,7 +117,8 @@ class RunSpec(BaseModel):
         metrics: names, with parameters in brackets; None selects metrics by the fields of the data.
         embedders: names, the primary one first; empty for the default model.
         backend: runtime of models given by name or folder.
-        precision: arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
+        precision: arithmetic: ``auto``, ``f32``, ``bf16``, ``int8``, or
+            ``fast``: what is fastest here.
         columns: field → column, if the columns' names are not recognised.
         encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.

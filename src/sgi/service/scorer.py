@@ -70,7 +70,8 @@ class Scorer:
         calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
         columns: field → column, if the columns' names are not recognised.
         backend: runtime of models given by name.
-        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16`` or ``int8``.
+        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16``, ``int8``, or
+            ``fast``: what is fastest here.
         threads: number of batches that a model computes in parallel; None for all cores.
         cache: a file for vectors and replies, your user cache (True), or bounded memory (False).
         max_waiting: the maximum number of waiting rows; `score` raises ScorerBusyError for more.

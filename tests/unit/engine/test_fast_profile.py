@@ -11,6 +11,8 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric
 from sgi.models.embedder.fastest import Arithmetic
 from sgi.models.embedder.load import load_embedder as load_without_profile
+from sgi.models.embedder.local import LocalEmbedder
+from sgi.service.scorer import Scorer
 
 
 @pytest.fixture
@@ -31,12 +33,16 @@ def measurements(monkeypatch, tmp_path):
     fast_profile.cache_clear()
 
 
-def test_a_profile_is_measured_once_and_read_by_other_processes(measurements, tmp_path):
+def test_a_profile_is_measured_once_and_read_by_other_processes(measurements, tmp_path, monkeypatch):
+    opened = []
+    network = LocalEmbedder.network
+    monkeypatch.setattr(LocalEmbedder, "network", lambda *a, **k: opened.append(a) or network(*a, **k))
     profile = fast_profile("minilm")
     assert fast_profile("minilm") is profile
+    opened.clear()
     fast_profile.cache_clear()  # as in another process
     assert fast_profile("minilm") == profile
-    assert len(measurements) == 1
+    assert (len(measurements), opened) == (1, [])
     (file,) = tmp_path.glob("fast-*.json")
     file.write_text("{", encoding="utf-8")
     fast_profile.cache_clear()
@@ -73,6 +79,9 @@ def test_every_model_opens_with_the_fastest_arithmetic(measurements):
     profile = fast_profile("minilm")
     expected = load_without_profile("minilm", backend=profile.backend, precision=profile.precision)
     metrics = [metric("sgi"), metric("bertscore(model='minilm')")]
+    with Scorer(precision="fast") as scorer:
+        assert expected.fingerprint in scorer.signature(1)
+        scorer.require_open(metrics)  # the token encoder is open, too
     with open_models(metrics, cache=False, precision="fast") as resources:
         assert resources.fingerprints[0] == expected.fingerprint
         assert expected.fingerprint in resources.signature(metrics, n=1)

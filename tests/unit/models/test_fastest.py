@@ -2,6 +2,7 @@
 
 import pytest
 
+from sgi.kernel.errors import UsageError
 from sgi.models.embedder import fastest
 from sgi.models.embedder.fastest import Arithmetic, choose, find_candidates, time_candidates
 
@@ -23,17 +24,22 @@ def test_a_less_precise_arithmetic_must_save_a_tenth_of_the_time(seconds, chosen
     assert choose(seconds) == chosen
 
 
-def test_each_candidate_embeds_each_row_once_per_round():
+def test_each_candidate_that_opens_embeds_each_row_once_per_round():
     calls = []
 
     class Embedder:
         def __init__(self, name):
             self.name = name
 
+        def network(self):
+            if self.name == "bf16":
+                raise UsageError("This model has no such precision.")
+
         def encode(self, texts):
             calls.append((self.name, tuple(texts)))
 
-    seconds = time_candidates({ONNX: Embedder("onnx"), INT8: Embedder("int8")}, [["a", "b"], ["c"]])
+    candidates = {ONNX: Embedder("onnx"), BF16: Embedder("bf16"), INT8: Embedder("int8")}
+    seconds = time_candidates(candidates, [["a", "b"], ["c"]])
     assert seconds.keys() == {ONNX, INT8}
     rounds = fastest._ROUNDS + 1
     assert calls == [("onnx", ("a", "b")), ("onnx", ("c",)), ("int8", ("a", "b")), ("int8", ("c",))] * rounds

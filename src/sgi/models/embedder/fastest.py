@@ -32,10 +32,10 @@ class Arithmetic(NamedTuple):
 
 
 def find_candidates(name: str | Path, backend: str = "auto") -> dict[Arithmetic, LocalEmbedder]:
-    """Open a model with each runtime and precision that are installed and that the processor supports.
+    """Return a model for each runtime and precision that are installed and that the processor supports.
 
-    The most precise is first. The result is empty for a model that neither ONNX Runtime nor OpenVINO runs,
-    such as a remote one.
+    The most precise is first. None is opened yet; a model without 8-bit weights will not open with int8. The
+    result is empty for a model that neither ONNX Runtime nor OpenVINO runs, such as a remote one.
 
     Args:
         name: the model, as for `load_embedder`.
@@ -48,7 +48,6 @@ def find_candidates(name: str | Path, backend: str = "auto") -> dict[Arithmetic,
             embedder := load_embedder(name, backend=arithmetic.backend, precision=arithmetic.precision),
             LocalEmbedder,
         )
-        and _opens(embedder)
     }
 
 
@@ -57,13 +56,16 @@ def time_candidates(
 ) -> dict[Arithmetic, float]:
     """Return the seconds of each candidate for one row: the least mean over rounds in which they alternate.
 
+    Candidates that do not open are left out.
+
     Args:
-        candidates: the opened models.
+        candidates: the models.
         rows: the texts of each row; they are embedded row by row.
     """
-    least = dict.fromkeys(candidates, float("inf"))
+    opened = {arithmetic: embedder for arithmetic, embedder in candidates.items() if _opens(embedder)}
+    least = dict.fromkeys(opened, float("inf"))
     for round_number in range(_ROUNDS + 1):
-        for arithmetic, embedder in candidates.items():
+        for arithmetic, embedder in opened.items():
             start = perf_counter()
             for texts in rows:
                 embedder.encode(texts)
