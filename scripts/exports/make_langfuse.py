@@ -168,6 +168,12 @@ def observation(span: dict[str, Any]) -> ObservationV2:
     )
 
 
+def api_row(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the observation as the API returns it: input and output as texts."""
+    texts = {key: values[key] for key in ("input", "output") if isinstance(values.get(key), (dict, list))}
+    return {**values, **{key: json.dumps(value, ensure_ascii=False) for key, value in texts.items()}}
+
+
 def blob_row(values: dict[str, Any]) -> dict[str, Any]:
     """Return the row of a scheduled export: snake case, texts in place of objects, empty texts for null."""
     row: dict[str, Any] = {}
@@ -214,7 +220,7 @@ def main() -> None:
         {"id": score["id"], "traceId": score["traceId"], "name": score["name"], "value": score["value"]}
         for score in SCORES
     ]
-    write_lines("langfuse_observations.jsonl", rows)
+    write_lines("langfuse_observations.jsonl", map(api_row, rows))
     write_lines("langfuse_blob_export.jsonl", map(blob_row, rows))
     write_table("langfuse_observations.csv", [*map(table_row, rows)])
     traces = [trace(rows, scores, name) for name in dict.fromkeys(row["traceId"] for row in rows)]
