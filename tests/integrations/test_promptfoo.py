@@ -11,7 +11,7 @@ import pytest
 
 import sgi
 from sgi.integrations.promptfoo import get_assert
-from support.adapter_contract import PAGES, AdapterContract, HostResult, HostRow
+from support.adapter_contract import ROOT, AdapterContract, HostResult, HostRow
 
 PROMPTFOO = os.environ.get("SGI_PROMPTFOO") or shutil.which("promptfoo")
 RAG = """
@@ -80,7 +80,7 @@ def test_wrong_settings_are_refused(config, text):
 
 @pytest.mark.skipif(PROMPTFOO is None, reason="promptfoo is not installed (npm install -g promptfoo)")
 def test_the_configuration_of_the_page_runs_in_promptfoo(tmp_path):
-    page = (PAGES / "promptfoo.md").read_text("utf-8")
+    page = (ROOT / "docs/integrations/promptfoo.md").read_text("utf-8")
     (tmp_path / "grounding.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
     config = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1]
     (tmp_path / "promptfooconfig.yaml").write_text(config)

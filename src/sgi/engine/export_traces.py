@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
     from sgi.store.stored_batches import StoredBatch
 
+_NEEDED = {
+    TraceFormat.OTEL: "a trace_id of OpenTelemetry, which has 32 hexadecimal digits",
+    TraceFormat.PHOENIX: "a span_id",
+    TraceFormat.LANGFUSE: "a trace_id",
+}
+
 
 class TraceExport:
     """The scores of a run in the form of a tracing tool.
@@ -88,8 +94,7 @@ class TraceExport:
 
     def _require_rows(self) -> None:
         if not self.rows:
-            needed = "span_id" if self._format is TraceFormat.PHOENIX else "trace_id"
-            message = f"No row of the run {self._record.label} has a {needed} for the format {self._format}."
+            message = f"No row of the run {self._record.label} has {_NEEDED[self._format]}."
             raise UsageError(message, hint="Score traces, or rows with this column.")
 
     def _count(self, exported: int, rows: int) -> None:

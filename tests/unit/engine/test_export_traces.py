@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sgi
+from sgi.io.dataset import open_dataset
 from sgi.io.trace_scores.score import TraceFormat
 
 ROWS = [
@@ -16,6 +17,7 @@ ROWS = [
     {"id": "d", "response": "Lima", "reference": "Lima"},
     {"id": "e", "response": "Oslo", "reference": "Oslo", "trace_id": "legacy", "span_id": "old"},
 ]
+TRACES = Path(__file__).parents[2] / "data" / "exports" / "openinference.otlp.jsonl"
 METRICS = ["squad_em", "content_f1"]
 
 
@@ -78,6 +80,12 @@ def test_otel_spans_have_the_same_scores_as_openinference_attributes(run, tmp_pa
         "evaluations.1.evaluation.label": "ok",
         "evaluations.1.evaluation.annotator_kind": "CODE",
     }
+
+
+def test_trace_ids_of_mlflow_are_those_of_opentelemetry(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sgi.export(stored([{**ROWS[0], "trace_id": f"tr-{'A1' * 16}"}]), "scores.jsonl", format="otel")
+    assert spans(tmp_path / "scores.jsonl")[0]["traceId"] == "a1" * 16
 
 
 def test_langfuse_scores_have_no_number_without_a_value(run, tmp_path):
@@ -143,3 +151,23 @@ def test_wrong_settings(run):
         sgi.export(run, "scores.jsonl", format="otel", inputs=True)
     with pytest.raises(sgi.UnknownNameError, match="otel, phoenix, langfuse"):
         sgi.export(run, "scores.jsonl", format="zipkin")
+
+
+def test_the_reader_of_traces_finds_the_exported_scores_beside_the_traces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = sgi.run(TRACES, ["grounding", "sgi(sentences=false)"])
+    assert sgi.export(run, "scores.jsonl", format="otel") == len(run.samples)
+    both = TRACES.read_bytes() + Path("scores.jsonl").read_bytes()
+    Path("both.jsonl").write_bytes(both)
+    samples = {sample.id: sample for sample in open_dataset("both.jsonl").samples()}
+    assert samples.keys() == {sample.id for sample in run.samples}
+    for row, before in enumerate(run.samples):
+        after = samples[before.id]
+        evaluations = after.metadata.pop("evaluations")
+        for metric, scores in run.items():
+            known = scores.status[row] == "ok"
+            assert evaluations[metric].get("score") == (scores.values[row] if known else None)
+            assert evaluations[metric]["label"] == scores.status[row]
+            assert evaluations[metric].get("explanation", "") == scores.reasons[row]
+        before.metadata.pop("evaluations", None)
+        assert after == before

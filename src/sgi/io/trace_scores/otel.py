@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 EVENT = "gen_ai.evaluation.result"
 SPAN_NAME = "sgi evaluate"
 SCOPE = "sgi"
-_TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}", re.IGNORECASE)
+# MLflow writes "tr-" before the id of OpenTelemetry.
+_TRACE_ID = re.compile(r"(?:tr-)?((?!0{32})[0-9a-f]{32})", re.IGNORECASE)
 _SPAN_ID = re.compile(r"(?!0{16})[0-9a-f]{16}", re.IGNORECASE)
 _INTERNAL = 1  # the span kind
 
@@ -51,7 +52,8 @@ class EvaluationSpan:
 def evaluation_span(scores: Sequence[TraceScore]) -> EvaluationSpan | None:
     """Return the span of the scores of one row; None if its trace id is not one of OpenTelemetry."""
     first = scores[0]
-    if not _TRACE_ID.fullmatch(first.trace_id):
+    trace_id = _TRACE_ID.fullmatch(first.trace_id)
+    if trace_id is None:
         return None
     attributes: Attributes = {
         "openinference.span.kind": "EVALUATOR",
@@ -62,7 +64,7 @@ def evaluation_span(scores: Sequence[TraceScore]) -> EvaluationSpan | None:
         values = {"name": score.metric, "annotator_kind": score.annotator} | _result(score, "score", "label")
         attributes |= {f"evaluations.{number}.evaluation.{key}": value for key, value in values.items()}
     return EvaluationSpan(
-        first.trace_id.lower(),
+        trace_id[1].lower(),
         stable_id(first.run, first.row, size=8),
         first.span_id.lower() if _SPAN_ID.fullmatch(first.span_id) else "",
         first.service,
