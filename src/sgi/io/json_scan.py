@@ -22,9 +22,16 @@ _TAIL = 16
 
 
 class JsonScan:
-    """Parses JSON value by value with line numbers. ``parts`` come from `sgi.io.text_file.pieces`."""
+    """Parses JSON value by value with line numbers.
 
-    def __init__(self, parts: Iterable[tuple[int, bytes]], file: str) -> None:
+    ``parts`` come from `sgi.io.text_file.pieces`. In a file with one object, the first of its lists called
+    ``data``, ``rows`` or ``samples`` has the rows; or all of its lists with names in ``lists``.
+    """
+
+    def __init__(
+        self, parts: Iterable[tuple[int, bytes]], file: str, lists: tuple[str, ...] | None = None
+    ) -> None:
+        self._lists = lists
         self._parts = iter(parts)
         self._file = file
         self._decode = codecs.getincrementaldecoder("utf-8")()
@@ -59,7 +66,8 @@ class JsonScan:
                 raise self._error(self._at, "invalid JSON: expected a key in quotation marks")
             key = self._value()
             self._expect(":")
-            if key in _LISTS and not has_rows and self._take("["):
+            is_list = key in _LISTS and not has_rows if self._lists is None else key in self._lists
+            if is_list and self._take("["):
                 has_rows = True
                 yield from self._items()
             else:

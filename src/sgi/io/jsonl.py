@@ -72,15 +72,18 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, refused, _quote(line))
 
 
-def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[RawRow]:
+def json_file(
+    stream: IO[bytes], file: str, encoding: str | None = None, lists: tuple[str, ...] | None = None
+) -> Iterator[RawRow]:
     """Yield the rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines.
 
-    Raises DataError if the file is not JSON; the rest of a list after a mistake is not read.
+    ``lists`` are the names of the lists of an object that have rows; None for the usual ones. Raises
+    DataError if the file is not JSON; the rest of a list after a mistake is not read.
     """
     parts = pieces(stream, file, encoding)
     head, is_lines = _head(parts)
     whole = chain(head, parts)
-    yield from json_lines(whole_lines(whole, file)) if is_lines else JsonScan(whole, file).rows()
+    yield from json_lines(whole_lines(whole, file)) if is_lines else JsonScan(whole, file, lists).rows()
 
 
 def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from sgi.io.traces.assemble import TraceRow, TraceRows
 
-_CASES, _CONVERSATIONS, _RUN = "testCases", "conversationalTestCases", "testRunData"
+_RUN = "testRunData"
+RUN_LISTS = ("testCases", "conversationalTestCases")
+"""The lists of a test run."""
 _FIELDS = {
     "question": ("input",),
     "contexts": ("retrieval_context", "retrievalContext"),
@@ -34,46 +36,56 @@ def is_deepeval(values: Mapping[str, Any]) -> bool:
     >>> is_deepeval({"testCases": [], "metricsScores": []}), is_deepeval({"input": "Who?", "output": "She."})
     (True, False)
     """
-    if isinstance(values.get(_RUN), dict) or (_CASES in values and isinstance(values[_CASES], list)):
+    if isinstance(values.get(_RUN), dict) or isinstance(values.get(RUN_LISTS[0]), list):
         return True
     if "custom_column_key_values" in values and {"additional_metadata", "comments"} <= values.keys():
         return "input" in values or "turns" in values
     return "input" in values and "actualOutput" in values
 
 
-def deepeval_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
-    """Make a row of each test case, and of each turn of a conversation.
+class DeepEvalReader:
+    """Makes rows of test cases; their ids are their names, with a number from the second one of a name."""
 
-    Raises DataError with the field for wrong types.
-    """
-    run = values[_RUN] if isinstance(values.get(_RUN), dict) else values
-    if _CASES not in run and _CONVERSATIONS not in run:
-        if "turns" in values:
-            return _conversation(values, "", line)
-        return all_rows([_case(values, None, line)])
-    cases = [(case, f"{_CASES}.{n}") for n, case in enumerate(list_cell(run, _CASES))]
-    talks = [(case, f"{_CONVERSATIONS}.{n}") for n, case in enumerate(list_cell(run, _CONVERSATIONS))]
-    names = Counter(str(case.get("name")) for case, _ in (*cases, *talks) if isinstance(case, dict))
-    rows: list[TraceRow] = []
-    skipped: list[str] = []
-    for case, place in (*cases, *talks):
-        if not isinstance(case, dict):
-            raise DataError(f"expected an object, found {cells.describe(case)}", field=place)
+    def __init__(self) -> None:
+        self._names: Counter[str] = Counter()
+
+    def rows(self, values: Mapping[str, Any], line: int = 0) -> TraceRows:
+        """Make a row of a test case, or of each turn of a conversation; of all if it is a test run.
+
+        Raises DataError with the field for wrong types.
+        """
+        run = values[_RUN] if isinstance(values.get(_RUN), dict) else values
+        if RUN_LISTS[0] not in run and RUN_LISTS[1] not in run:
+            return self._rows(values, line)
+        parts = []
+        for field, place, case in [
+            (key, *item) for key in RUN_LISTS for item in enumerate(list_cell(run, key))
+        ]:
+            try:
+                parts.append(self._rows(case, line))
+            except DataError as error:
+                where = f"{field}.{place}" + (f".{error.field}" if error.field else "")
+                raise DataError(
+                    error.message, sample_id=error.sample_id, field=where, hint=error.hint
+                ) from None
+        rows = (row for part in parts for row in part.rows)
+        return all_rows(rows, (reason for part in parts for reason in part.unanswered))
+
+    def _rows(self, case: Any, line: int) -> TraceRows:
+        if not isinstance(case, dict) or not {"input", "turns"} & case.keys():
+            raise DataError("is not a test case of DeepEval, which has an input or turns")
         name = read(case, "name")
-        known = name if name and names[name] == 1 else place
+        if name:
+            self._names[name] += 1
+            name = name if self._names[name] == 1 else f"{name}-{self._names[name]}"
         try:
-            part = (
-                all_rows([_case(case, known, line)])
-                if "turns" not in case
-                else _conversation(case, known, line)
+            return (
+                _conversation(case, name or "", line)
+                if "turns" in case
+                else all_rows([_case(case, name, line)])
             )
         except DataError as error:
-            raise DataError(
-                error.message, sample_id=known, field=f"{place}.{error.field}", hint=error.hint
-            ) from None
-        rows += part.rows
-        skipped += part.unanswered
-    return all_rows(rows, skipped)
+            raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
 
 def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
@@ -83,7 +95,7 @@ def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
         None if found is None or any(item.text is None for item in found) else [item.text for item in found]
     )
     fields = {
-        "id": name,
+        "id": name or None,
         "question": read(case, columns["question"]),
         "contexts": texts,
         "response": read(case, columns["response"]),

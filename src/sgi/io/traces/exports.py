@@ -5,10 +5,12 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.files import check_encoded, check_readable, file_rows, require_rows
+from sgi.io.files import check_encoded, check_readable, file_rows, require_rows, suffix
+from sgi.io.jsonl import json_file
 from sgi.io.raw_rows import RawRow
+from sgi.io.text_file import open_bytes
 from sgi.io.traces.convert import rows_of_spans
-from sgi.io.traces.deepeval import deepeval_rows, is_deepeval
+from sgi.io.traces.deepeval import RUN_LISTS, DeepEvalReader, is_deepeval
 from sgi.io.traces.formats import Head, TraceFormat
 from sgi.io.traces.langfuse import is_langfuse, langfuse_spans
 from sgi.io.traces.langsmith import is_langsmith, langsmith_spans
@@ -117,7 +119,13 @@ def _trulens(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow
 
 
 def _deepeval(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
-    yield from _rows_of(_records(path, encoding), deepeval_rows, use)
+    records = _records(path, encoding)
+    if suffix(path) == ".json":
+        with open_bytes(path) as stream:
+            records = require_rows(json_file(stream, str(path), encoding, RUN_LISTS), str(path))
+            yield from _rows_of(records, DeepEvalReader().rows, use)
+    else:
+        yield from _rows_of(records, DeepEvalReader().rows, use)
 
 
 def _ragas(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:

@@ -275,11 +275,16 @@ class TestDeepEval:
         assert sample.id == "a"
         assert sample.metadata["evaluations"] == {"M": {"label": "failed"}}
 
-    def test_cases_with_the_same_name_get_ids_by_their_place(self, tmp_path):
+    def test_cases_with_the_same_name_get_a_number(self, tmp_path):
         case = {"name": "a", "input": "Who?", "actualOutput": "She."}
         samples, _, _ = rows(tmp_path, "deepeval", {"testCases": [case, case]})
 
-        assert [sample.id for sample in samples] == ["testCases.0", "testCases.1"]
+        assert [sample.id for sample in samples] == ["a", "a-2"]
+
+    def test_only_a_single_case_must_fit_the_limits(self, monkeypatch):
+        monkeypatch.setenv("SGI_MAX_ROW", "2KB")
+
+        assert len(read(EXPORTS / "deepeval_test_run.json")[0]) == 6
 
 
 class TestOpenAI:

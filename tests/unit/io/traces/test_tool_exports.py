@@ -97,3 +97,18 @@ def test_a_prefix_forces_the_format(name):
     prefix = name.partition("_")[0]
 
     assert read(f"{prefix}:{EXPORTS / name}")[0] == read(EXPORTS / name)[0]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("prefix", ["", "ragas:"])
+def test_single_turns_of_ragas_are_columns(prefix, suffix):
+    samples, _ = read(f"{prefix}{EXPORTS / 'ragas_dataset'}.{suffix}")
+    turns = [turn for turn in CONTENT.TURNS if turn.session is None]
+
+    assert [sample.question for sample in samples] == [turn.question for turn in turns]
+    assert [sample.response for sample in samples] == [turn.answer or "" for turn in turns]
+    assert [sample.reference for sample in samples] == [turn.reference for turn in turns]
+    for sample, turn in zip(samples, turns, strict=True):
+        texts = tuple(CONTENT.PASSAGES[key] for key in turn.passages)
+        assert sample.contexts == (texts if turn.has_texts else ())
+        assert sample.has(Field.CONTEXTS) is turn.has_texts
