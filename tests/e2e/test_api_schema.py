@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -18,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.testclient import TestClient
 
+from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.store.database import open_database
 from sgi.web.app import create_app
 from sgi.web.site import Site
@@ -50,7 +53,10 @@ def client(tmp_path_factory):
         store_run(folder / "sgi.db", folder, rows(8), name=name, metrics=["content_f1"])
     with (
         open_database(folder / "sgi.db") as database,
-        TestClient(create_app(Site(database=database, scoring=True)), base_url="http://localhost") as made,
+        closing(open_receiver(database, TraceOptions(metrics=["content_f1"]))) as receiver,
+        TestClient(
+            create_app(Site(database=database, scoring=True, receiver=receiver)), base_url="http://localhost"
+        ) as made,
     ):
         yield made
 
@@ -65,6 +71,7 @@ OPERATIONS = [
     ("GET", "/api/v1/runs/{run}/samples"),
     ("GET", "/api/v1/runs/{run}/samples/{sample_id}"),
     ("GET", "/api/v1/compare"),
+    ("GET", "/api/v1/otlp"),
 ]
 
 REFUSING = [OPERATIONS[at] for at in (0, 2, 4, 6, 8)]

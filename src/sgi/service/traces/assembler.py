@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from sgi.service.traces.spool import MAX_FINISHED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.service.traces.spool import EncodedSpan, WaitingTrace
-
-_MAX_FINISHED = 50_000
-"""Number of finished traces that are remembered, to recognise late spans."""
 
 
 def is_sampled(trace_id: str, share: float) -> bool:
@@ -61,8 +60,9 @@ class Assembler:
         self._open: dict[str, _Open] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
 
-    def restore(self, traces: Iterable[WaitingTrace], now: float) -> None:
-        """Add the traces of an earlier process."""
+    def restore(self, traces: Iterable[WaitingTrace], finished: Iterable[str], now: float) -> None:
+        """Add the traces of an earlier process, and those that it has finished."""
+        self._finished.update(dict.fromkeys(finished))
         for trace in traces:
             self._open[trace.trace_id] = _Open(trace.spans, now, now, trace.first, trace.has_root)
 
@@ -92,6 +92,6 @@ class Assembler:
         for trace_id in due:
             trace = self._open.pop(trace_id)
             self._finished[trace_id] = None
-            if len(self._finished) > _MAX_FINISHED:
+            if len(self._finished) > MAX_FINISHED:
                 self._finished.popitem(last=False)
             yield CompleteTrace(trace_id, trace.spans, trace.arrived)

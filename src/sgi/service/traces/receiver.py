@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sgi.service.traces.runs import TraceRuns
     from sgi.service.traces.score_rows import RowScorer
     from sgi.service.traces.spool import SpanSpool
+    from sgi.store.growing_runs import EvaluationRow
 
 logger = logging.getLogger("sgi.traces")
 
@@ -86,7 +87,7 @@ class TraceReceiver:
         self._next_hour_check = 0.0
         self._waiting: list[CompleteTrace] = []
         waiting = spool.traces()
-        self._assembler.restore(waiting, time.monotonic())
+        self._assembler.restore(waiting, spool.finished(), time.monotonic())
         restored = sum(trace.spans for trace in waiting)
         self._counts.add(restored=restored, waiting=restored)
         self._thread = Thread(target=self._work, name="sgi-traces", daemon=True)
@@ -161,10 +162,16 @@ class TraceReceiver:
         while not self._closing.wait(_TICK):
             self._step()
         if self._spool.in_memory:
-            ends = time.monotonic() + _DRAIN_SECONDS
-            self._collect(every=True)
-            while self._waiting and time.monotonic() < ends:
-                self._score_waiting()
+            try:
+                self._drain()
+            except Exception:
+                logger.exception("The last traces cannot be scored.")
+
+    def _drain(self) -> None:
+        ends = time.monotonic() + _DRAIN_SECONDS
+        self._collect(every=True)
+        while self._waiting and time.monotonic() < ends:
+            self._score_waiting()
 
     def _step(self) -> None:
         try:
@@ -194,15 +201,22 @@ class TraceReceiver:
             try:
                 result = rows_of_trace(self._spool.spans(trace.trace_id))
                 samples = [*_samples(row.values for row in result.rows)]
-            except DataError as error:
+            except StoreError:
+                raise
+            except SgiError as error:
                 turns += 1
-                failed[f"{error.field or 'trace'}: {error.message}"] += 1
+                failed[_reason(error)] += 1
+                continue
+            except Exception as error:
+                logger.exception("A trace cannot be read.")
+                turns += 1
+                failed[_reason(error)] += 1
                 continue
             turns += len(result.rows) + len(result.unanswered)
             unanswered.update(result.unanswered)
             rows += [(sample, trace.arrived) for sample in samples]
         failed.update(asyncio.run(self._score(rows)))
-        self._spool.remove([trace.trace_id for trace in traces])
+        self._spool.finish([trace.trace_id for trace in traces])
         del self._waiting[: len(traces)]
         spans = sum(trace.spans for trace in traces)
         self._counts.add(
@@ -217,16 +231,32 @@ class TraceReceiver:
 
     async def _score(self, rows: Sequence[tuple[Sample, float]]) -> list[str]:
         """Score rows together, store each, and return the reasons of those that cannot be stored."""
-        scored = await asyncio.gather(*(self._scorer.score(sample) for sample, _ in rows))
-        reasons = []
-        for (sample, arrived), row in zip(rows, scored, strict=True):
-            try:
-                self.runs.save(self.runs.name(sample, arrived), row)
-            except StoreError:
-                raise
-            except SgiError as error:
-                reasons.append(error.message)
-        return reasons
+        scoring = (self._scorer.score(sample) for sample, _ in rows)
+        scored = await asyncio.gather(*scoring, return_exceptions=True)
+        reasons = (
+            self._store(sample, arrived, row) for (sample, arrived), row in zip(rows, scored, strict=True)
+        )
+        return [reason for reason in reasons if reason]
+
+    def _store(self, sample: Sample, arrived: float, row: EvaluationRow | BaseException) -> str:
+        """Store a row; return why it cannot be stored, or an empty text."""
+        if isinstance(row, BaseException):
+            if not isinstance(row, SgiError):
+                logger.error("A row cannot be scored.", exc_info=row)
+            return _reason(row)
+        try:
+            self.runs.save(self.runs.name(sample, arrived), row)
+        except StoreError:
+            raise
+        except SgiError as error:
+            return _reason(error)
+        return ""
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, DataError):
+        return f"{error.field or 'trace'}: {error.message}"
+    return error.message if isinstance(error, SgiError) else f"internal error: {type(error).__name__}"
 
 
 def _samples(rows: Iterable[dict[str, object]]) -> Iterator[Sample]:

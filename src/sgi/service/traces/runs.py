@@ -59,16 +59,17 @@ class TraceRuns:
     def save(self, name: str, row: EvaluationRow) -> str:
         """Save a row, and return the name of its run.
 
-        If the run of this name has scores of other models, the row goes to ``NAME~2``, and so on.
+        If the run of this name has scores of other models, or was not made here, the row goes to ``NAME~2``,
+        and so on.
         """
         for number in range(1, _MAX_VERSIONS):
             run = name if number == 1 else f"{name}~{number}"
             try:
                 save_evaluation(self.database, run, row, versions=self._versions, no_texts=self.no_texts)
-            except RunMismatchError:
+            except (RunMismatchError, UsageError):
                 continue
             return run
-        raise UsageError(f"{_MAX_VERSIONS} runs called {name} have scores of other models.")
+        raise UsageError(f"No run called {name}, to {name}~{_MAX_VERSIONS - 1}, can take the row.")
 
     def finish_past_hours(self, now: float) -> None:
         """Finish the runs of earlier hours, and store their summaries."""

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     from sgi.io.traces.span import Span
 
+MAX_FINISHED = 50_000
+"""Number of finished traces that are remembered, to recognise late spans."""
 _OVERHEAD = 500
 """Bytes of a span besides its encoded attributes, for the bound of the buffer."""
+_SIZE = "SELECT COALESCE(SUM(size), 0) FROM spans"
 
 
 class EncodedSpan(NamedTuple):
@@ -78,7 +81,10 @@ class SpanSpool:
                 "is_root INTEGER NOT NULL, arrived REAL NOT NULL, size INTEGER NOT NULL, span BLOB NOT NULL)"
             )
             self._database.execute("CREATE INDEX IF NOT EXISTS by_trace ON spans (trace, place)")
-            (size,) = self._database.execute("SELECT COALESCE(SUM(size), 0) FROM spans").fetchone()
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS finished (place INTEGER PRIMARY KEY, trace TEXT NOT NULL)"
+            )
+            (size,) = self._database.execute(_SIZE).fetchone()
         self._bytes: int = size
 
     def add(self, spans: Sequence[EncodedSpan], arrived: float) -> bool:
@@ -90,15 +96,10 @@ class SpanSpool:
         with self._lock, self._errors():
             if self._bytes + size > self._most:
                 return False
-            self._database.execute("BEGIN")
-            try:
+            with self._transaction():
                 self._database.executemany(
                     "INSERT INTO spans (trace, is_root, arrived, size, span) VALUES (?, ?, ?, ?, ?)", rows
                 )
-                self._database.execute("COMMIT")
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
             self._bytes += size
         return True
 
@@ -108,14 +109,23 @@ class SpanSpool:
         with self._lock, self._errors():
             return [decode_span(body) for (body,) in self._database.execute(query, (trace_id,))]
 
-    def remove(self, trace_ids: Sequence[str]) -> None:
-        """Delete the spans of traces."""
+    def finish(self, trace_ids: Sequence[str]) -> None:
+        """Delete the spans of traces, and remember the traces."""
+        names = [(trace_id,) for trace_id in trace_ids]
         with self._lock, self._errors():
-            for trace_id in trace_ids:
-                query = "SELECT COALESCE(SUM(size), 0) FROM spans WHERE trace = ?"
-                (size,) = self._database.execute(query, (trace_id,)).fetchone()
-                self._database.execute("DELETE FROM spans WHERE trace = ?", (trace_id,))
-                self._bytes -= size
+            with self._transaction():
+                self._database.executemany("DELETE FROM spans WHERE trace = ?", names)
+                self._database.executemany("INSERT INTO finished (trace) VALUES (?)", names)
+                self._database.execute(
+                    "DELETE FROM finished WHERE place <= (SELECT MAX(place) FROM finished) - ?",
+                    (MAX_FINISHED,),
+                )
+            (self._bytes,) = self._database.execute(_SIZE).fetchone()
+
+    def finished(self) -> list[str]:
+        """Return the traces that are finished, the last 50,000 in order."""
+        with self._lock, self._errors():
+            return [trace for (trace,) in self._database.execute("SELECT trace FROM finished ORDER BY place")]
 
     def traces(self) -> list[WaitingTrace]:
         """Return the traces in the buffer, in order of arrival."""
@@ -142,6 +152,16 @@ class SpanSpool:
         """Close the file; its spans stay."""
         with self._lock:
             self._database.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN")
+        try:
+            yield
+            self._database.execute("COMMIT")
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
