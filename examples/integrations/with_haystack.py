@@ -49,7 +49,8 @@ answers = [
 ]
 for answer in answers:
     grounding = answer.meta["sgi"]["grounding"]
-    print(f"{answer.query:30}", grounding["reason"] or f"{grounding['value']:.2f}")
+    value = "" if grounding["value"] is None else f"{grounding['value']:.2f}  "
+    print(f"{answer.query:30}  {value}{grounding['explanation']}".rstrip())
 
 evaluation = Pipeline()
 evaluation.add_component("grounding", SgiEvaluator("grounding"))

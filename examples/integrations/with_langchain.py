@@ -43,6 +43,6 @@ for question in ANSWERS:
 result = sgi.evaluate(collector.rows, ["grounding", "sgi"])
 grounding = result["grounding"]
 for number, row in enumerate(collector.rows):
-    print(f"{row['question']:30}", grounding.reasons[number] or f"{grounding.values[number]:.2f}")
+    print(f"{row['question']:30}  {grounding.reasons[number] or f'{grounding.values[number]:.2f}'}")
 print(result)
 collector.write("rows.jsonl")  # for sgi run

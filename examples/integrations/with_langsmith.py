@@ -49,5 +49,6 @@ with redirect_stdout(sys.stderr):  # LangSmith prints the name of the experiment
 scores = [{result.key: result for result in row["evaluation_results"]["results"]} for row in results]
 for question, score in zip(ANSWERS, scores, strict=True):
     grounding = score["grounding"]
-    print(f"{question:30}", grounding.comment or f"{grounding.score:.2f}")
+    value = "" if grounding.score is None else f"{grounding.score:.2f}  "
+    print(f"{question:30}  {value}{grounding.comment or ''}".rstrip())
 print("coverage", sum(score["grounding.coverage"].score for score in scores) / len(scores))

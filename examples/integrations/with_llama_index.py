@@ -48,6 +48,7 @@ runner = BatchEvalRunner({"grounding": SgiEvaluator("grounding", passing_score=0
 results = runner.evaluate_queries(engine, list(ANSWERS))["grounding"]
 
 for result in results:
-    print(f"{result.query:30}", result.invalid_reason or f"{result.score:.2f} passing={result.passing}")
+    value = result.invalid_reason or f"{result.score:.2f}  {result.feedback or ''}"
+    print(f"{result.query:30}  {value}".rstrip())
 scores = [result.score for result in results if not result.invalid_result]
 print(f"mean {sum(scores) / len(scores):.2f}, {len(scores)} of {len(results)} answers have a value")

@@ -25,10 +25,8 @@ scored = evaluate_dataframe(
     dataframe=spans, evaluators=[SgiEvaluator(["grounding", "sgi"])], hide_tqdm_bar=True
 )
 for question, grounding in zip(scored["input"], scored["grounding_score"], strict=True):
-    print(
-        f"{question:30}",
-        grounding["explanation"] if "score" not in grounding else f"{grounding['score']:.2f}",
-    )
+    value = f"{grounding['score']:.2f}  " if "score" in grounding else ""
+    print(f"{question:30}  {value}{grounding.get('explanation', '')}".rstrip())
 
 annotations = to_annotation_dataframe(
     dataframe=scored

@@ -123,7 +123,13 @@ def test_an_async_pipeline_scores_many_answers():
     assert [meta["sgi"]["grounding"]["value"] for meta in metas] == expected * 8
     assert metas[2] == {
         "model": "m",
-        "sgi": {"grounding": {"value": None, "status": "undefined", "reason": "the response is blank"}},
+        "sgi": {
+            "grounding": {
+                "value": None,
+                "status": "undefined",
+                "explanation": "undefined: the response is blank",
+            }
+        },
     }
     assert GeneratedAnswer.from_dict(answer(BLANK).to_dict()).meta == {"model": "m"}
 

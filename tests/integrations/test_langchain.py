@@ -104,8 +104,12 @@ def test_invoke_gives_a_row_with_ids_and_latency(collector, config):
     (row,) = collector.rows
     assert texts(row) == ("Is Mars red?", ["Mars is red."], "It is red.")
     assert row["metadata"]["document_ids"] == ["mars"]
-    assert (row["metadata"]["session"], row["metadata"]["user"], row["metadata"]["tags"]) == ("7", "ü", ["t"])
-    assert row["metadata"]["latency_seconds"] > 0
+    assert (row["metadata"]["session_id"], row["metadata"]["user"], row["metadata"]["tags"]) == (
+        "7",
+        "ü",
+        ["t"],
+    )
+    assert row["metadata"]["latency_ms"] > 0
     assert "error" not in row["metadata"]
 
 
@@ -152,7 +156,7 @@ def test_rows_of_a_batch_do_not_mix(collector, config):
     for row in collector.rows:
         assert row["contexts"][0].split()[0] == row["question"].split()[0]
         assert row["question"] in row["response"]
-    assert len({row["metadata"]["run_id"] for row in collector.rows}) == 120
+    assert len({row["metadata"]["trace_id"] for row in collector.rows}) == 120
 
 
 def test_threads_share_a_collector(collector, config):
@@ -301,7 +305,7 @@ def test_a_conversation_gives_a_row_for_each_turn(collector, config):
         ("What of Mars?", ["Mars is red."], "It is red."),
         ("And Venus?", ["Venus is hot."], "It is hot."),
     ]
-    assert {row["metadata"]["session"] for row in collector.rows} == {"talk"}
+    assert {row["metadata"]["session_id"] for row in collector.rows} == {"talk"}
 
 
 def test_rows_go_into_evaluate_and_into_a_file(collector, config, tmp_path):

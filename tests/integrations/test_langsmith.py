@@ -61,7 +61,6 @@ def feedback(row):
 
 class TestLangSmith(AdapterContract):
     name = "langsmith"
-    varies = r"experiment: %s \S+"
 
     def evaluate(self, rows, metric, embedder=None):
         examples = [

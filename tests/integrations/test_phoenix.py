@@ -42,10 +42,7 @@ class TestPhoenix(AdapterContract):
         assert [score.get("score") for score in scores] == [
             None if pd.isna(v) else v for v in annotations["score"]
         ]
-        recorded = [
-            HostRow(score.get("score"), f"{score['label']}: {score.get('explanation', '')}")
-            for score in scores
-        ]
+        recorded = [HostRow(score.get("score"), score.get("explanation", "")) for score in scores]
         mean = annotations["score"].astype(float).mean()
         coverage = (annotations["label"] == "ok").mean()
         return HostResult(recorded, None if math.isnan(mean) else mean, coverage)

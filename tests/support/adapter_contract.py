@@ -93,8 +93,6 @@ class AdapterContract(PageContract):
     """Tests of an adapter; see the module."""
 
     makes_means: ClassVar[bool] = True
-    varies: ClassVar[str] = r"(?!)"
-    """A regular expression of what the example prints differently each time; by default, nothing."""
 
     def evaluate(self, rows: Sequence[dict[str, Any]], metric: str, embedder: Any = None) -> HostResult:
         """Have the host evaluate the rows with one metric; return what it recorded."""

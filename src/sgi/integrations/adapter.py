@@ -12,7 +12,7 @@ from sgi.engine.results import doubtful_sentences
 from sgi.io.coercion import is_absent
 from sgi.io.columns import NAMES, checked_mapping, known_name
 from sgi.io.mapping import join, read_source, resolve
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.metrics.grounding.evidence_map import evidence_in
@@ -125,6 +125,13 @@ class HostScorer:
     def metrics(self) -> tuple[str, ...]:
         """The canonical strings of the metrics."""
         return self._scorer.metrics
+
+    def only_metric(self) -> str:
+        """Return the canonical string of the metric; raises UsageError if there are several."""
+        if len(self.metrics) != 1:
+            names = ", ".join(self.metrics)
+            raise UsageError(f"This adapter takes one metric, not {names}.", hint="Leave out `calibration`.")
+        return self.metrics[0]
 
     def score(self, **values: object) -> dict[str, Score]:
         """Score the row in these parts; return one score for each metric, by its canonical string."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dspy
 
 from sgi.integrations.adapter import HostScorer, describe, explain
-from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,9 +54,7 @@ class SgiMetric:
     ) -> None:
         self._host = HostScorer(metric, embedder, parts=PARTS, columns=columns, **options)
         self._minimum = minimum
-        if len(self._host.metrics) != 1:
-            raise UsageError("A metric of DSPy has one score.", hint="Leave out `calibration`.")
-        self.__name__ = self._host.metrics[0]
+        self.__name__ = self._host.only_metric()
 
     def __call__(
         self, gold: Any, pred: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None

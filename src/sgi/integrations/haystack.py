@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from haystack import Document, GeneratedAnswer, component, default_to_dict
 
-from sgi.integrations.adapter import HostScorer
+from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.frame_scores import summary_rows
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
@@ -48,7 +48,7 @@ class SgiEvaluator:
     ) -> None:
         self._settings = {"metric": metric, "embedder": embedder, "options": options}
         self._scorer = HostScorer(metric, embedder, parts=_LISTS, **(options or {}))
-        (self.metric,) = self._scorer.metrics
+        self.metric = self._scorer.only_metric()
 
     @component.output_types(  # type: ignore[untyped-decorator]  # it has no types where we check ours
         score=float, individual_scores=list[float], coverage=float, statuses=list[str], reasons=list[str]
@@ -87,8 +87,9 @@ class SgiEvaluator:
 class SgiAnswerScorer:
     """Scores the answers of an `AnswerBuilder`; each gets ``meta["sgi"]`` with its scores.
 
-    ``meta["sgi"]`` has ``value``, ``status`` and ``reason`` for each metric; the value is None unless the
-    status is ``ok``. The arguments are those of `SgiEvaluator`, with several metrics.
+    ``meta["sgi"]`` has ``value``, ``status`` and ``explanation`` for each metric. The value is None unless
+    the status is ``ok``. The explanation has status and reason, or the sentences that `grounding` doubts. The
+    arguments are those of `SgiEvaluator`, with several metrics.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ def _nan_if_none(value: float | None) -> float:
 
 def _with_scores(answer: GeneratedAnswer, scores: Mapping[str, Score]) -> GeneratedAnswer:
     table = {
-        name: {"value": score.value, "status": score.status.value, "reason": score.reason}
+        name: {"value": score.value, "status": score.status.value, "explanation": explain(score)}
         for name, score in scores.items()
     }
     return replace(answer, meta={**answer.meta, "sgi": table})

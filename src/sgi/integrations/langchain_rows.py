@@ -33,8 +33,9 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
     The question and the response come from the inputs and outputs of the run itself: a text, the value of a
     key such as ``question`` or ``answer``, or the last human and AI message. The contexts come from all its
     runs, see `passages_of`. What a run does not have is None. If the metadata of the run has ``id`` and
-    ``reference``, they are those of the row. The other metadata stays metadata, together with ``run_id``,
-    ``name``, ``session``, ``start_time``, ``latency_seconds``, ``error``, ``tags`` and ``document_ids``.
+    ``reference``, they are those of the row. The other metadata stays metadata. Further metadata has the
+    names that rows from traces have: ``trace_id``, ``span_id``, ``session_id``, ``span_name``, ``start``,
+    ``latency_ms`` and ``document_ids``, and also ``error`` and ``tags``.
 
     The id of the run is not that of the row: rows without id are compared by question, so that two runs of
     the same questions can be compared.
@@ -208,15 +209,17 @@ def _attribute(value: Any, name: str) -> Any:
 
 def _metadata(run: Any, passages: Iterable[Passage], given: Mapping[str, Any]) -> dict[str, Any]:
     ids = [passage.id for passage in passages]
+    seconds = None if run.end_time is None else (run.end_time - run.start_time).total_seconds()
     values = {
         **{name: value for name, value in given.items() if name not in _GIVEN},
-        "run_id": str(run.id),
-        "name": run.name,
-        "session": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
-        "start_time": run.start_time.isoformat(),
-        "latency_seconds": None if run.end_time is None else (run.end_time - run.start_time).total_seconds(),
+        "trace_id": str(run.trace_id),
+        "span_id": str(run.id),
+        "session_id": next((str(given[key]) for key in _SESSION_KEYS if key in given), None),
+        "span_name": run.name,
+        "start": run.start_time.isoformat(timespec="milliseconds"),
+        "latency_ms": None if seconds is None else round(1000 * seconds, 3),
         "error": run_error(run),
         "tags": run.tags or None,
-        "document_ids": ids if None not in ids else None,
+        "document_ids": ids if any(ids) else None,
     }
     return {str(name): any_json(value) for name, value in values.items() if value is not None}

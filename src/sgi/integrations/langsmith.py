@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from langsmith.evaluation import EvaluationResult, RunEvaluator
 
-from sgi.integrations.adapter import HostScorer, describe
+from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.langchain_rows import run_error, run_row, without_messages
 
 if TYPE_CHECKING:
@@ -33,8 +33,9 @@ _PARTS = {
 class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types where we check ours
     """Scores a run: the feedback ``METRIC``, and the feedback ``METRIC.coverage``, which is 1 or 0.
 
-    A run without a value has no score in ``METRIC``; its comment has status and reason. The mean of
-    ``METRIC.coverage`` is the share of runs with a value.
+    A run without a value has no score in ``METRIC``; its comment has status and reason. The comment of a
+    value has the sentences that `grounding` doubts. The mean of ``METRIC.coverage`` is the share of runs with
+    a value.
 
     The fields come from inputs and outputs of the run and from the example. Passages that are not in the
     outputs come from the retrievers in the run.
@@ -97,14 +98,13 @@ def _parts(run: Run, example: Example | None) -> dict[str, Any]:
 def _results(scores: Mapping[str, Score], run: Run) -> EvaluationResults:
     results = []
     for name, score in scores.items():
-        scored = score.value is not None
         results += [
-            EvaluationResult(key=name, score=score.value, comment=None if scored else _comment(score, run)),
-            EvaluationResult(key=f"{name}.coverage", score=float(scored)),
+            EvaluationResult(key=name, score=score.value, comment=_comment(score, run)),
+            EvaluationResult(key=f"{name}.coverage", score=float(score.value is not None)),
         ]
     return {"results": results}
 
 
-def _comment(score: Score, run: Run) -> str:
-    error = run_error(run)
-    return describe(score) if error is None else f"{describe(score)}. The run failed: {error}"
+def _comment(score: Score, run: Run) -> str | None:
+    error = run_error(run) if score.value is None else None
+    return (explain(score) or None) if error is None else f"{explain(score)}. The run failed: {error}"

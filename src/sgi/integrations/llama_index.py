@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
-from sgi.integrations.adapter import HostScorer, describe
+from sgi.integrations.adapter import HostScorer, describe, explain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,11 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
     """Scores a query, a response and its contexts with one metric.
 
     A result without a value has ``invalid_result=True``, the score NaN and no ``passing``; ``invalid_reason``
-    has the status and the reason. The score is not None, because `get_results_df` counts None as 0. A bad row
-    raises no exception, which `BatchEvalRunner` would retry. The text "Empty Response", which LlamaIndex
-    writes if the model returns nothing or nothing was retrieved, is a blank response.
+    has the status and the reason. The score is not None, because `get_results_df` counts None as 0. The
+    ``feedback`` of a value has the sentences that `grounding` doubts.
+
+    A bad row raises no exception, which `BatchEvalRunner` would retry. The text "Empty Response", which
+    LlamaIndex writes if the model returns nothing or nothing was retrieved, is a blank response.
 
     Args:
         metric: a name such as ``"rouge_l(beta=2)"``, or a metric.
@@ -47,7 +49,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
         **options: Any,
     ) -> None:
         self._scorer = HostScorer(metric, embedder, parts=_PARTS, **options)
-        (self.metric,) = self._scorer.metrics
+        self.metric = self._scorer.only_metric()
         self.passing_score = passing_score
 
     async def aevaluate(
@@ -69,6 +71,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
             query=query,
             contexts=contexts if _are_texts(contexts) else None,
             response=response,
+            feedback=None if score.value is None else explain(score) or None,
             score=math.nan if score.value is None else score.value,
             passing=passing,
             invalid_result=score.value is None,

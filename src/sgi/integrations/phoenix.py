@@ -8,7 +8,7 @@ from phoenix.evals import Evaluator, Score
 from pydantic import BaseModel, ConfigDict
 
 from sgi.engine.plan import resolve
-from sgi.integrations.adapter import HostScorer
+from sgi.integrations.adapter import HostScorer, explain
 from sgi.kernel.metric import AnyMetric
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ class Row(BaseModel):
 class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types where we check ours
     """Scores a row with some metrics; gives one score for each, with the name of the metric.
 
-    ``label`` is the status. A row without a value has no ``score``, and the reason is its ``explanation``. A
-    bad row raises no exception, which Phoenix would retry.
+    ``label`` is the status. A row without a value has no ``score``, and its ``explanation`` has status and
+    reason. The ``explanation`` of a value has the sentences that `grounding` doubts. A bad row raises no
+    exception, which Phoenix would retry.
 
     Args:
         metrics: names or metrics, as for `sgi.evaluate`.
@@ -65,7 +66,7 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
                 name=name,
                 score=score.value,
                 label=score.status.value,
-                explanation=score.reason or None,
+                explanation=explain(score) or None,
                 kind="code",
                 direction="maximize" if self._specs[name].higher_is_better else "minimize",
             )

@@ -120,6 +120,21 @@ def test_equal_configurations_and_copies_share_the_open_models():
     assert host(max_waiting=3)._scorer is not scorer._scorer
 
 
+def test_several_rows_at_once_get_the_scores_of_single_rows_also_beside_a_bad_one():
+    host = HostScorer("squad_em", parts={"row": "row"})
+    rows = [{"row": {"response": "Paris", "reference": reference}} for reference in ("Paris", 3, None)]
+    single = [host.score(**row) for row in rows]
+    assert host.score_many(rows) == single
+    assert host.score_many(rows[::2]) == single[::2]
+    assert [str(row["squad_em"].status) for row in single] == ["ok", "failed", "missing"]
+
+
+def test_a_host_with_one_score_takes_one_metric():
+    assert HostScorer("squad_em", parts={}).only_metric() == "squad_em"
+    with pytest.raises(UsageError, match="one metric, not squad_em, rouge_l"):
+        HostScorer(["squad_em", "rouge_l"], parts={}).only_metric()
+
+
 def test_a_wrong_configuration_is_an_error_of_the_constructor():
     with pytest.raises(UnknownNameError):
         host("groundin")
