@@ -43,6 +43,7 @@ BENCHMARKS = (
     "judge",
     "judged_run",
     "one_row",
+    "many_calls",
     "serving",
 )
 MAX_SECONDS = 1800

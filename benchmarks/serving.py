@@ -146,7 +146,7 @@ def wait_until_ready(url: str) -> None:
     time.sleep(8)  # the server prepares the scripts of the charts
 
 
-def resident(process: int) -> float:
+def resident(process: int | str) -> float:
     """Return the resident memory of a process in MB."""
     pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LONGEST_RUN = 8
 """Maximum length of a sequence of words that is compared with the passages."""
 
+_KEPT_ENDS = frozenset("abfhjkopquvwxz0123456789")
+"""Last letters that no ending has that the stemmer removes or changes; it is slow."""
 _ONE_AT_A_TIME = Lock()  # the stemmer is not thread-safe
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
 _WORD = re.compile(
@@ -120,6 +122,8 @@ def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
 def _stem(word: str) -> str:
     if word in ONES:
         return str(ONES[word])
+    if word[-1] in _KEPT_ENDS:
+        return word
     with _ONE_AT_A_TIME:
         stemmed: str = _stemmer().stemWord(word)
     return stemmed

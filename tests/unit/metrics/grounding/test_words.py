@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import re
+from importlib.resources import files
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.metrics.grounding import words
+from sgi.metrics.grounding.facts.numerals import ONES
 from sgi.metrics.grounding.words import split_words
 
 
@@ -58,3 +63,11 @@ def test_threads_stem_as_one_does():
     with ThreadPoolExecutor(8) as threads:
         together = list(threads.map(_stem, words))
     assert together == alone
+
+
+def test_words_that_skip_the_stemmer_have_the_same_stem():
+    text = (files("sgi") / "data" / "halueval_qa_sample.jsonl").read_text(encoding="utf-8").casefold()
+    own = set(re.findall(r"[^\W_]+", text)) - ONES.keys()
+    skipped = sorted(word for word in own if word[-1] in words._KEPT_ENDS)
+    assert len(skipped) > 900
+    assert [words._stemmer().stemWord(word) for word in skipped] == skipped
