@@ -21,6 +21,7 @@ from typing import Any
 MAX_DEPTH = 20
 _SPACE = re.compile(r"\s*")
 _STRING = re.compile(r"""'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)\"""")
+_MAX_DIGITS = 20  # of a number of 64 bits
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _WORD = re.compile(r"(?:None|True|False|nan)\b")
 _WORDS = {"None": None, "True": True, "False": False, "nan": None}
@@ -151,7 +152,8 @@ class _Reader:
             self.at = word.end()
             return _WORDS[word[0]]
         number = self._match(_NUMBER)
-        return int(number) if number.lstrip("+-").isdecimal() else float(number)
+        is_whole = number.lstrip("+-").isdecimal() and len(number) <= _MAX_DIGITS
+        return int(number) if is_whole else float(number)
 
     def _object(self, depth: int) -> dict[str, Any]:
         self._take("{")

@@ -195,13 +195,10 @@ def hex_id(value: Any, size: int, field: str) -> str:
 
 def nanoseconds(value: Any, field: str) -> int | None:
     """Return a time in nanoseconds; None for an unknown time, which is 0 or absent."""
-    if value is None or value in {"", 0, "0"}:
-        return None
-    if isinstance(value, str):
-        value = _integer(value, field)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 64:
+    number = _integer(value, field) if isinstance(value, str) and value else value or 0
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 1 << 64:
         raise DataError(f"expected nanoseconds since 1970, found {cells.describe(value)}", field=field)
-    return value
+    return number or None
 
 
 def _object(value: Any, field: str) -> Mapping[str, Any]:

@@ -139,7 +139,7 @@ def _cut_cycles(parents: dict[str, str]) -> None:
         if name is not None and name in path:
             members = list(path)
             del parents[min(members[members.index(name) :], key=places.__getitem__)]
-        done |= path.keys()
+        done.update(path)
 
 
 def _fill_down(root: Node) -> None:
