@@ -22,6 +22,9 @@ from support.calibration_files import calibration_file
 CORPUS = Path(__file__).parents[1] / "tests" / "fuzz" / "corpus"
 
 DEEP = 5000
+SPAN = (
+    b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "' + b"1" * 32 + b'", "spanId": "' + b"1" * 16
+)
 TEXTS: dict[str, dict[str, bytes]] = {
     "printed_list": {
         "list-as-key": b"[{[1]: 1}]",
@@ -81,6 +84,21 @@ TEXTS: dict[str, dict[str, bytes]] = {
     },
     "judge_reply": {"deep": b'{"a":' * DEEP, "huge-number": b'{"index": 1' + b"0" * DEEP + b"}"},
     "target_reply": {"deep": b"[" * DEEP, "huge-number": b'{"out": {"text": 1' + b"0" * DEEP + b"}}"},
+    "otlp_json": {
+        "time-is-a-list": SPAN + b'", "startTimeUnixNano": [1]}]}]}]}',
+        "deep-value": SPAN
+        + b'", "attributes": [{"key": "input.value", "value": '
+        + b'{"arrayValue": {"values": [' * 200
+        + b"]}}" * 200
+        + b"}]}]}]}]}",
+        "huge-number": SPAN + b'", "endTimeUnixNano": "1' + b"0" * DEEP + b'"}]}]}]}',
+        "own-parent": SPAN + b'", "parentSpanId": "' + b"1" * 16 + b'"}]}]}]}',
+    },
+    "phoenix_table": {
+        "huge-number": b'context.trace_id,context.span_id,attributes.metadata\n1,2,"['
+        + b"9" * DEEP
+        + b", 'a']\"\n"
+    },
     "model_settings": {"deep": b"[" * DEEP, "huge-number": b'{"max_seq_length": 1' + b"0" * DEEP + b"}"},
 }
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sgi.io.raw_rows import RawRow
+from sgi.io.raw_rows import RawRow, oversized_error, with_place
+from sgi.io.text_file import row_too_large
 from sgi.io.traces.assemble import rows_of_trace
 from sgi.io.traces.grouping import by_trace
+from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
+from sgi.kernel.limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.io.traces.span import Span
     from sgi.io.traces.use import TraceUse
+    from sgi.kernel.limits import InputLimits
 
 
 def rows_of_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[RawRow]:
     """Yield the rows of spans in any order, and count them in ``use``."""
+    limits = input_limits()
     for trace in by_trace(_counted_spans(items, use)):
         if isinstance(trace, RawRow):
             yield trace
@@ -31,12 +35,24 @@ def rows_of_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[Raw
         use.unanswered.update(result.unanswered)
         for row in result.rows:
             use.add_row(row)
-            yield RawRow(row.line, row.values)
+            yield RawRow(row.line, _checked(row.values, limits))
+
+
+def _checked(values: dict[str, Any], limits: InputLimits) -> dict[str, Any] | DataError:
+    """Return the row, or the error of one that exceeds the limits of a row or a cell."""
+    texts = (
+        len(values.get("question", "")) + len(values["response"]) + sum(map(len, values.get("contexts", ())))
+    )
+    if texts <= limits.cell and texts <= limits.row:
+        return values
+    error = row_too_large("", 0) if texts > limits.row else oversized_error(values, texts, limits)
+    return values if error is None else with_place(error, sample_id=values["id"])
 
 
 def _counted_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[Span | RawRow]:
     for item in items:
-        use.spans += 1
+        if isinstance(item, Span):
+            use.spans += 1
         yield item
 
 

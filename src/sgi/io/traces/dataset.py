@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.io.column_use import ReportColumns
     from sgi.io.raw_rows import RawRow
-    from sgi.io.rows import Reject
+    from sgi.io.rows import Reject, RejectedRow
     from sgi.io.traces.formats import TraceFormat
     from sgi.kernel.sample import Sample
 
@@ -50,11 +50,22 @@ class TraceDataset:
         else:
             use = TraceUse(self.format.title)
             rows = self._convert(use)
-        yield from read_rows(rows, file=path, columns=self.columns, on_reject=on_reject)
-        if (use.spans or use.records) and not use.rows:
+        is_rejected = False
+
+        def reject(rejected: RejectedRow) -> None:
+            nonlocal is_rejected
+            is_rejected = True
+            if on_reject is None:
+                raise rejected.error
+            on_reject(rejected)
+
+        yield from read_rows(rows, file=path, columns=self.columns, on_reject=reject)
+        if not use.rows and not is_rejected:
             reasons = f": {counted(use.unanswered)}" if use.unanswered else ""
-            parts = f"{use.traces:,} traces" if use.spans else f"{use.records:,} records"
-            raise DataError(f"none of {parts} gave a row{reasons}", file=path)
+            problem = (
+                f"none of {use.parts()} gave a row{reasons}" if use.spans or use.records else "has no spans"
+            )
+            raise DataError(problem, file=path)
         if on_columns is not None:
             on_columns(use.columns(self.columns))
 

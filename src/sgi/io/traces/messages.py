@@ -40,7 +40,9 @@ def flat_messages(items: Iterable[Mapping[str, Any]], name: str, role: str) -> l
 
 
 def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message:
-    prefix = "" if item.keys().isdisjoint(_OPENINFERENCE_KEYS) else "message."
+    prefix = "message."
+    if item.keys().isdisjoint(_OPENINFERENCE_KEYS) and not any(key.startswith(prefix) for key in item):
+        prefix = ""
     given = text_of(item.get(f"{prefix}role"), *place, f"{prefix}role") or role
     raw = item.get(f"{prefix}content")
     content = parse_json(raw)

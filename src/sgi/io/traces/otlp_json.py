@@ -45,7 +45,12 @@ def otlp_json_spans(stream: IO[bytes], file: str, encoding: str | None = None) -
                 return
             yield RawRow(number, json_error(line, error), line[:1000].decode("utf-8", "backslashreplace"))
             continue
-        yield from request_spans(values, number)
+        yield from _requests(values, number)
+
+
+def _requests(values: Any, line: int) -> Iterator[Span | RawRow]:
+    for request in values if isinstance(values, list) else [values]:
+        yield from request_spans(request, line)
 
 
 def _is_document(line: bytes) -> bool:
@@ -69,7 +74,7 @@ def _document(lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Span | 
         raise DataError(
             f"invalid JSON: {error.msg}", file=file, line=first + text.count(b"\n", 0, error.pos)
         ) from None
-    yield from request_spans(values, first)
+    yield from _requests(values, first)
 
 
 def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.io.traces.span import Span
 
 _HEAD = 262_144
-_RESOURCE_SPANS = re.compile(rb'[\s\xef\xbb\xbf]*\{\s*"(?:resourceSpans|resource_spans)"\s*:')
+_RESOURCE_SPANS = re.compile(rb'[\s\xef\xbb\xbf]*(?:\[\s*)?\{\s*"(?:resourceSpans|resource_spans)"\s*:')
 
 
 def _is_otlp(head: Head) -> bool:

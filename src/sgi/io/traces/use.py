@@ -51,25 +51,29 @@ class TraceUse:
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
         """Return what became of the spans, as the use of columns; ``mapped`` are the user's own columns."""
         own = mapped or {}
-        notes = [self._counts()]
+        notes = [f"{self.format}: {self.parts()} gave {_number(self.rows, 'row')}:"]
         if self.unanswered:
-            count = sum(self.unanswered.values())
-            turns = "1 turn" if count == 1 else f"{count:,} turns"
+            turns = _number(sum(self.unanswered.values()), "turn")
             notes.append(f"{turns} gave no row: {counted(self.unanswered)}.")
         for name in dict.fromkeys(name for name, _ in self.absent if name not in own):
             reasons = Counter({reason: n for (field, reason), n in self.absent.items() if field == name})
             count = sum(reasons.values())
-            rows = "1 row has" if count == 1 else f"{count:,} rows have"
-            notes.append(f"{rows} no {name}: {counted(reasons)}.")
+            notes.append(
+                f"{_number(count, 'row')} {'has' if count == 1 else 'have'} no {name}: {counted(reasons)}."
+            )
         fields = {name: tuple(sources) for name, sources in self.sources.items()}
         fields |= {name: (text,) for name, text in own.items() if text}
         return ColumnUse(fields, notes=tuple(notes))
 
-    def _counts(self) -> str:
-        if not self.spans:
-            records = "1 record" if self.records == 1 else f"{self.records:,} records"
-            return f"{self.format}: {records} gave {self.rows:,} rows:"
-        return f"{self.format}: {self.spans:,} spans in {self.traces:,} traces gave {self.rows:,} rows:"
+    def parts(self) -> str:
+        """Return the numbers of spans and traces, or of records."""
+        if self.records:
+            return _number(self.records, "record")
+        return f"{_number(self.spans, 'span')} in {_number(self.traces, 'trace')}"
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def counted(reasons: Counter[str]) -> str:

@@ -1,0 +1,158 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from sgi.io import open_dataset
+from sgi.io.traces.grouping import by_trace
+from sgi.io.traces.otlp_json import request_spans
+from sgi.io.traces.otlp_protobuf import framing_of
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
+
+EXPORTS = Path(__file__).parents[3] / "data" / "exports"
+TEXTS = {"input.value": "Who?", "output.value": "She."}
+
+
+def span(trace=1, number=1, attributes=TEXTS, **fields):
+    values = [
+        {"key": key, "value": {"stringValue": value} if isinstance(value, str) else value}
+        for key, value in attributes.items()
+    ]
+    return {"traceId": f"{trace:032x}", "spanId": f"{number:016x}", "attributes": values} | fields
+
+
+def request(*spans):
+    return {"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, name="traces.jsonl", prefix=""):
+        path = tmp_path / name
+        path.write_text(text if isinstance(text, str) else json.dumps(text) + "\n", encoding="utf-8")
+        rejected = []
+        samples = list(
+            open_dataset(f"{prefix}{path}").samples(on_reject=lambda row: rejected.append(row.error))
+        )
+        return samples, [str(error).removeprefix(f"{path}:") for error in rejected]
+
+    return read
+
+
+@pytest.mark.parametrize("name", ["traces.jsonl", "traces.json", "traces.txt", "traces"])
+def test_a_file_is_recognised_by_its_content(read, name):
+    assert read(request(span()), name)[0][0].question == "Who?"
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_document_and_a_list_of_requests_are_read(read, indent):
+    for document in (request(span(1), span(2)), [request(span(1)), request(span(2))]):
+        assert len(read(json.dumps(document, indent=indent))[0]) == 2
+
+
+def test_rows_are_in_the_order_of_the_first_spans(read):
+    lines = [request(span(2, 1)), request(span(1, 1)), request(span(2, 2, {}, parentSpanId=f"{1:016x}"))]
+    samples, _ = read("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert [sample.id for sample in samples] == [f"{2:032x}", f"{1:032x}"]
+
+
+def test_scattered_spans_give_the_same_rows_from_the_temporary_database():
+    spans = [item for n in range(300) for item in request_spans(request(span(n % 50 + 1, n + 1)), n)]
+
+    assert list(by_trace(spans, memory=1000)) == list(by_trace(spans))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        (
+            span(traceId="12"),
+            "id '0000000000000001': field 'traceId': expected 32 hexadecimal digits, found text '12'",
+        ),
+        (span(spanId=None), "id 'None': field 'spanId': expected 16 hexadecimal digits, found nothing"),
+        (span(startTimeUnixNano=[1]), "expected nanoseconds since 1970, found a list"),
+        (span(endTimeUnixNano="soon"), "field 'endTimeUnixNano': expected a whole number, found text 'soon'"),
+        (span(attributes={"input.value": 3}), "field 'input.value': expected an object such as stringValue"),
+        (span(attributes={"input.value": {"intValue": "1" * 30}}), "expected a whole number"),
+        (span() | {"attributes": {}}, "field 'attributes': expected a list, found an object"),
+        (span(events=[3]), "field 'events': expected an object, found number 3"),
+        ([], "field 'spans': expected an object, found a list"),
+    ],
+)
+def test_a_wrong_span_is_rejected_with_its_place(read, wrong, error):
+    samples, errors = read(json.dumps(request(wrong)) + "\n" + json.dumps(request(span(2))))
+
+    assert len(samples) == 1
+    assert errors[0].startswith("1: ")
+    assert error in errors[0]
+
+
+def test_a_broken_line_is_rejected_and_a_broken_document_stops(read):
+    whole = json.dumps(request(span()))
+    assert read(f"{whole}\n{whole[:60]}\n")[1][0].startswith("2: invalid JSON")
+
+    with pytest.raises(DataError, match=r":\d+: invalid JSON"):
+        read(json.dumps(request(span()), indent=2)[:-10])
+
+
+def test_deep_values_are_rejected(read):
+    value = {"stringValue": "x"}
+    for _ in range(70):
+        value = {"arrayValue": {"values": [value]}}
+
+    assert "nested deeper than 60 levels" in read(request(span(attributes={"input.value": value})))[1][0]
+
+
+def test_limits_apply_to_lines_and_rows(read, monkeypatch):
+    monkeypatch.setenv("SGI_MAX_CELL", "1KB")
+    text = "x" * 2000
+    assert "larger than 1 KB" in read(request(span(attributes={**TEXTS, "input.value": text})))[1][0]
+
+    monkeypatch.setenv("SGI_MAX_FILE", "1KB")
+    with pytest.raises(DataError, match=r"1: the line is larger than 1 KB.*--max-file"):
+        read(request(span(attributes={**TEXTS, "unused": text})))
+
+
+def test_a_trace_above_the_limit_is_rejected(read, monkeypatch):
+    monkeypatch.setenv("SGI_MAX_FILE", "2KB")
+    lines = [request(span(1, n, {**TEXTS, "input.value": "x" * 500})) for n in range(1, 9)]
+
+    assert "the trace is larger than 2 KB" in read("".join(json.dumps(line) + "\n" for line in lines))[1][0]
+
+
+@pytest.mark.parametrize("text", ['{"resourceSpans": []}', '{"resourceSpans": [{}]}', " "])
+def test_a_file_without_spans_is_an_error(read, text):
+    with pytest.raises(DataError, match="has no spans"):
+        read(text, prefix="otel:")
+
+
+def test_ids_may_be_base64(read):
+    ids = {"traceId": "AAAAAAAAAAAAAAAAAAAAAQ==", "spanId": "AAAAAAAAAAE="}
+
+    assert read(request(span(**ids)))[0][0].id == f"{1:032x}"
+
+
+def test_names_of_formats(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}")
+    with pytest.raises(UsageError, match=r"otel\(a=b\)"):
+        open_dataset(f"otel(a=b):{path}")
+    with pytest.raises(UsageError, match="names no file"):
+        open_dataset("otel:")
+    with pytest.raises(UnknownNameError):
+        open_dataset("otell:a.jsonl")
+
+
+def test_text_is_not_protobuf():
+    assert framing_of(b"") is None
+    assert framing_of(json.dumps(request(span())).encode()) is None
+
+
+@pytest.mark.parametrize("name", ["pb", "delimited.pb", "collector.pb"])
+def test_protobuf_that_is_cut_off_is_an_error(tmp_path, name):
+    path = tmp_path / f"cut.{name}"
+    path.write_bytes((EXPORTS / f"genai.otlp.{name}").read_bytes()[:-10])
+
+    with pytest.raises(DataError, match=r"message \d is cut off"):
+        list(open_dataset(path).samples(on_reject=lambda _: None))
