@@ -47,7 +47,7 @@ class EmbedderWrapper:
         try:
             rows = self._call(list(texts))
             if inspect.isawaitable(rows):
-                rows = anyio.from_thread.run(_await, rows)
+                rows = self._wait_for(rows)
             if isinstance(rows, Embeddings):
                 return rows
             return Embeddings(self._array(rows), np.zeros(len(texts), dtype=np.bool_))
@@ -60,8 +60,12 @@ class EmbedderWrapper:
             hint = "Its message is not shown, since it may contain a key; call the embedder to see it."
             raise EmbedderError(message, hint=hint) from error
 
+    def _wait_for(self, rows: Awaitable[Any]) -> Any:
+        return anyio.from_thread.run(await_value, rows)
 
-async def _await(awaitable: Awaitable[Any]) -> Any:
+
+async def await_value(awaitable: Awaitable[Any]) -> Any:
+    """Return the value of an awaitable."""
     return await awaitable
 
 

@@ -65,6 +65,7 @@ class ResourceOptions:
         backend: runtime of models given by name.
         precision: arithmetic of models given by name.
         threads: number of batches computed in parallel; None for all cores of this process.
+        open_embedders: whether embedders are opened; otherwise each batch brings its own.
         cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
         cache_replies: whether judge replies are cached beside the vectors; they quote texts.
         retry_failed: request cached judge replies again if they were unusable.
@@ -86,6 +87,7 @@ class ResourceOptions:
     cassette: Cassette | None = None
     code_folder: Path | None = None
     stored_judgements: bool = False
+    open_embedders: bool = True
 
     @classmethod
     def of(cls, spec: RunSpec) -> Self:
@@ -119,6 +121,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
             backend=options.backend,
             precision=options.precision,
             threads=options.threads,
+            with_embedders=options.open_embedders,
         )
         resources = stack.enter_context(models)
         judge = open_judge(
@@ -190,6 +193,7 @@ def open_models(
     backend: str = "auto",
     precision: str = "auto",
     threads: int | None = None,
+    with_embedders: bool = True,
 ) -> Iterator[Resources]:
     """Context manager that opens the models for these metrics, and closes them; see `ResourceOptions`.
 
@@ -209,7 +213,7 @@ def open_models(
     entailment: dict[str, EntailmentModel] = {}
     if names := entailment_models(metrics):
         entailment = {name: shared_entailment_model(name, threads=threads) for name in names}
-    if not any(metric.vector_needs for metric in metrics):
+    if not (with_embedders and any(metric.vector_needs for metric in metrics)):
         yield Resources(token_encoders=encoders, entailment_models=entailment)
         return
     from sgi.store.cache import open_cache

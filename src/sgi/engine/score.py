@@ -5,7 +5,6 @@ The command line, the Python functions and the service all call `evaluate_batch`
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,18 +49,26 @@ class BatchScores:
         truncated: number of rows with a truncated text, by field. failures: models that returned nothing at
             all, with the reason.
         evidence: the judgement of each row (None without one), by the metric's canonical string.
+        truncated_rows: the rows with a truncated text, by field; empty for stored scores.
     """
 
     scores: Mapping[str, Scores]
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     evidence: Mapping[str, Judgements] = field(default_factory=dict)
+    truncated_rows: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def rows(self, start: int, stop: int) -> BatchScores:
         """Return the scores and judgements of the rows from ``start`` to ``stop`` (exclusive)."""
+        truncated = {
+            name: [row - start for row in rows if start <= row < stop]
+            for name, rows in self.truncated_rows.items()
+        }
         return replace(
             self,
             scores={name: scores.rows(start, stop) for name, scores in self.scores.items()},
+            truncated={name: len(rows) for name, rows in truncated.items() if rows},
+            truncated_rows=truncated,
             evidence={name: judgements[start:stop] for name, judgements in self.evidence.items()},
         )
 
@@ -159,7 +166,13 @@ async def evaluate_batch(
             parts[task.metric.canonical] = _score_rows(task, features.select(request), None)
     scores = {task.metric.canonical: _assemble(task, batch, parts[task.metric.canonical]) for task in tasks}
     truncated = _truncated_rows(batch, features.truncated)
-    return BatchScores(batch_judgements.with_replies(scores), truncated, failures, batch_judgements.evidence)
+    return BatchScores(
+        batch_judgements.with_replies(scores),
+        {name: len(rows) for name, rows in truncated.items()},
+        failures,
+        batch_judgements.evidence,
+        truncated,
+    )
 
 
 def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
@@ -170,16 +183,13 @@ def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
     return texts
 
 
-def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
-    if not texts:
-        return {}
-    rows = Counter(
-        name.value
-        for sample in batch.samples
-        for name in _FIELD_TEXTS
-        if not texts.isdisjoint(_texts(sample, name))
-    )
-    return dict(rows)
+def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for row, sample in enumerate(batch.samples if texts else ()):
+        for name in _FIELD_TEXTS:
+            if not texts.isdisjoint(_texts(sample, name)):
+                rows.setdefault(name.value, []).append(row)
+    return rows
 
 
 def _texts(sample: Sample, name: Field) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.local import LocalEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.resources import Resources
@@ -61,6 +61,7 @@ class _Job:
     """Rows that are scored together, at most one batch.
 
     Attributes:
+        embedders: the embedders to use instead of the open ones; None for the open ones.
         scores: the future of their scores; the caller may cancel it.
         asking: the scope of the requests to the judge, once it is asked.
         limited: whether the rows count for the limit of waiting rows.
@@ -70,6 +71,7 @@ class _Job:
     samples: tuple[Sample, ...]
     metrics: tuple[AnyMetric, ...]
     limited: bool
+    embedders: Mapping[str, Embedder] | None = None
     scores: Future[BatchScores] = field(default_factory=Future)
     asking: anyio.CancelScope | None = None
     judgements: BatchJudgements = field(default_factory=BatchJudgements)
@@ -129,14 +131,20 @@ class Dispatcher:
         """The number of rows that wait for a batch."""
         return self._waiting[False]
 
-    def submit(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> Future[BatchScores]:
+    def submit(
+        self,
+        samples: Sequence[Sample],
+        metrics: Sequence[AnyMetric],
+        embedders: Mapping[str, Embedder] | None = None,
+    ) -> Future[BatchScores]:
         """Return the future of the scores of at most one batch; cancelling it removes the rows.
 
         Raises:
             ScorerBusyError: too many rows are waiting.
             ScorerClosedError: the dispatcher is closed.
         """
-        job = _Job(tuple(samples), tuple(metrics), limited=True, at_judge=bool(judged_metrics(metrics)))
+        at_judge = bool(judged_metrics(metrics))
+        job = _Job(tuple(samples), tuple(metrics), limited=True, embedders=embedders, at_judge=at_judge)
         with self._lock:
             self._require_open()
             waiting = self._waiting[job.at_judge]
@@ -225,7 +233,6 @@ class Dispatcher:
                 judge = None if resources.judge is None else BudgetAsFailure(resources.judge)
                 self._start = group.start_soon
                 self.resources = prepare(replace(resources, judge=judge))
-                self._is_local = _is_local(self.resources)
                 opened.set_result(self.resources)
                 while not self._closed:
                     await self._score_next()
@@ -295,9 +302,10 @@ class Dispatcher:
         if not self._queue:
             await self._arrived.wait()
             return
-        groups: dict[tuple[str, ...], list[_Job]] = {}
+        groups: dict[tuple[str | int, ...], list[_Job]] = {}
         for job in self._next_jobs():
-            groups.setdefault(tuple(metric.canonical for metric in job.metrics), []).append(job)
+            models = [id(getattr(each, "embedder", each)) for each in (job.embedders or {}).values()]
+            groups.setdefault((*(metric.canonical for metric in job.metrics), *models), []).append(job)
         for group in groups.values():
             await self._score_group(group)
 
@@ -316,12 +324,13 @@ class Dispatcher:
     async def _score_group(self, jobs: Sequence[_Job]) -> None:
         batch = Batch(tuple(sample for job in jobs for sample in job.samples))
         judgements = BatchJudgements.join([(len(job.samples), job.judgements) for job in jobs])
+        resources, embedders = self.resources, jobs[0].embedders
+        if embedders is not None:
+            resources = replace(resources, embedders=embedders)
         self.batch_sizes[len(batch)] += 1
         try:
-            with blocking_calls() if self._is_local else nullcontext():
-                scores = await evaluate_batch(
-                    batch, jobs[0].metrics, self.resources, batch_judgements=judgements
-                )
+            with blocking_calls() if _is_local(resources) else nullcontext():
+                scores = await evaluate_batch(batch, jobs[0].metrics, resources, batch_judgements=judgements)
         except Exception as error:  # noqa: BLE001 - as above
             if len(jobs) == 1:
                 jobs[0].fail(error)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from asyncio import run_coroutine_threadsafe
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sgi.engine.model_wrappers import EmbedderWrapper
-from sgi.engine.open_resources import open_embedder
+from sgi.engine.model_wrappers import EmbedderWrapper, await_value
 from sgi.geometry.angles import unit
-from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.protocols import Embedder, Embeddings, embedder_name
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
+from sgi.kernel.protocols import Embedder, Embeddings, embedder_name, encode
 from sgi.kernel.provenance import UNOPENED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from asyncio import AbstractEventLoop
+    from collections.abc import Awaitable, Sequence
 
     from numpy.typing import NDArray
-
-    from sgi.kernel.protocols import Cache
 
 
 class EmbeddingClient(Protocol):
@@ -39,16 +36,19 @@ class UnusableVectorsError(EmbedderError, ValueError):
 
 
 class OwnModel(EmbedderWrapper):
-    """An Embedder around a model of the application; call it in a thread of anyio.
+    """An Embedder around a model of the application.
 
     Args:
         model: an Embedder, or an object with ``embed_texts``.
+        loop: the event loop of the caller, in which an asynchronous client is called; None for the loop that
+            belongs to the calling thread of anyio.
 
     Raises:
         UsageError: the model is neither.
     """
 
-    def __init__(self, model: object) -> None:
+    def __init__(self, model: object, loop: AbstractEventLoop | None = None) -> None:
+        self._loop = loop
         if isinstance(model, Embedder):
             super().__init__(model)
         elif callable(getattr(model, "embed_texts", None)):
@@ -58,6 +58,11 @@ class OwnModel(EmbedderWrapper):
         else:
             hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
             raise UsageError(f"{type(model).__name__} is not an embedding model.", hint=hint)
+
+    def _wait_for(self, rows: Awaitable[Any]) -> Any:
+        if self._loop is None:
+            return super()._wait_for(rows)
+        return run_coroutine_threadsafe(await_value(rows), self._loop).result()
 
     def encode(self, texts: Sequence[str], /) -> Embeddings:
         """Return unit vectors (float32) in the order of the texts, and the truncated texts if they are known.
@@ -86,6 +91,14 @@ class UnavailableModel:
         """Raise the error for which the model could not be opened."""
         del texts
         raise self._reason
+
+
+def usable_vectors(embedder: Embedder, texts: list[str]) -> Embeddings:
+    """Return the vectors of an embedder; raises UnusableVectorsError if one has no direction."""
+    try:
+        return encode(embedder, texts)
+    except NonFiniteVectorError as error:
+        raise UnusableVectorsError(error.message, hint=error.hint) from error
 
 
 def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
@@ -120,45 +133,3 @@ def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
         raise UnusableVectorsError(
             f"{name} returned a vector of {size} dimensions without direction: {error}"
         ) from error
-
-
-class EmbeddingModels:
-    """Named models, each opened at its first use; their vectors are cached.
-
-    ``cache`` is a file, the user's cache (True), or none (False).
-    """
-
-    def __init__(self, cache: bool | str | Path) -> None:
-        self._path = cache
-        self._cache: Cache | None = None
-        self._on_close = ExitStack()
-        self._models: dict[str | Path, Embedder] = {}
-        self._lock = Lock()
-
-    def find(self, name: str | Path) -> Embedder | None:
-        """Return the model of this name, if it is open."""
-        return self._models.get(name)
-
-    def open(self, name: str | Path) -> Embedder:
-        """Open the model of this name.
-
-        Raises:
-            UnknownNameError: no model has this name.
-            EmbedderError: the model's files cannot be used.
-            StoreError: the cache cannot be opened.
-        """
-        from sgi.store.cache import open_cache
-
-        with self._lock:
-            if name not in self._models:
-                if self._cache is None and self._path is not False:
-                    self._cache = self._on_close.enter_context(open_cache(self._path))
-                self._models[name] = open_embedder(name, self._cache)
-            return self._models[name]
-
-    def close(self) -> None:
-        """Close the cache and forget the models."""
-        with self._lock:
-            self._models.clear()
-            self._cache = None
-            self._on_close.close()

@@ -74,24 +74,19 @@ class Evaluation:
 
 
 def scores_of_row(
-    metrics: Iterable[AnyMetric], batch_scores: BatchScores, resources: Resources | None = None
+    metrics: Iterable[AnyMetric], batch_scores: BatchScores, resources: Resources
 ) -> dict[str, MetricScore]:
     """Return the scores of a batch of one row, by canonical string, with judgements and provenance."""
     from sgi.store.evaluations import MetricScore
 
     row_scores = {}
     for metric in metrics:
-        scores = batch_scores.scores[metric.canonical]
+        score = batch_scores.scores[metric.canonical].row(0)
         (judgement,) = batch_scores.evidence.get(metric.canonical, (None,))
-        status = Status(str(scores.status[0]))
-        value = float(scores.values[0]) if status is Status.OK else None
         row_scores[metric.canonical] = MetricScore(
-            value,
-            status,
-            scores.reasons[0],
-            dict(scores.details[0]),
+            **vars(score),
             spec=metric.spec,
-            provenance=None if resources is None else resources.provenance(metric),
+            provenance=resources.provenance(metric),
             evidence={} if judgement is None else judgement.model_dump(mode="json"),
         )
     return row_scores

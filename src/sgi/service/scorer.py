@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import Score
-    from sgi.kernel.protocols import TokenEncoder
+    from sgi.kernel.protocols import Embedder, TokenEncoder
     from sgi.kernel.sample import Sample
 
     T = TypeVar("T")
@@ -75,6 +75,7 @@ class Scorer:
         threads: number of batches that a model computes in parallel; None for all cores.
         cache: a file for vectors and replies, your user cache (True), or bounded memory (False).
         max_waiting: the maximum number of waiting rows; `score` raises ScorerBusyError for more.
+        open_embedders: False if every call is `score_batch` with its own embedders.
 
     Raises:
         UnknownNameError: a metric does not exist.
@@ -98,6 +99,7 @@ class Scorer:
         threads: int | None = None,
         cache: bool | str | Path = False,
         max_waiting: int = MAX_WAITING,
+        open_embedders: bool = True,
     ) -> None:
         named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
         fitted = None if calibration is None else read_calibration(calibration)
@@ -117,6 +119,7 @@ class Scorer:
             precision=precision,
             threads=threads,
             cache=cache,
+            open_embedders=open_embedders,
         )
         self._any_metric = metrics is None
         self._max_waiting = max_waiting
@@ -130,14 +133,9 @@ class Scorer:
         """The canonical strings of the metrics, the keys of each row's scores."""
         return tuple(metric.canonical for metric in self._metrics)
 
-    @property
-    def resources(self) -> Resources:
-        """The open models and the judge."""
-        return self._dispatcher().resources
-
     def signature(self, n: int, metrics: Sequence[AnyMetric] | None = None) -> str:
         """Return the signature of the metrics over ``n`` rows, which is printed under tables of scores."""
-        return self._dispatcher().resources.signature(self._metrics if metrics is None else metrics, n=n)
+        return self.resources.signature(self._metrics if metrics is None else metrics, n=n)
 
     def score(self, row: Row) -> dict[str, Score]:
         """Score one row; return the scores by metric.
@@ -173,9 +171,12 @@ class Scorer:
         return _by_row(await asyncio.wrap_future(self._submit_rows(rows)))
 
     async def score_batch(
-        self, samples: Sequence[Sample], metrics: Sequence[AnyMetric] | None = None
+        self,
+        samples: Sequence[Sample],
+        metrics: Sequence[AnyMetric] | None = None,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> BatchScores:
-        """Score 1 to 256 samples, with other metrics than those of the scorer if given.
+        """Score 1 to 256 samples, with other metrics or embedders than those of the scorer if given.
 
         Raises:
             UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
@@ -188,12 +189,17 @@ class Scorer:
         if not 0 < len(samples) <= BATCH_SIZE:
             raise UsageError(f"A call scores 1 to {BATCH_SIZE} rows, not {len(samples)}.")
         return await asyncio.wrap_future(
-            dispatcher.submit(samples, self._metrics if metrics is None else metrics)
+            dispatcher.submit(samples, self._metrics if metrics is None else metrics, embedders)
         )
+
+    @property
+    def resources(self) -> Resources:
+        """The open models and the judge."""
+        return self._dispatcher().resources
 
     def require_open(self, metrics: Sequence[AnyMetric]) -> None:
         """Raise a UsageError if a metric needs a judge or a model that is not open."""
-        resources = self._dispatcher().resources
+        resources = self.resources
         for metric in metrics:
             if isinstance(metric, JudgedMetric) and resources.judge is None:
                 message = f"The metric {metric.canonical!r} needs a judge, but none is configured."

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from functools import cached_property
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio.to_thread
 
+from sgi.engine.open_resources import extra_embedders, open_embedder
+from sgi.engine.score import BatchScores
 from sgi.engine.spec import DEFAULT_EMBEDDER
-from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
-from sgi.kernel.metric import Status
-from sgi.kernel.protocols import embedder_name, encode
+from sgi.kernel.errors import EmbedderError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.protocols import embedder_name
 from sgi.kernel.registry import metric, metric_name
 from sgi.kernel.sample import Batch, Sample
+from sgi.service.embedding_models import OwnModel, UnavailableModel, usable_vectors
 from sgi.service.records import (
     Evaluation,
     evaluation_row,
@@ -26,6 +32,8 @@ from sgi.service.records import (
     short_record,
     text_or_none,
 )
+from sgi.service.scorer import Scorer
+from sgi.service.shared_resources import shared_target
 from sgi.store.evals_columns import LEXICAL, SIMILARITY
 
 if TYPE_CHECKING:
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
     from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.protocols import Embedder, Embeddings
+    from sgi.kernel.protocols import Cache, Embedder
     from sgi.service.embedding_models import EmbeddingModel
     from sgi.service.shared_resources import TargetLike
     from sgi.store.database import Database
@@ -57,8 +65,9 @@ class RAGEvalService:
     """Evaluates the answers of a RAG system one by one, inside an application.
 
     Use it as ``async with RAGEvalService(...) as service``, or call ``aclose`` at the end. Models open at
-    first use. Tasks of one event loop may share a service; any thread may save and look up. A failure of the
-    target or of an embedding model gives a score without a value, with a reason that is also logged.
+    first use; a `Scorer` computes the scores. Tasks of one event loop may share a service; any thread may
+    save and look up. A failure of the target or of an embedding model gives a score without a value, with a
+    reason that is also logged.
 
     Args:
         target: the RAG system: ``module:function``, a URL, a TargetSpec, or a function (async or not) from
@@ -71,7 +80,7 @@ class RAGEvalService:
         embedder: the default model: a name, an Embedder, or an object with ``embed_texts(texts)``, async or
             not.
         cache: where vectors and replies of models given by name are stored: a file, the user's cache (True),
-            or nowhere (False).
+            or in memory (False).
 
     Raises:
         UnknownNameError: a metric or a setting does not exist.
@@ -95,16 +104,16 @@ class RAGEvalService:
         embedder: EmbeddingModel | None = None,
         cache: bool | str | Path = True,
     ) -> None:
-        from sgi.service.embedding_models import EmbeddingModels
-        from sgi.service.shared_resources import shared_judge, shared_target
-
         self._target = shared_target(target)
         self._location = database
         default = DEFAULT_METRICS if judge is None else (*DEFAULT_METRICS, *JUDGED_METRICS)
         self._metrics = tuple(metric(each) for each in (default if metrics is None else metrics))
-        self._judge = shared_judge(self._metrics, judge, cache=cache)
+        self._new_scorer = partial(Scorer, self._metrics, judge=judge, cache=cache, open_embedders=False)
+        self._scorer = self._new_scorer()
         self._embedder: EmbeddingModel = DEFAULT_EMBEDDER if embedder is None else embedder
-        self._models = EmbeddingModels(cache)
+        self._cache = cache
+        self._on_close = ExitStack()
+        self._vectors: Cache | None = None
         self._lock = Lock()
         self._database: Database | None = None
 
@@ -130,8 +139,6 @@ class RAGEvalService:
             UsageError: there is neither a target nor an answer, or an argument has the wrong type.
             UnknownNameError: the embedding model does not exist.
         """
-        from sgi.engine.score import evaluate_batch
-
         sample = Sample.model_validate(
             {
                 "id": "pair",
@@ -140,9 +147,9 @@ class RAGEvalService:
                 "contexts": passages(contexts),
             }
         )
-        resources = await self._resources(embedding_model)
+        embedders = await self._embedders(embedding_model)
         answered, stored_answer = await self._answer(sample, text_or_none("answer", answer))
-        batch_scores = await evaluate_batch(answered.batch, self._metrics, resources, answered.failed)
+        batch_scores, resources = await self._score(answered, embedders)
         scores = scores_of_row(self._metrics, batch_scores, resources)
         _log(stored_answer, scores, batch_scores.failures)
         scored = answered.batch.samples[0]
@@ -186,7 +193,7 @@ class RAGEvalService:
         features = Features()
         if all(text.strip() for text in pair):
             embedder = await self._model(embedding_model)
-            embedded = await anyio.to_thread.run_sync(_vectors, embedder, pair, abandon_on_cancel=True)
+            embedded = await anyio.to_thread.run_sync(usable_vectors, embedder, pair, abandon_on_cancel=True)
             features = Features.of(VectorTable.of(embedder_name(embedder), pair, embedded.rows))
             if embedded.truncated.any():
                 logger.warning("An answer exceeds the limit of the embedding model and was truncated.")
@@ -288,13 +295,15 @@ class RAGEvalService:
         try:
             await self._target.aclose()
         finally:
-            await self._judge.aclose()
-            self.close()
+            await anyio.to_thread.run_sync(self.close)
 
     def close(self) -> None:
-        """Close the caches and the database; only ``aclose`` closes a judge, or a target that is a URL."""
-        self._models.close()
+        """Close the judge, the caches and the database; only ``aclose`` closes a target that is a URL."""
+        self._scorer.close()
+        self._scorer = self._new_scorer()  # a closed service can be used again
         with self._lock:
+            self._vectors = None
+            self._on_close.close()
             if self._database is not None:
                 self._database.close()
                 self._database = None
@@ -325,32 +334,41 @@ class RAGEvalService:
         answered_batch = await answer_batch(0, Batch.of([sample]), target, known={}, keep=answers.update)
         return answered_batch, answers[0]
 
-    async def _resources(self, embedding_model: EmbeddingModel | None) -> Resources:
-        from sgi.engine.open_resources import extra_embedders
-        from sgi.engine.resources import Resources
+    async def _score(
+        self, answered: AnsweredBatch, embedders: Mapping[str, Embedder]
+    ) -> tuple[BatchScores, Resources]:
+        if answered.failed:
+            failed = Scores.without_value(Status.FAILED, [answered.failed[0]])
+            batch_scores = BatchScores({each.canonical: failed for each in self._metrics})
+        else:
+            batch_scores = await self._scorer.score_batch(answered.batch.samples, embedders=embedders)
+        return batch_scores, replace(self._scorer.resources, embedders=embedders)
 
-        judge = await self._judge.get()
-        if not any(metric.vector_needs for metric in self._metrics):
-            return Resources(judge=judge)
+    async def _embedders(self, embedding_model: EmbeddingModel | None) -> dict[str, Embedder]:
+        if not any(each.vector_needs for each in self._metrics):
+            return {}
         primary = await self._model(embedding_model)
         models = {embedder_name(primary): primary}
         for name in extra_embedders(self._metrics, (*models,)):
             models[name] = await self._model(name)
-        return Resources(models, judge=judge)
+        return models
 
     async def _model(self, model: EmbeddingModel | None) -> Embedder:
-        from sgi.service.embedding_models import OwnModel, UnavailableModel
-
         choice = self._embedder if model is None else model
         if not isinstance(choice, (str, Path)):
-            return OwnModel(choice)
-        opened = self._models.find(choice)
-        if opened is not None:
-            return opened
+            return OwnModel(choice, asyncio.get_running_loop())
         try:
-            return await anyio.to_thread.run_sync(self._models.open, choice)
+            return await anyio.to_thread.run_sync(self._open_model, choice)
         except EmbedderError as error:
             return UnavailableModel(str(choice), error)
+
+    def _open_model(self, name: str | Path) -> Embedder:
+        from sgi.store.cache import open_cache
+
+        with self._lock:
+            if self._vectors is None:
+                self._vectors = self._on_close.enter_context(open_cache(self._cache))
+            return open_embedder(name, self._vectors)
 
     def _open_database(self) -> Database:
         from sgi.store.database import open_database
@@ -359,15 +377,6 @@ class RAGEvalService:
             if self._database is None:
                 self._database = open_database(self._location)
             return self._database
-
-
-def _vectors(embedder: Embedder, texts: list[str]) -> Embeddings:
-    from sgi.service.embedding_models import UnusableVectorsError
-
-    try:
-        return encode(embedder, texts)
-    except NonFiniteVectorError as error:
-        raise UnusableVectorsError(error.message, hint=error.hint) from error
 
 
 def _log(stored_answer: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""The target and the judge of a service: opened at first use, and shared by its tasks."""
+"""The target of a service: opened at first use, and shared by its tasks."""
 
 from __future__ import annotations
 
@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import anyio
 from anyio.lowlevel import current_token
 
-from sgi.engine.model_wrappers import BudgetAsFailure
-from sgi.engine.open_resources import open_judge
-from sgi.engine.plan import missing_judge
 from sgi.kernel.errors import UsageError
-from sgi.kernel.judged_metric import judged_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable
 
-    from sgi.engine.open_resources import JudgeLike
-    from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.protocols import Judge, Target
+    from sgi.kernel.protocols import Target
     from sgi.target.spec import TargetSpec
 
     TargetLike = str | TargetSpec | Callable[[str], Any]
@@ -64,24 +57,6 @@ class SharedResource(Generic[T]):
         """Close the resource. You can call it twice."""
         self._resources = []
         await self._stack.aclose()
-
-
-def shared_judge(
-    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
-) -> SharedResource[Judge | None]:
-    """Return the judge of these metrics; the arguments are those of `open_judge`.
-
-    Raises:
-        UsageError: a metric needs a judge, and none is given.
-    """
-    if judge is None and judged_metrics(metrics):
-        raise missing_judge(judged_metrics(metrics))
-
-    async def open_resource(stack: AsyncExitStack) -> Judge | None:
-        opened = await stack.enter_async_context(open_judge(metrics, judge, cache=cache))
-        return opened and BudgetAsFailure(opened)
-
-    return SharedResource(open_resource)
 
 
 def shared_target(like: TargetLike | None) -> SharedResource[Target]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownNameError, UsageError
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import Score, Status
 from sgi.kernel.placeholders import display_text
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
@@ -50,23 +50,16 @@ _FIND_AND_LOCK = _FIND.with_for_update()  # SQLite, which doesn't know it, has l
 
 
 @dataclass(frozen=True)
-class MetricScore:
-    """The score of one metric in one row.
+class MetricScore(Score):
+    """The score of one metric in one row, with its origin, as it is stored.
 
     Attributes:
-        value: the value; None if, and only if, the status is not ``ok``.
-        reason: why there is no value; empty if there is one.
-        details: intermediate results of the metric.
         reasoning: the judge's text; if it is not given, it is taken from the evidence.
         spec: version, range and direction of the metric; None if this package did not compute the value.
         provenance: the models, judge and prompts that computed the value; None if unknown.
         evidence: the complete reply of the judge for the row, with the reasoning.
     """
 
-    value: float | None
-    status: Status = Status.OK
-    reason: str = ""
-    details: Mapping[str, JsonValue] = field(default_factory=dict)
     reasoning: str | None = None
     spec: MetricSpec | None = None
     provenance: MetricProvenance | None = None

@@ -129,22 +129,32 @@ def test_rows_with_texts_longer_than_the_model_are_counted():
     assert score(rows, METRICS, Cutting()).truncated == {"contexts": 1}
 
 
+def test_a_part_of_a_batch_counts_its_own_truncated_texts():
+    rows = [
+        Sample(id=str(n), question="q1", contexts=(text,), response="r1")
+        for n, text in enumerate(["c", "too long", "c"])
+    ]
+    whole = score(rows, METRICS, Cutting())
+    assert [whole.rows(n, n + 1).truncated for n in range(3)] == [{}, {"contexts": 1}, {}]
+    assert whole.rows(1, 3).truncated_rows == {"contexts": [0]}
+
+
 @pytest.mark.parametrize(
-    ("cut", "counted"),
+    ("cut", "found"),
     [
         ((), {}),
-        (("long c",), {"contexts": 1}),
-        (("q", "r"), {"question": 2, "response": 1}),
-        (("alt",), {"reference": 1}),
-        (("c\n\nlong c",), {"contexts": 1}),
+        (("long c",), {"contexts": [0]}),
+        (("q", "r"), {"question": [0, 1], "response": [0]}),
+        (("alt",), {"reference": [0]}),
+        (("c\n\nlong c",), {"contexts": [0]}),
     ],
 )
-def test_truncated_texts_are_counted_by_row_and_field(cut, counted):
+def test_rows_with_truncated_texts_are_found_by_field(cut, found):
     rows = [
         Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
         Sample(id="b", question="q"),
     ]
-    assert _truncated_rows(Batch.of(rows), frozenset(cut)) == counted
+    assert _truncated_rows(Batch.of(rows), frozenset(cut)) == found
 
 
 def test_batches_cover_every_row_in_order():

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from contextlib import closing
 
 import anyio.to_thread
 import numpy as np
@@ -11,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.engine.model_wrappers import EmbedderWrapper
-from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
+from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.protocols import Embeddings
-from sgi.models.cached_embedder import CachedEmbedder
-from sgi.service.embedding_models import EmbeddingModels, OwnModel, UnusableVectorsError, unit_rows_of
+from sgi.service.embedding_models import OwnModel, UnusableVectorsError, unit_rows_of
 from sgi.testing import HashEmbedder
 
 
@@ -112,25 +110,3 @@ def test_anything_is_unit_rows_or_an_error(vectors):
         return
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows.astype(np.float64), axis=1) == pytest.approx([1, 1], abs=1e-6)
-
-
-def test_a_name_is_opened_once_and_its_vectors_are_kept(tmp_path):
-    with closing(EmbeddingModels(tmp_path / "v.db")) as models:
-        assert models.find("minilm") is None
-        opened = models.open("minilm")
-        assert isinstance(opened, CachedEmbedder)
-        assert models.open("minilm") is models.find("minilm") is opened
-        opened.embed(["a", "a"])
-        assert opened.cache.stats().entries == 1
-
-
-def test_without_a_cache_nothing_is_kept(monkeypatch, tmp_path):
-    monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path))
-    with closing(EmbeddingModels(cache=False)) as models:
-        models.open("minilm").embed(["a"])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_name_is_told_with_what_comes_near():
-    with closing(EmbeddingModels(cache=False)) as models, pytest.raises(UnknownNameError, match="minilm"):
-        models.open("minilmm")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
-from sgi.service.embedding_models import EmbeddingModels, OwnModel
+from sgi.service.embedding_models import OwnModel
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -150,9 +150,11 @@ class Away(HashEmbedder):
 
 @pytest.mark.parametrize("answers", [("Lyon", "away", "Nice"), ("away", "Lyon"), ("away", "away again")])
 def test_a_model_that_fails_for_a_while_leaves_the_run_as_it_is(service, monkeypatch, answers):
-    named = EmbeddingModels.open
+    open_model = RAGEvalService._open_model
     models = {"small": OwnModel(Away(name="small"))}
-    monkeypatch.setattr(EmbeddingModels, "open", lambda self, name: models.get(name) or named(self, name))
+    monkeypatch.setattr(
+        RAGEvalService, "_open_model", lambda self, name: models.get(name) or open_model(self, name)
+    )
     both = ["semantic_similarity", 'semantic_similarity(models=["hash", "small"])']
     service_with_both = RAGEvalService(embedder=HashEmbedder(), metrics=both)
     for answer in answers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Iterator
 
 MEMORY = 16_000_000
@@ -51,6 +51,8 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
 def _by_database(
     held: dict[str, list[bytes]], items: Iterator[Span | RawRow]
 ) -> Iterator[list[Span] | RawRow]:
+    import sqlite3  # only large files need it
+
     # An empty name is a temporary file that SQLite deletes.
     with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as database:
         database.execute("PRAGMA journal_mode=OFF")
