@@ -14,6 +14,7 @@ from sgi.io.traces.span import SERVICE
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.io.traces.turns import turns_of
 from sgi.kernel.errors import DataError
+from sgi.kernel.short_text import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sgi.io.traces.turns import Turn
 
 _MAX_TOOL_OUTPUT = 2000
+_MAX_ERROR = 80
 _SECOND = 1_000_000_000
 
 
@@ -82,7 +84,7 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
     for turn in turns:
         answer = _answer(turn)
         if answer.text is None:
-            unanswered.append(answer.source)
+            unanswered.append(_failure(turn) or answer.source)
         else:
             rows.append(_row(turn, answer, with_span=len(turns) > 1))
     return TraceRows(tuple(rows), tuple(unanswered))
@@ -172,6 +174,14 @@ def _answer(turn: Turn) -> _Source:
     if last.output is not None and (text := answer_in(last.output.value, last.output.mime)) is not None:
         return _source(text, last, last.output.name)
     return _Source(None, "no answer: the last call of a language model has no text")
+
+
+def _failure(turn: Turn) -> str | None:
+    """Return the error of the first span that recorded an exception."""
+    events = (event for span, _ in turn.spans() for event in span.events if event.name == "exception")
+    messages = (event.attributes.get("exception.message") for event in events)
+    message = next((message for message in messages if isinstance(message, str) and message.strip()), None)
+    return None if message is None else f"no answer, but an error: {quote(message, _MAX_ERROR)}"
 
 
 def _source(text: str, content: Content, attribute: str) -> _Source:

@@ -32,7 +32,7 @@ def rows_of_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[Raw
         except DataError as error:
             yield RawRow(trace[0].line, _in_trace(error, trace[0].trace_id))
             continue
-        use.unanswered.update(result.unanswered)
+        use.add_unanswered(result.unanswered)
         for row in result.rows:
             use.add_row(row)
             yield RawRow(row.line, _checked(row.values, limits))

@@ -18,7 +18,7 @@ from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
 from sgi.io.traces.openai import OpenAIReader, is_openai
 from sgi.io.traces.phoenix import is_phoenix, phoenix_spans
 from sgi.io.traces.ragas import is_ragas, ragas_rows
-from sgi.io.traces.trulens import is_event, is_trulens, trulens_rows, trulens_spans
+from sgi.io.traces.trulens import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterato
         except DataError as error:
             yield RawRow(record.line, error)
             continue
-        use.unanswered.update(result.unanswered)
+        use.add_unanswered(result.unanswered)
         for row in result.rows:
             use.add_row(row)
             yield RawRow(row.line, row.values)
@@ -79,12 +79,20 @@ def _mapping(record: RawRow) -> Record:
     return record.values
 
 
+def _names(given: str, made: str) -> dict[str, str]:
+    """Map attributes of OpenInference to the names of a tool's input and output."""
+    asked = dict.fromkeys(("input.value", "gen_ai.input.messages"), given)
+    return asked | dict.fromkeys(("output.value", "gen_ai.output.messages"), made)
+
+
 def _langfuse(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
     yield from rows_of_spans(_spans_of(_records(path, encoding), langfuse_spans), use)
+    use.name_sources(_names("input", "output"))
 
 
 def _langsmith(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
     yield from rows_of_spans(_spans_of(_records(path, encoding), langsmith_spans), use)
+    use.name_sources(_names("inputs", "outputs"))
 
 
 def _phoenix(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
@@ -106,6 +114,7 @@ def _mlflow(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]
             yield row._replace(values={**row.values, "reference": references[row.values["id"]]})
         else:
             yield row
+    use.name_sources(_names("inputs", "outputs"))
 
 
 def _trulens(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
@@ -114,6 +123,7 @@ def _trulens(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow
     records = chain([first], records)
     if isinstance(first.values, dict) and is_event(first.values):
         yield from rows_of_spans(_spans_of(records, trulens_spans), use)
+        use.name_sources(EVENT_NAMES)
     else:
         yield from _rows_of(records, trulens_rows, use)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.traces.observation import evaluation, step_attributes
+from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
@@ -78,6 +78,7 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
         }
         made = _shown(values.get("output"))
         attributes = step_attributes(_KINDS[values["type"]], name, _shown(values.get("input")), made, facts)
+        is_error = values.get("level") == "ERROR"
         parent = _either(values, "parentObservationId", "parent_observation_id")
         return Span(
             trace_id=cells.as_id(_either(values, "traceId", "trace_id")),
@@ -87,6 +88,7 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
             start=_time(values, "startTime", "start_time"),
             end=_time(values, "endTime", "end_time"),
             attributes=attributes,
+            events=failure(_either(values, "statusMessage", "status_message") if is_error else None),
             line=line,
         )
     except DataError as error:
@@ -124,7 +126,15 @@ def _with_parent(span: Span, parent: str) -> Span:
     if span.parent_id is not None:
         return span
     return Span(
-        span.trace_id, span.span_id, parent, span.name, span.start, span.end, span.attributes, line=span.line
+        span.trace_id,
+        span.span_id,
+        parent,
+        span.name,
+        span.start,
+        span.end,
+        span.attributes,
+        span.events,
+        line=span.line,
     )
 
 

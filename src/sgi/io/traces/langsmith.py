@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.traces.observation import evaluation, step_attributes
+from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import list_cell, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
@@ -69,6 +69,7 @@ def _span(run: Mapping[str, Any], parent: str | None, trace: str | None, line: i
             start=nanoseconds(run.get("start_time"), "start_time"),
             end=nanoseconds(run.get("end_time"), "end_time"),
             attributes=_attributes(run, name, own),
+            events=failure(run.get("error")),
             line=line,
         )
     except DataError as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.io import coercion as cells
-from sgi.io.traces.observation import evaluation, step_attributes
+from sgi.io.traces.observation import evaluation, failure, step_attributes
 from sgi.io.traces.records import cell_value, list_cell, nanoseconds, object_cell
 from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
@@ -137,12 +137,21 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
             ),
             end=nanoseconds(item.get("end_time_unix_nano", item.get("end_time")), "end_time_unix_nano"),
             attributes=step_attributes(kind, name, given, made, facts),
+            events=failure(_error(item)),
             line=line,
         )
     except DataError as error:
         raise DataError(
             error.message, field=f"spans.{place}.{error.field or 'span_id'}", hint=error.hint
         ) from None
+
+
+def _error(item: Mapping[str, Any]) -> Any:
+    """Return the message of a failed span, of version 3 or 2; None for others."""
+    status = item.get("status")
+    held = status if isinstance(status, dict) else {"code": item.get("status_code")}
+    message = held.get("message", item.get("status_message"))
+    return (message or "the span failed") if "ERROR" in str(held.get("code")) else None
 
 
 def _parsed(value: Any) -> Any:

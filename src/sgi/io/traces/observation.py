@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io import coercion as cells
 from sgi.io.traces.documents import documents_in
 from sgi.io.traces.records import cell_value
+from sgi.io.traces.span import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +55,13 @@ def step_attributes(
     if kind == "TOOL":
         attributes["tool.name"] = name or None
     return {key: value for key, value in attributes.items() if value is not None}
+
+
+def failure(message: Any) -> tuple[Event, ...]:
+    """Return the events of a step that failed with this message; none without a message."""
+    return (
+        (Event("exception", {"exception.message": message}),) if isinstance(message, str) and message else ()
+    )
 
 
 def evaluation(name: str, score: Any, label: Any = None, explanation: Any = None) -> dict[str, Any]:

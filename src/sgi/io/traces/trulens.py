@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
+from sgi.io.traces.observation import failure
 from sgi.io.traces.records import all_rows, cell_value, make_row, nanoseconds, object_cell, read
 from sgi.io.traces.span import Span
 from sgi.io.traces.texts import answer_in, question_in
@@ -29,6 +30,13 @@ _KINDS = {
     "graph_task": "CHAIN",
     "workflow_step": "CHAIN",
 }
+EVENT_NAMES = {
+    "input.value": "record_root.input",
+    "output.value": "record_root.output",
+    "retrieval.documents": "retrieval.retrieved_contexts",
+    "reranker.output_documents": "reranking.output_context_texts",
+}
+"""Attributes of OpenInference: the attributes of TruLens that they are from."""
 _JSON = {"app_json", "record_json", "perf_json"}
 _LEFT_OUT = {
     "record_json",
@@ -118,6 +126,7 @@ def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
             start=nanoseconds(values.get("start_timestamp"), "start_timestamp"),
             end=nanoseconds(values.get("timestamp"), "timestamp"),
             attributes=_attributes(attributes),
+            events=failure(attributes.get(f"{_OWN}record_root.error")),
             resource=object_cell(values, "resource_attributes"),
             line=line,
         )

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from sgi.io.column_use import ColumnUse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sgi.io.traces.assemble import TraceRow
 
 _MAX_REASONS = 20
+_MAX_DISTINCT = 1000
+OTHER = "another reason"
 
 
 @dataclass(eq=False)
@@ -47,6 +49,19 @@ class TraceUse:
             self.sources.setdefault(name, {}).update(dict.fromkeys(sources))
         for name, reason in row.absent.items():
             self.absent[name, reason] += 1
+
+    def add_unanswered(self, reasons: Iterable[str]) -> None:
+        """Count turns without a row; reasons after the first 1,000 different ones are not distinguished."""
+        for reason in reasons:
+            known = reason in self.unanswered or len(self.unanswered) < _MAX_DISTINCT
+            self.unanswered[reason if known else OTHER] += 1
+
+    def name_sources(self, names: Mapping[str, str]) -> None:
+        """Replace attributes in the sources by their names in the format."""
+        for target, sources in self.sources.items():
+            renamed = (source.rpartition(" ") for source in sources)
+            texts = (f"{kind}{space}{names.get(attribute, attribute)}" for kind, space, attribute in renamed)
+            self.sources[target] = dict.fromkeys(texts)
 
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
         """Return what became of the spans, as the use of columns; ``mapped`` are the user's own columns."""

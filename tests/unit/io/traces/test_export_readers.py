@@ -124,6 +124,15 @@ def test_nothing_but_failures_is_an_error_that_says_why(tmp_path):
         list(open_dataset(path).samples())
 
 
+def test_many_different_errors_are_counted_together(tmp_path):
+    lines = [
+        {"request": {"messages": [ASKED]}, "response": None, "error": f"{number}"} for number in range(1200)
+    ]
+    _, _, line = rows(tmp_path, "openai", COMPLETION, *lines)
+
+    assert "1,200 turns gave no row: another reason (200)" in line
+
+
 def test_the_same_observation_twice_gives_one_row(tmp_path):
     assert only(tmp_path, "langfuse", ANSWERED, ANSWERED).response == "She."
 

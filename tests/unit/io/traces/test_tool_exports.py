@@ -112,3 +112,34 @@ def test_single_turns_of_ragas_are_columns(prefix, suffix):
         texts = tuple(CONTENT.PASSAGES[key] for key in turn.passages)
         assert sample.contexts == (texts if turn.has_texts else ())
         assert sample.has(Field.CONTEXTS) is turn.has_texts
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("langfuse_traces.json", "question ← CHAIN input, contexts ← RETRIEVER output, RERANKER output"),
+        ("langsmith_runs.csv", "question ← CHAIN inputs, contexts ← RETRIEVER outputs, RERANKER outputs"),
+        ("mlflow_frame.parquet", "question ← CHAIN inputs, contexts ← RETRIEVER outputs, RERANKER outputs"),
+        (
+            "trulens_events.jsonl",
+            "question ← CHAIN record_root.input, contexts ← RETRIEVER retrieval.retrieved_contexts",
+        ),
+    ],
+)
+def test_the_report_has_the_names_of_the_tool_and_the_error_of_a_failed_run(name, fields):
+    line = read(EXPORTS / name)[1].line()
+
+    assert fields in line
+    assert "1 turn gave no row: no answer, but an error: " in line
+    assert "TimeoutError: the model did not answer within 30 s (1)." in line
+
+
+def test_the_report_of_a_log_counts_records():
+    line = read(EXPORTS / "openai_chat_log.jsonl")[1].line()
+
+    assert line == (
+        "OpenAI: 10 records gave 9 rows: question ← messages, role user, contexts ← tool search_documents,"
+        " response ← messages, role assistant."
+        " 1 turn gave no row: the request failed: TimeoutError: the model did not answer within 30 s (1)."
+        " 1 row has no contexts: 2 retrieved documents have no text (1)."
+    )
