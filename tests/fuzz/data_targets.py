@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fuzz.registry import saved, seeds_of, target
 from sgi.kernel.errors import SgiError
+from support.otlp import answered_trace, json_request, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -198,3 +200,26 @@ def exports(data: bytes) -> None:
         with suppress(SgiError):
             for sample in open_dataset(spelt).samples(on_reject=lambda row: str(row.error)):
                 sample.model_dump_json()
+
+
+@seeds_of("otlp_requests")
+def _otlp_requests() -> list[bytes]:
+    """Requests as Protobuf and JSON, plain and compressed; the first byte tells which."""
+    spans = [*answered_trace(1), *answered_trace(2)]
+    bodies = [request(spans).SerializeToString(), json.dumps(json_request(spans)).encode()]
+    packed = [gzip.compress(body, mtime=0) for body in bodies]
+    return [bytes([number]) + body for number, body in enumerate([*bodies, *packed])]
+
+
+@target(weight=60)
+def otlp_requests(data: bytes) -> None:
+    """A request of an exporter of OpenTelemetry, with the rows of its spans."""
+    from sgi.io.traces.assemble import rows_of_trace
+    from sgi.io.traces.span import Span
+    from sgi.web.otlp_messages import JSON, PROTOBUF
+    from sgi.web.otlp_request import decode_request
+
+    number = data[0] % 4 if data else 0
+    kind = JSON if number % 2 else PROTOBUF
+    items = decode_request(data[1:], kind, is_gzip=number > 1)
+    rows_of_trace([item for item in items if isinstance(item, Span)])

@@ -1,0 +1,103 @@
+"""Decode export requests of OpenTelemetry, in bounded memory."""
+
+from __future__ import annotations
+
+import zlib
+from http import HTTPStatus
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import orjson
+
+from sgi.io.raw_rows import RawRow
+from sgi.io.traces.otlp_json import request_spans
+from sgi.io.traces.otlp_protobuf import message_spans
+from sgi.kernel.errors import DataError, SgiError
+from sgi.web.otlp_messages import PROTOBUF, has_more_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.io.traces.span import Span
+
+CONTENT_LIMIT = 32 << 20
+"""Maximum bytes of a request after decompression."""
+MAX_SPANS = 50_000
+"""Maximum number of spans in a request, with their resources and scopes."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class OtlpRequestError(SgiError):
+    """A request that is refused, and that the client must not repeat."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, spans: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.spans = spans
+
+
+def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawRow]:
+    """Return the spans of a request, and a raw row for each span that cannot be read.
+
+    Args:
+        body: the body as it was sent.
+        kind: `PROTOBUF` or `JSON`.
+        is_gzip: whether the body is compressed.
+
+    Raises:
+        OtlpRequestError: the request is not OTLP, none of its spans can be read, or it is too large.
+    """
+    try:
+        content = _decompress(body) if is_gzip else body
+        items = list(islice(_spans(content, kind), MAX_SPANS + 1))
+    except DataError as error:
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(error)) from error
+    if len(items) > MAX_SPANS:
+        raise _too_many()
+    if items and all(isinstance(item, RawRow) for item in items):
+        raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(items[0].values), spans=len(items))  # type: ignore[union-attr]
+    return items
+
+
+def too_large(limit: int) -> OtlpRequestError:
+    """Return the error of a request that exceeds a limit in bytes."""
+    message = f"The spans exceed {limit >> 20} MB. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _too_many() -> OtlpRequestError:
+    message = f"A request has at most {MAX_SPANS:,} spans. Send fewer spans in a request."
+    return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+
+
+def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
+    if kind == PROTOBUF:
+        if has_more_spans(content, MAX_SPANS):
+            raise _too_many()
+        return message_spans(content, 1)
+    try:
+        values = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise DataError(f"invalid JSON: {error.msg}") from None
+    return request_spans(values, 1)
+
+
+def _decompress(body: bytes) -> bytes:
+    """Decompress one or several gzip members, up to the limit."""
+    parts: list[bytes] = []
+    left = CONTENT_LIMIT
+    while body:
+        member = zlib.decompressobj(_GZIP)
+        try:
+            part = member.decompress(body, left + 1)
+        except zlib.error:
+            raise DataError("the body is not valid gzip") from None
+        left -= len(part)
+        if left < 0:
+            raise too_large(CONTENT_LIMIT)
+        if not member.eof:
+            raise DataError("the gzip body is cut off")
+        parts.append(part)
+        body = member.unused_data
+    return b"".join(parts)
