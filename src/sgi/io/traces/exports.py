@@ -18,6 +18,7 @@ from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
 from sgi.io.traces.openai import OpenAIReader, is_openai
 from sgi.io.traces.phoenix import is_phoenix, phoenix_spans
 from sgi.io.traces.ragas import is_ragas, ragas_rows
+from sgi.io.traces.span import Span
 from sgi.io.traces.trulens import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
 
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.io.traces.assemble import TraceRows
-    from sgi.io.traces.span import Span
     from sgi.io.traces.use import TraceUse
 
     Record = Mapping[str, Any]
     Spans = Callable[[Record, int], list[Span]]
     Rows = Callable[[Record, int], TraceRows]
 
+_IDS = (("traceId", "trace_id"), ("id",), ("parentObservationId", "parent_observation_id", "parent_run_id"))
+"""The keys of the ids of a trace, a span and its parent."""
 _ANSWERS = {"output", "actual_output", "response"}
 """Columns of answers, in which an empty cell of CSV is an empty answer."""
 
@@ -48,10 +50,32 @@ def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawR
         if isinstance(record.values, DataError):
             yield record
             continue
+        values = _mapping(record)
         try:
-            yield from convert(_mapping(record), record.line)
+            yield from convert(values, record.line)
         except DataError as error:
             yield RawRow(record.line, error)
+            yield from _unreadable(values, record.line)
+
+
+def _unreadable(values: Record, line: int) -> Iterator[Span]:
+    """Yield a retrieval without documents in place of a span that cannot be read.
+
+    It could have been a retrieval, so that the passages of its trace are unknown.
+    """
+    names = [next((values[key] for key in keys if isinstance(values.get(key), str)), None) for keys in _IDS]
+    trace, span, parent = (name or None for name in names)
+    if trace is not None and span is not None:
+        yield Span(
+            trace,
+            f"{span} (unreadable)",
+            parent,
+            "",
+            None,
+            None,
+            {"openinference.span.kind": "RETRIEVER"},
+            line=line,
+        )
 
 
 def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterator[RawRow]:

@@ -68,11 +68,13 @@ def read(values: Mapping[str, Any], field: str, convert: Callable[[Any], Any] = 
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata without absent values, blank texts and empty lists."""
+    """Return metadata without absent values, blank texts and empty lists.
+
+    Raises DataError with the name for values that JSON lacks.
+    """
+    given = {name: value for name, value in values.items() if value not in ("", [], {})}
     return {
-        name: cells.as_json(value)
-        for name, value in values.items()
-        if not cells.is_absent(value) and value not in ("", [], {})
+        name: read(given, name, cells.as_json) for name, value in given.items() if not cells.is_absent(value)
     }
 
 

@@ -185,6 +185,21 @@ class TestLangfuse:
 
         assert sample.contexts == ("It was she.",)
 
+    def test_a_span_that_cannot_be_read_leaves_the_passages_unknown(self, tmp_path):
+        found = {
+            **OBSERVATION,
+            "id": "f",
+            "parentObservationId": "o",
+            "type": "RETRIEVER",
+            "output": ["It was she."],
+        }
+        broken = {**found, "id": "g", "startTime": "noon", "output": ["And he."]}
+        samples, rejected, _ = rows(tmp_path, "langfuse", ANSWERED, found, broken)
+
+        assert len(rejected) == 1
+        assert not samples[0].has(Field.CONTEXTS)
+        assert samples[0].metadata["absent"] == {"contexts": "1 of 2 retrievals recorded no documents"}
+
 
 class TestLangSmith:
     def test_child_runs_inside_their_run_are_read(self, tmp_path):
