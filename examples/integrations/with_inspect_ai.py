@@ -38,7 +38,4 @@ for sample in log.samples:
     score = sample.scores["sgi_scorer"]
     print(f"{sample.input:26} {score.value['grounding']:.2f} {score.explanation}")
 for result in log.results.scores:
-    total = result.scored_samples + result.unscored_samples
-    print(
-        f"{result.name}: mean {result.metrics['mean'].value:.2f}, {result.scored_samples} of {total} samples"
-    )
+    print(f"{result.name:26} mean {result.metrics['mean'].value:.2f}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import entry_points
 
 import inspect_ai
 import pytest
@@ -45,13 +46,12 @@ class TestInspectAi(AdapterContract):
         (log,) = inspect_ai.eval(task, model="mockllm/model", log_dir=str(self.folder), display="none")
         assert log.status == "success", log.error
         recorded = {sample.id: sample.scores["sgi_scorer"] for sample in log.samples}
-        (result,) = log.results.scores
-        assert result.name == metric
-        mean = result.metrics["mean"].value
+        means = {result.name: result.metrics["mean"].value for result in log.results.scores}
+        assert means.keys() == {metric, f"{metric}.coverage"}
         return HostResult(
             [row_of(recorded[n], metric) for n in range(len(rows))],
-            None if math.isnan(mean) else mean,
-            result.scored_samples / (result.scored_samples + result.unscored_samples),
+            None if math.isnan(means[metric]) else means[metric],
+            means[f"{metric}.coverage"],
         )
 
 
@@ -78,4 +78,9 @@ def test_passages_of_the_store_come_before_those_of_the_data(tmp_path):
     score = log.samples[0].scores["sgi_scorer"]
     assert score.value["grounding"] > 0.5
     assert score.value["squad_em"] == 0.0
-    assert [result.name for result in log.results.scores] == ["grounding", "squad_em", "rouge_l"]
+    assert [result.name for result in log.results.scores][::2] == ["grounding", "squad_em", "rouge_l"]
+
+
+def test_inspect_finds_the_scorer_by_its_entry_point():
+    (point,) = entry_points(group="inspect_ai", name="sgi")
+    assert point.load().sgi_scorer is sgi_scorer

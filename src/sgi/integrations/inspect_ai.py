@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
 
     from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import Score as SgiScore
 
 PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
 
@@ -26,11 +27,11 @@ def sgi_scorer(
     columns: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Scorer:
-    """Return a scorer with one value for each metric.
+    """Return a scorer with the values METRIC and ``METRIC.coverage`` for each metric.
 
-    A metric without a value is NaN, which Inspect counts as unscored: it is in no mean, and the results have
-    the number of scored and unscored samples of each metric beside its mean. The reason of the score is the
-    status ``undefined``, ``missing`` or ``failed``, and its explanation says why.
+    A metric without a value is NaN, which Inspect counts as unscored: it is in no mean. The coverage is 1 for
+    a sample with a value and 0 for one without, so its mean is the share of samples with a value. The reason
+    of the score is the status ``undefined``, ``missing`` or ``failed``, and its explanation says why.
 
     Args:
         metrics: names of metrics, as for `sgi.evaluate`.
@@ -53,7 +54,7 @@ def sgi_scorer(
         )
         unscored = [each for each in scores.values() if each.value is None]
         return Score(
-            value={name: math.nan if each.value is None else each.value for name, each in scores.items()},
+            value={key: value for name, each in scores.items() for key, value in _values(name, each)},
             answer=state.output.completion,
             reason=unscored[0].status.value if unscored else None,
             explanation="\n".join(f"{name}: {explain(each) or 'ok'}" for name, each in scores.items()),
@@ -61,3 +62,9 @@ def sgi_scorer(
         )
 
     return score
+
+
+def _values(metric: str, score: SgiScore) -> tuple[tuple[str, float], tuple[str, float]]:
+    if score.value is None:
+        return (metric, math.nan), (f"{metric}.coverage", 0.0)
+    return (metric, score.value), (f"{metric}.coverage", 1.0)
