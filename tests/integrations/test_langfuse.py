@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import sgi
+
 pytest.importorskip("langfuse")
 
 from langfuse import Langfuse
@@ -103,6 +105,13 @@ def test_a_second_upload_sends_the_same_ids_and_times(run):
         upload_scores(run, client)
         upload_scores(run, client)
     assert json.loads(server.requests[0][1]) == json.loads(server.requests[1][1])
+
+
+def test_a_client_without_keys_is_refused(run, monkeypatch):
+    for name in ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(sgi.UsageError, match="Set LANGFUSE_PUBLIC_KEY"):
+        upload_scores(run, Langfuse())
 
 
 def test_rejected_scores_are_an_error_without_the_key(run, caplog):

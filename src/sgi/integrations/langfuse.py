@@ -13,6 +13,7 @@ from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.frame_scores import metric_mean
 from sgi.integrations.upload import UploadError, open_export, upload
 from sgi.io.trace_scores.score import TraceFormat
+from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,9 +118,13 @@ def upload_scores(
 
     Raises:
         UploadError: Langfuse rejected scores, or did not answer.
-        UsageError: no row has the id of a trace.
+        UsageError: no row has the id of a trace, or the client has no keys.
     """
-    scores = (client or get_client()).api.scores
+    try:
+        scores = (client or get_client()).api.scores
+    except AttributeError:  # Langfuse raises it for a client without keys
+        hint = "Set LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL, or pass a client."
+        raise UsageError("The client of Langfuse has no keys.", hint=hint) from None
 
     def send(rows: list[dict[str, Any]]) -> None:
         try:
