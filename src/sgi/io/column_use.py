@@ -43,7 +43,8 @@ class ColumnUse:
         if not self.fields:
             return " ".join(self.notes)
         before, *after = self.notes or ("Columns:",)
-        fields = ", ".join(
+        are_several = any(len(columns) > 1 for columns in self.fields.values())
+        fields = ("; " if are_several else ", ").join(
             name if columns == (name,) else f"{name} ← {', '.join(map(shorten, columns))}"
             for name, columns in self.fields.items()
         )

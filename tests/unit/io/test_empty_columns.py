@@ -173,7 +173,7 @@ def test_rows_with_other_columns_are_reported_together():
     assert use == ColumnUse(
         {"question": ("query", "input"), "response": ("answer", "output")}, metadata=("n", "m")
     )
-    assert use.line() == "Columns: question ← query, input, response ← answer, output. In the metadata: n, m."
+    assert use.line() == "Columns: question ← query, input; response ← answer, output. In the metadata: n, m."
 
 
 def test_hostile_columns_do_not_grow_the_report():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,10 @@ class GroupTable:
 
 
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
-    """Return the groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values."""
+    """Return the groups by label and by each metadata column with 2 to ``MAX_GROUPS`` values.
+
+    Columns of lists or objects, and those in which each value occurs once, are not used.
+    """
     return tuple(
         GroupTable(by, group_by(columns.run, values, classes=columns.classes))
         for by, values in _group_columns(columns)
@@ -86,12 +90,17 @@ def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]
     for name in dict.fromkeys(["label", *(key for row in distinct for key in row)]):
         value = column_reader(name, distinct)
         if name == "label" and not any(name in row for row in distinct):
-            known = {code: group_name(value(None, None if code < 0 else bool(code))) for code in (-1, 0, 1)}
-            values = [known[code] for code in columns.labels.tolist()]
+            named_labels = {
+                code: group_name(value(None, None if code < 0 else bool(code))) for code in (-1, 0, 1)
+            }
+            values = [named_labels[code] for code in columns.labels.tolist()]
         else:
-            named = [group_name(value(row, None)) for row in distinct]
-            if len(set(named)) > MAX_GROUPS:
+            raw = [value(row, None) for row in distinct]
+            named = [group_name(item) for item in raw]
+            if len(set(named)) > MAX_GROUPS or any(isinstance(item, (list, dict)) for item in raw):
                 continue
             values = [named[code] for code in codes]
-        if 1 < len(set(values)) <= MAX_GROUPS:
+        counts = Counter(values)
+        known = max((count for item, count in counts.items() if item is not None), default=0)
+        if 1 < len(counts) <= MAX_GROUPS and known > 1:
             yield name, values

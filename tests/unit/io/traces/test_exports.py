@@ -29,8 +29,8 @@ def test_openinference_spans_give_a_row_per_turn():
     ]
     assert use.line() == (
         "OpenTelemetry: 31 spans in 8 traces gave 8 rows:"
-        " question ← CHAIN input.value, AGENT input.value,"
-        " contexts ← RETRIEVER retrieval.documents, RERANKER reranker.output_documents,"
+        " question ← CHAIN input.value, AGENT input.value;"
+        " contexts ← RETRIEVER retrieval.documents, RERANKER reranker.output_documents;"
         " response ← CHAIN output.value, AGENT output.value."
         " 1 turn gave no row: no answer: no output and no call of a language model (1)."
         " 1 row has no contexts: 2 retrieved documents have no text (1)."

@@ -30,10 +30,17 @@ def test_columns_with_few_values_make_groups(kept):
 
 def test_rows_without_a_group_are_a_group_too():
     columns = columns_of(
-        column("m", [0.1, 0.2, 0.3]), metadata=[{"kind": "x"}, {"kind": None}, {"kind": True}]
+        column("m", [0.1, 0.2, 0.3, 0.4]),
+        metadata=[{"kind": "x"}, {"kind": None}, {"kind": True}, {"kind": "x"}],
     )
     (table,) = group_tables(columns)
-    assert {group.name: group.rows for group in table.groups} == {"x": 1, "(none)": 1, "true": 1}
+    assert {group.name: group.rows for group in table.groups} == {"x": 2, "(none)": 1, "true": 1}
+
+
+def test_identifiers_and_lists_make_no_groups():
+    metadata = [{"trace_id": str(n), "documents": ["d1"], "kind": "x" if n else "y"} for n in range(3)]
+    tables = group_tables(columns_of(column("m", [0.1, 0.2, 0.3]), metadata=metadata))
+    assert [table.by for table in tables] == ["kind"]
 
 
 def test_any_column_can_be_asked_for(kept):
@@ -74,7 +81,7 @@ def test_known_truth_makes_groups_only_where_no_column_is_called_label():
     scores, labels = column("m", [0.1, 0.2, 0.3]), [1, 0, 1]
     (truth,) = group_tables(columns_of(scores, labels=labels))
     assert [group.name for group in truth.groups] == ["1", "0"]
-    (theirs,) = group_tables(columns_of(scores, labels=labels, metadata=[{"label": "a"}, {}, {}]))
+    (theirs,) = group_tables(columns_of(scores, labels=labels, metadata=[{"label": "a"}, {"label": "a"}, {}]))
     assert [group.name for group in theirs.groups] == ["a", "(none)"]
 
 
