@@ -40,7 +40,7 @@ _ARITHMETIC: dict[Precision, tuple[str, int]] = {
 activations, which the runtime otherwise uses by default)."""
 _EIGHT_BITS = ("i8", "u8")
 _PROBE_TEXTS = 3
-_PROBE_LENGTHS = (5, 12, 40)
+_PROBE_LENGTHS = (3, 5, 12, 40)
 """The numbers of tokens of the test texts: the runtime chooses matrix kernels by the number of rows."""
 _CORE_LOCK = Lock()
 

@@ -108,6 +108,15 @@ def test_the_same_bits_however_a_batch_is_divided(request, minilm_files, precisi
         assert alone.token_vectors(rows).tobytes() == side_by_side.token_vectors(rows).tobytes()
 
 
+@pytest.mark.skipif(not room.processor().bf16, reason="this processor has no bfloat16")
+def test_short_texts_have_the_same_bits_alone_with_bfloat16(minilm_files):
+    """Up to four tokens the runtime uses another matrix kernel."""
+    texts = ["Paris", "London", "Rome", "yes", "no", "1815", "a", "b"]
+    together = OpenvinoEmbedder(minilm_files, precision="bf16").embed(texts)
+    alone = OpenvinoEmbedder(minilm_files, precision="bf16")
+    assert b"".join(alone.embed([text]).tobytes() for text in texts) == together.tobytes()
+
+
 WITHOUT_AVX512 = """
 import numpy as np
 from sgi.models.embedder.load import load_embedder
