@@ -101,6 +101,15 @@ def test_an_application_with_the_real_exporter(tmp_path, compression):
     assert "Traces: 10 spans received, 5 traces, 5 rows scored." in log
 
 
+def test_the_real_exporter_repeats_what_a_full_buffer_refuses(tmp_path):
+    with served(tmp_path, "-m", "grounding", "--otlp-wait", "1", "--otlp-buffer", "5KB") as (_, address):
+        ids = [answer_questions(address, 2, Compression.Gzip) for _ in range(4)]
+        wait_until(lambda: status(address)["scored"] == 8)
+        counts = status(address)
+    assert counts["refused"] > 0
+    assert sorted(stored_ids(tmp_path)) == sorted(name for part in ids for name in part)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_accepted_spans_survive_the_end_of_the_server(tmp_path, number):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "600") as (process, address):

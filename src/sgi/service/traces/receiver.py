@@ -44,6 +44,10 @@ class BufferFullError(SgiError):
     """The buffer of spans is full; the client can repeat the request later."""
 
 
+class RequestTooLargeError(SgiError):
+    """The spans of one request are larger than the whole buffer; the client must send fewer at once."""
+
+
 class Receipt(NamedTuple):
     """The answer to a request: the number of spans that were not accepted, and why."""
 
@@ -107,6 +111,7 @@ class TraceReceiver:
 
         Raises:
             BufferFullError: there is no space for the spans; none is accepted.
+            RequestTooLargeError: there will never be enough space; none is accepted.
             StoreError: the spans cannot be written; none is accepted.
         """
         errors = [item for item in items if isinstance(item, RawRow)]
@@ -142,6 +147,8 @@ class TraceReceiver:
         try:
             if self._closing.is_set():
                 raise BufferFullError("The server is stopping.", hint="Repeat the request.")
+            if not self._spool.can_hold(spans):
+                raise RequestTooLargeError("The spans are larger than the buffer. Send fewer in a request.")
             stored = not spans or self._spool.add(spans, arrived)
             if not stored:
                 raise BufferFullError("The buffer of spans is full.", hint="Repeat the request later.")

@@ -75,7 +75,7 @@ class SpanSpool:
             self._database = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS spans (place INTEGER PRIMARY KEY, trace TEXT NOT NULL, "
                 "is_root INTEGER NOT NULL, arrived REAL NOT NULL, size INTEGER NOT NULL, span BLOB NOT NULL)"
@@ -86,6 +86,10 @@ class SpanSpool:
             )
             (size,) = self._database.execute(_SIZE).fetchone()
         self._bytes: int = size
+
+    def can_hold(self, spans: Sequence[EncodedSpan]) -> bool:
+        """Return whether the spans fit into the empty buffer."""
+        return sum(len(span.body) + _OVERHEAD for span in spans) <= self._most
 
     def add(self, spans: Sequence[EncodedSpan], arrived: float) -> bool:
         """Store all spans, or none if they do not fit; return whether they are stored."""

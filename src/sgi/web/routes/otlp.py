@@ -9,7 +9,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from sgi.kernel.errors import SgiError, StoreError
-from sgi.service.traces.receiver import RETRY_SECONDS, BufferFullError, Receipt, TraceReceiver
+from sgi.service.traces.receiver import (
+    RETRY_SECONDS,
+    BufferFullError,
+    Receipt,
+    RequestTooLargeError,
+    TraceReceiver,
+)
 from sgi.web.otlp_messages import JSON, PROTOBUF, export_response, status_message
 from sgi.web.otlp_request import OtlpRequestError, decode_request, too_large
 from sgi.web.site import site_of
@@ -67,7 +73,10 @@ def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes) -> R
     except OtlpRequestError as error:
         receiver.refuse_invalid(error.spans)
         raise
-    return receiver.receive(items)
+    try:
+        return receiver.receive(items)
+    except RequestTooLargeError as error:
+        raise OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error.message) from error
 
 
 def _receiver(request: Request) -> TraceReceiver:

@@ -166,6 +166,16 @@ def test_a_full_buffer_refuses_whole_requests_until_there_is_space(serve):
         assert is_complete(counts(client))
 
 
+def test_a_request_that_never_fits_is_refused_for_good(serve):
+    with serve(buffer_bytes=1000) as (client, _):
+        response = client.post(
+            "/v1/traces", content=request(spans_of(1)).SerializeToString(), headers=PROTOBUF
+        )
+        assert response.status_code == 413
+        assert "larger than the buffer" in Status.FromString(response.content).message
+        assert (counts(client)["refused"], is_complete(counts(client))) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("body", "head", "code", "reason"),
     [
