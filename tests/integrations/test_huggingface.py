@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
-import sgi
-
-pytest.importorskip("evaluate")
-
 import evaluate
 import numpy as np
+import pytest
 from datasets import Dataset
 
+import sgi
 from sgi.integrations import huggingface
 from sgi.integrations.huggingface import ScoreRows, SgiMetric
 from support.adapter_contract import BLANK, NO_CONTEXTS, SUPPORTED, AdapterContract, HostResult, HostRow

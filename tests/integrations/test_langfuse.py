@@ -3,13 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
-
-import sgi
-
-pytest.importorskip("langfuse")
-
 from langfuse import Langfuse
 
+import sgi
 from sgi.integrations.langfuse import SgiEvaluator, upload_scores
 from sgi.integrations.upload import Upload, UploadError
 from support.adapter_contract import AdapterContract, HostResult, HostRow

@@ -3,9 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
-pytest.importorskip("phoenix.client")
-
 from phoenix.client import Client
 
 from sgi.integrations.phoenix_client import upload_scores

@@ -3,13 +3,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-
-import sgi
-
-pytest.importorskip("weave")
-
 import weave
 
+import sgi
 from sgi.integrations.weave import SgiScorer
 from support.adapter_contract import BLANK, SUPPORTED, AdapterContract, HostResult, HostRow
 
