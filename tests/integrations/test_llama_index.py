@@ -4,7 +4,7 @@ import asyncio
 import math
 
 import pytest
-from llama_index.core.evaluation import BatchEvalRunner
+from llama_index.core.evaluation import BatchEvalRunner, EvaluationResult
 from llama_index.core.evaluation.eval_utils import get_results_df
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
@@ -75,6 +75,13 @@ def test_the_table_of_the_host_has_no_mean_rather_than_zeros():
     )
     assert math.isnan(table["grounding"][0])
     assert table["grounding"][1] == results[0].score
+
+
+def test_a_result_without_a_value_is_null_in_json():
+    (result,) = run_batch([BLANK], SgiEvaluator())
+    loaded = EvaluationResult.model_validate_json(result.model_dump_json())
+    assert (loaded.score, loaded.invalid_result) == (None, True)
+    assert loaded.invalid_reason == "undefined: the response is blank"
 
 
 def test_a_query_engine_without_passages_gives_no_value():

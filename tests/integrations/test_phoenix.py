@@ -4,13 +4,14 @@ import asyncio
 import json
 import math
 
+import httpx
 import numpy as np
 import pandas as pd
+from phoenix.client import Client
 from phoenix.evals import async_evaluate_dataframe, bind_evaluator, evaluate_dataframe
-from phoenix.evals.utils import to_annotation_dataframe
 
 import sgi
-from sgi.integrations.phoenix import SgiEvaluator
+from sgi.integrations.phoenix import SgiEvaluator, annotation_frame
 from support.adapter_contract import (
     BLANK,
     CONTRADICTED,
@@ -37,7 +38,7 @@ class TestPhoenix(AdapterContract):
         for details in frame["sgi_execution_details"]:
             assert details["status"] == "COMPLETED"
         frame["context.span_id"] = [str(number) for number in range(len(rows))]
-        annotations = to_annotation_dataframe(dataframe=frame)
+        annotations = annotation_frame(frame)
         scores = frame[f"{metric}_score"]
         assert [score.get("score") for score in scores] == [
             None if pd.isna(v) else v for v in annotations["score"]
@@ -93,6 +94,29 @@ def test_a_row_without_value_is_evaluated_once(monkeypatch):
         hide_tqdm_bar=True,
     )
     assert len(calls) == 1
+
+
+def test_the_client_sends_rows_without_a_value():
+    frame = frame_of([SUPPORTED, BLANK]).rename(columns={"question": "input", "response": "output"})
+    frame["context"] = [
+        "\n\n".join(texts) for texts in frame.pop("contexts")
+    ]  # as `get_input_output_context`
+    frame.index = pd.Index(["s1", "s2"], name="context.span_id")
+    sent = []
+
+    def receive(request):
+        sent.extend(json.loads(request.content)["data"])
+        return httpx.Response(200, json={"data": [{"id": "1"}, {"id": "2"}]})
+
+    client = Client(
+        http_client=httpx.Client(transport=httpx.MockTransport(receive), base_url="http://phoenix")
+    )
+    scored = evaluate_dataframe(dataframe=frame, evaluators=[SgiEvaluator()], hide_tqdm_bar=True)
+    client.spans.log_span_annotations_dataframe(dataframe=annotation_frame(scored), sync=True)
+    results = {annotation["span_id"]: annotation["result"] for annotation in sent}
+    assert results["s1"]["label"] == "ok"
+    assert results["s1"]["score"] > 0.5
+    assert results["s2"] == {"label": "undefined", "explanation": "undefined: the response is blank"}
 
 
 def test_the_description_is_json():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from phoenix.evals import Evaluator, Score
+from phoenix.evals.utils import to_annotation_dataframe
 from pydantic import BaseModel, ConfigDict
 
 from sgi.engine.plan import resolve
@@ -13,6 +14,8 @@ from sgi.kernel.metric import AnyMetric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pandas as pd
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import Score as SgiScore
@@ -72,3 +75,13 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
             )
             for name, score in scores.items()
         ]
+
+
+def annotation_frame(scored: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of `evaluate_dataframe` for ``Client().spans.log_span_annotations_dataframe``.
+
+    It is `to_annotation_dataframe` with None for absent values, since the client of Phoenix cannot send NaN.
+    The index or a column of ``scored`` has the ids of spans, as ``context.span_id``.
+    """
+    frame = to_annotation_dataframe(dataframe=scored)
+    return frame.astype(object).where(frame.notna(), None)  # type: ignore[no-any-return]  # as above
