@@ -100,7 +100,10 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
 def _spans_of_trace(values: Mapping[str, Any], line: int) -> list[Span]:
     """Return the observations of a trace, under a span for the trace itself if it has an input or output."""
     name = read(values, "id", cells.as_id)
-    observations = list_cell(values, "observations")
+    observations = [item for item in list_cell(values, "observations") if not isinstance(item, str)]
+    for place, item in enumerate(observations):
+        if not isinstance(item, dict) or not _is_observation(item):
+            raise DataError("is not an observation", sample_id=name, field=f"observations.{place}")
     scores = [
         evaluation(str(score.get("name")), score.get("value"), score.get("stringValue"), score.get("comment"))
         for score in _scores(values)
