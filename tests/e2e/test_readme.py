@@ -34,8 +34,9 @@ def blocks(page, language):
         (DOCS / "targets.md", 1, "0.98"),
         (DOCS / "judge.md", 1, "[1.]"),
         (DOCS / "python.md", 5, "No such run:"),
+        (DOCS / "traces.md", 2, "[0.85]"),
     ],
-    ids=["README", "targets", "judge", "python"],
+    ids=["README", "targets", "judge", "python", "traces"],
 )
 def test_the_python_examples_run(page, count, printed, tmp_path):
     examples = blocks(page, "python")
@@ -49,6 +50,13 @@ def test_the_python_examples_run(page, count, printed, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1].startswith(printed)
+
+
+def test_the_line_about_traces_is_what_a_run_prints(tmp_path):
+    (tmp_path / "make.py").write_text(blocks(DOCS / "traces.md", "python")[0])
+    subprocess.run([sys.executable, "make.py"], cwd=tmp_path, check=True)
+    command, printed = blocks(DOCS / "traces.md", "console")[0].strip().split("\n")
+    assert printed in sgi(tmp_path, *shlex.split(command)[2:]).err
 
 
 def test_the_files_shown_are_read(tmp_path):
