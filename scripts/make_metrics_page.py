@@ -12,9 +12,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from sgi.kernel.details import details_schema
 from sgi.kernel.registry import metric_class, metric_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sgi.kernel.metric import Metric
 
 PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
@@ -53,7 +56,41 @@ def _section(kind: type[Metric]) -> str:
         ("source", spec.citation),
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in facts)
-    return f"## {spec.name}\n\n{_prose(inspect.getdoc(kind) or '')}\n\n| | |\n|---|---|\n{table}\n"
+    prose = _prose(inspect.getdoc(kind) or "")
+    return f"## {spec.name}\n\n{prose}\n\n| | |\n|---|---|\n{table}\n{_details(details_schema(spec.details))}"
+
+
+def _details(schema: dict[str, Any]) -> str:
+    """Return the keys of the details of a row as a list; nothing without keys."""
+    lines = list(_keys(schema, ""))
+    return "\n".join(["\n**Details of a row:**\n", *lines, ""]) if lines else ""
+
+
+def _keys(schema: dict[str, Any], indent: str) -> Iterator[str]:
+    for name, value in schema.get("properties", {}).items():
+        text = value.get("description", "").rstrip(".").replace("``", "`")
+        yield f"{indent}- `{name}` ({_type(value)})" + (f": {text}." if text else "")
+        yield from _keys(_inner(value), f"{indent}  ")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_type(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " or ".join(f'`"{each}"`' for each in schema["enum"])
+    if schema.get("type") == "array":
+        items = schema.get("items", {}) or schema["prefixItems"][0]
+        kind = _type(items)
+        return f"array of ({kind})" if " or " in kind else f"array of {kind}"
+    if isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {_type(schema['additionalProperties'])}"
+    return str(schema.get("type", "any"))
+
+
+def _inner(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the objects in a value."""
+    inner = schema.get("items", schema.get("additionalProperties"))
+    return _inner(inner) if isinstance(inner, dict) else schema
 
 
 def _prose(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, cast, 
 import numpy as np
 from typing_extensions import TypeVar
 
+from sgi.kernel.details import NoDetails
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class MetricSpec:
         citation: the source of the definition.
         category: the key of ``details`` with the class or grade of a row; summaries count it.
         classes: the classes or grades, in display order.
+        details: the schema of the details of a row; see `sgi.kernel.details`.
     """
 
     name: str
@@ -78,6 +80,7 @@ class MetricSpec:
     citation: str = ""
     category: str = ""
     classes: tuple[str, ...] = ()
+    details: type[Any] = NoDetails
 
     def in_order(self, counts: Mapping[str, int]) -> dict[str, int]:
         """Sort counts by the order of ``classes``; other names follow, the most frequent first.

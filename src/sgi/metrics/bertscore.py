@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
+from typing_extensions import TypedDict
 
+from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.kernel.tokens import TokenModel
@@ -55,8 +57,40 @@ pairs of sentences. MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_
 _Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
 
 
+@closed
+class TokenScores(TypedDict):
+    """Scores over token vectors; null if the weights of all tokens are 0.
+
+    Attributes:
+        precision: mean over the tokens of the response.
+        recall: mean over the tokens of the reference.
+        f1: harmonic mean of both.
+    """
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@closed
+class BertScoreDetails(TypedDict, total=False):
+    """The scores against the best reference.
+
+    Attributes:
+        raw: the scores before rescaling.
+        rescaled: the scores after rescaling; only if a baseline is known for the model.
+        windows: number of windows of the longest text; only if a text exceeds the token limit.
+    """
+
+    raw: TokenScores
+    rescaled: TokenScores
+    windows: int
+
+
 def _spec(name: str) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)")
+    return MetricSpec(
+        name, 1, needs=RESPONSE | REFERENCE, citation="Zhang et al. (2020)", details=BertScoreDetails
+    )
 
 
 class _Match(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
@@ -20,7 +21,29 @@ if TYPE_CHECKING:
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import ProbabilityMap
 
-SPEC = MetricSpec("calibrated", 1, needs=frozenset(), category="verdict", classes=("passed", "flagged"))
+
+class CalibratedDetails(TypedDict, total=False):
+    """The details of the inner metric, and what the calibration adds.
+
+    Attributes:
+        score: the value of the inner metric.
+        threshold: the threshold for the length of the response; null if no such response is flagged.
+        verdict: ``flagged`` if the score is worse than the threshold, otherwise ``passed``.
+    """
+
+    score: float
+    threshold: float | None
+    verdict: Literal["passed", "flagged"]
+
+
+SPEC = MetricSpec(
+    "calibrated",
+    1,
+    needs=frozenset(),
+    category="verdict",
+    classes=("passed", "flagged"),
+    details=CalibratedDetails,
+)
 """The spec that all calibrated metrics share; each adds the needs and the citation of its inner metric."""
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
@@ -127,6 +129,21 @@ class _Classification(JudgedMetric[AnswerVerdict]):
         )
 
 
+_Class = TypedDict("_Class", {"class": AnswerClass}, total=False)
+
+
+@closed
+class ClassDetails(_Class, JudgedDetails, total=False):
+    """The class of the response.
+
+    Attributes:
+        class: ``correct``, ``wrong`` or ``dont_know``.
+        warning: why the judge was not asked.
+    """
+
+    warning: str
+
+
 def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
     return MetricSpec(
         name,
@@ -136,6 +153,7 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
         citation="GraphRAG evaluation metrics, sections 9 to 11",
         category=category,
         classes=get_args(AnswerClass) if category else (),
+        details=ClassDetails,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import JudgedMetric, JudgedRows, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
@@ -117,6 +118,19 @@ def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
     return {"parts": values, "reasons": reasons} if reasons else {"parts": values}
 
 
+@closed
+class PartsDetails(JudgedDetails, total=False):
+    """The value of each part.
+
+    Attributes:
+        parts: the value by the name of the part; null for a part without one.
+        reasons: why a part has no value, by its name; absent if all parts have one.
+    """
+
+    parts: dict[str, float | None]
+    reasons: dict[str, str]
+
+
 class RagasParts(BaseModel, frozen=True):
     """Judgements of the four parts; a part is None if the sample lacks a field or the judge failed.
 
@@ -191,6 +205,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         high=_PERCENT,
         unit=PERCENT,
         citation="GraphRAG evaluation metrics, section 5",
+        details=PartsDetails,
     )
     judgement: ClassVar = RagasParts
     prompts: ClassVar = tuple({p.name: p for part in _SAFE for p in part.prompts}.values())
@@ -317,7 +332,11 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     """
 
     spec: ClassVar = MetricSpec(
-        "llm_judged_overall", 1, needs=frozenset(), citation="RAG evaluation records, rated triad"
+        "llm_judged_overall",
+        1,
+        needs=frozenset(),
+        citation="RAG evaluation records, rated triad",
+        details=PartsDetails,
     )
     judgement: ClassVar = Ratings
     prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from typing_extensions import TypedDict
 
+from sgi.kernel.details import NoDetails, closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
@@ -37,8 +39,25 @@ _ORDERS = 4
 _NO_CONTENT = "the reference has no word of three characters or more, except numbers"
 
 
-def _spec(name: str, citation: str) -> MetricSpec:
-    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation=citation)
+@closed
+class LexicalDetails(TypedDict, total=False):
+    """The value of each part; null for a part without one.
+
+    Attributes:
+        bleu: the BLEU of the row.
+        rouge_l: the ROUGE-L of the row.
+        content_f1: the F1 over content words.
+        squad_em: 1 for an exact match, otherwise 0.
+    """
+
+    bleu: float | None
+    rouge_l: float | None
+    content_f1: float | None
+    squad_em: float | None
+
+
+def _spec(name: str, citation: str, details: type[Any] = NoDetails) -> MetricSpec:
+    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, citation=citation, details=details)
 
 
 def _best_score(
@@ -260,7 +279,9 @@ class LexicalAggregate(Metric):
     """
 
     spec: ClassVar = _spec(
-        "lexical_aggregate", "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match"
+        "lexical_aggregate",
+        "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match",
+        details=LexicalDetails,
     )
 
     def score(self, batch: Batch, features: Features, /) -> Scores:

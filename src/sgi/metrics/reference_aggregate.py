@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.features import Features
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.composite import weighted_mean_of_parts
+from sgi.metrics.composite import PartsDetails, weighted_mean_of_parts
 from sgi.metrics.lexical import LexicalAggregate
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import MetricWrapper
@@ -54,6 +54,7 @@ class ReferenceAggregate(MetricWrapper):
         1,
         needs=RESPONSE | REFERENCE,
         citation="RAG evaluation records, aggregate with semantic similarity",
+        details=PartsDetails,
     )
 
     def __post_init__(self) -> None:

@@ -9,8 +9,10 @@ from math import inf, pi
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from sgi.geometry.angles import angle
+from sgi.kernel.details import closed
 from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
@@ -78,6 +80,51 @@ class _PassageMetric(Metric[CompleteRows]):
         return angles.aggregate(pairs, "mean" if self.passages == "mean" else "nearest")
 
 
+@closed
+class AngleDetails(TypedDict, total=False):
+    """The angles of a row, in radians.
+
+    Attributes:
+        theta_rq: angle between response and question, in [0, π].
+        theta_rc: angle between response and the passages, in [0, π].
+        theta_qc: angle between question and the passages, in [0, π].
+        passage: index of the passage that is used; null with ``mean`` and ``joined``.
+    """
+
+    theta_rq: float
+    theta_rc: float
+    theta_qc: float
+    passage: int | None
+
+
+@closed
+class SentenceIndex(TypedDict):
+    """The SGI of a sentence of the response.
+
+    Attributes:
+        text: the sentence.
+        sgi: its SGI; null if it has none.
+    """
+
+    text: str
+    sgi: float | None
+
+
+@closed
+class IndexDetails(AngleDetails, total=False):
+    """The angles of a row, and the SGI of its parts.
+
+    Attributes:
+        passages: the SGI of each passage; null for a passage without one; null with ``joined``.
+        sentences: the SGI of each sentence of the response.
+        verbatim_copy: true if the response copies a passage that is used; absent otherwise.
+    """
+
+    passages: list[float | None] | None
+    sentences: list[SentenceIndex]
+    verbatim_copy: bool
+
+
 @dataclass(frozen=True)
 class SemanticGroundingIndex(_PassageMetric):
     r"""How much closer in meaning the response is to its context than to its question.
@@ -110,7 +157,7 @@ class SemanticGroundingIndex(_PassageMetric):
 
     sentences: bool = True
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "sgi", 2, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION
+        "sgi", 2, needs=_ALL_THREE, high=inf, unit=RATIO, citation=_CITATION, details=IndexDetails
     )
 
     def __post_init__(self) -> None:
@@ -170,7 +217,9 @@ class BoundedGroundingIndex(_PassageMetric):
     -1.0
     """
 
-    spec: ClassVar[MetricSpec] = MetricSpec("sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, citation=_CITATION)
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, citation=_CITATION, details=AngleDetails
+    )
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
         return angles.bounded_index
@@ -190,7 +239,14 @@ class ResponseContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_rc", 1, _ALL_THREE, high=pi, higher_is_better=False, unit="rad", citation=_CITATION
+        "theta_rc",
+        1,
+        needs=_ALL_THREE,
+        high=pi,
+        higher_is_better=False,
+        unit="rad",
+        citation=_CITATION,
+        details=AngleDetails,
     )
     _allows_same_point: ClassVar[bool] = True
 
@@ -213,7 +269,7 @@ class QuestionContextAngle(_PassageMetric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "theta_qc", 1, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION
+        "theta_qc", 1, needs=_ALL_THREE, high=pi, unit="rad", citation=_CITATION, details=AngleDetails
     )
     _allows_same_point: ClassVar[bool] = True
 

@@ -8,8 +8,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from sgi.geometry.angles import angle, cosine, unit
+from sgi.kernel.details import closed
 from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.parameters import check_choice
@@ -59,6 +61,25 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
     return max(0.0, float(cosine(left[None], right[None])[0]))
 
 
+@closed
+class SimilarityDetails(TypedDict, total=False):
+    """The value of each model, and warnings.
+
+    Attributes:
+        models: the similarity by the name of the embedder; with a threshold 1 or 0.
+        band: how similar the texts are, in words; only for cosines without a threshold.
+        truncated: the texts that exceed the token limit: ``response``, ``reference`` or both.
+        left_out: the reason for each embedder that returned no vectors, by its name.
+        warning: why the value may mislead.
+    """
+
+    models: dict[str, float]
+    band: str
+    truncated: list[str]
+    left_out: dict[str, str]
+    warning: str
+
+
 @dataclass(frozen=True)
 class SemanticSimilarity(Metric["ComparedTexts"]):
     r"""Cosine similarity of the embeddings of response and reference.
@@ -105,6 +126,7 @@ class SemanticSimilarity(Metric["ComparedTexts"]):
         citation="Reimers and Gurevych (2019)",
         category="band",
         classes=(*(band for _, band in _BANDS), _TRUNCATED),
+        details=SimilarityDetails,
     )
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.analysis import ResponseAnalysis
-from sgi.metrics.grounding.evidence_map import SignalPart
+from sgi.metrics.grounding.evidence_map import EvidenceMap, SignalPart
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
@@ -85,7 +85,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "grounding", 1, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION
+        "grounding", 1, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION, details=EvidenceMap
     )
     nli: str = ""
 

@@ -17,6 +17,8 @@ class FactEvidence(BaseModel, frozen=True, extra="forbid"):
         fact: the text of the fact in the response.
         start: start in the response, in characters.
         end: end in the response.
+        kind: ``number``, ``date`` or ``name``.
+        verdict: ``supported``, ``absent`` or ``contradicted``.
         passage: index of the context that supports or contradicts the fact; None if no context does.
         found: the words of the passage that state or contradict the fact, or "".
         found_start: start of these words in the passage.
@@ -49,6 +51,7 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
         passage: index of the context that supports it best.
         beside: the most similar sentence of that passage.
         similarity: for each passage that is not blank, the greatest cosine with one of its sentences.
+        checks: the numbers, dates and names of the sentence, with their verdicts.
         unbacked: start and end, in the response, of each part that no passage supports.
         entailment: highest probability that one of its best passages entails it; None without a model.
         contradiction: highest probability that one of them contradicts it; None if the model gives none.
@@ -73,7 +76,12 @@ class SentenceEvidence(BaseModel, frozen=True, extra="forbid"):
 
 
 class SignalPart(BaseModel, frozen=True, extra="forbid"):
-    """Value of a signal (None if it does not apply) and its contribution to the log odds of the score."""
+    """A signal of the response.
+
+    Attributes:
+        value: the value; None if the signal does not apply.
+        log_odds: its contribution to the log odds of the score.
+    """
 
     value: float | None
     log_odds: float
@@ -83,6 +91,8 @@ class EvidenceMap(BaseModel, frozen=True, extra="forbid"):
     """Explanation of a response's grounding score: its signals, and the evidence for each sentence.
 
     Attributes:
+        signals: the signals of the whole response, by name.
+        sentences: the evidence for each sentence, in order.
         passages: indices of the contexts that are not blank, in the order of ``similarity``.
         unused: indices of the contexts that support no sentence.
     """

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
 from sgi.geometry.angles import cosine
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
@@ -139,6 +140,23 @@ reasoning comes first: one or two sentences on what was asked and what of it is 
 )
 
 
+@closed
+class RelevanceDetails(JudgedDetails, total=False):
+    """How the value was computed.
+
+    Attributes:
+        similarities: similarity of the question with each question that the judge wrote for the response.
+        noncommittal: true if the response evades the question; absent otherwise.
+        rated: true if the judge wrote no question and rated the response directly; absent otherwise.
+        warning: why the judge was not asked.
+    """
+
+    similarities: list[float]
+    noncommittal: bool
+    rated: bool
+    warning: str
+
+
 @dataclass(frozen=True)
 class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     r"""Mean cosine similarity between the question and the questions that the response answers.
@@ -174,7 +192,13 @@ class AnswerRelevance(JudgedMetric[AnsweredQuestions]):
     questions: int = 3
     scale: Scale = "cosine"
     noncommittal: Noncommittal = "zero"
-    spec: ClassVar = MetricSpec("answer_relevance", 2, needs=QUESTION | RESPONSE, citation="Es et al. (2023)")
+    spec: ClassVar = MetricSpec(
+        "answer_relevance",
+        2,
+        needs=QUESTION | RESPONSE,
+        citation="Es et al. (2023)",
+        details=RelevanceDetails,
+    )
     judgement: ClassVar = AnsweredQuestions
     prompts: ClassVar = (GENERATE, RATE)
 

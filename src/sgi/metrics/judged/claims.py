@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import Scores
@@ -209,6 +210,19 @@ def _claim_with_verdict(claim: str, verdict: Support, portion: Portion, before: 
         )
     number = None if passage is None else portion.numbers[passage - 1]
     return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=number)
+
+
+@closed
+class ClaimDetails(JudgedDetails, total=False):
+    """The number of claims.
+
+    Attributes:
+        claims: the number of claims of the text.
+        supported: the number of claims that the passages support.
+    """
+
+    claims: int
+    supported: int
 
 
 @dataclass(frozen=True)

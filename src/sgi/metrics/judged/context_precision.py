@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
@@ -106,6 +107,19 @@ answer.
 )
 
 
+@closed
+class PassageDetails(JudgedDetails, total=False):
+    """The number of passages.
+
+    Attributes:
+        passages: the number of passages that the judge rated.
+        relevant: the number of relevant passages.
+    """
+
+    passages: int
+    relevant: int
+
+
 @dataclass(frozen=True)
 class ContextPrecision(JudgedMetric[Relevances]):
     r"""Share of the passages that help to answer the question.
@@ -142,7 +156,11 @@ class ContextPrecision(JudgedMetric[Relevances]):
     weighting: Weighting = "mean"
     empty: Empty = "missing"
     spec: ClassVar = MetricSpec(
-        "context_precision", 1, needs=QUESTION | CONTEXTS, citation="GraphRAG evaluation metrics, section 2"
+        "context_precision",
+        1,
+        needs=QUESTION | CONTEXTS,
+        citation="GraphRAG evaluation metrics, section 2",
+        details=PassageDetails,
     )
     judgement: ClassVar = Relevances
     prompts: ClassVar = (PROMPT,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, REFERENCE
-from sgi.metrics.judged.claims import ClaimSupport
+from sgi.metrics.judged.claims import ClaimDetails, ClaimSupport
 
 if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
@@ -41,7 +41,9 @@ class ContextRecall(ClaimSupport):
     [1.0]
     """
 
-    spec: ClassVar = MetricSpec("context_recall", 1, needs=CONTEXTS | REFERENCE, citation="Es et al. (2023)")
+    spec: ClassVar = MetricSpec(
+        "context_recall", 1, needs=CONTEXTS | REFERENCE, citation="Es et al. (2023)", details=ClaimDetails
+    )
     _reasons: ClassVar = ("the reference is blank", "the reference states nothing")
 
     def _text(self, sample: Sample) -> str:

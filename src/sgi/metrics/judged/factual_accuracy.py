@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
@@ -99,6 +100,25 @@ contradictory. Do not let one rating colour another, and give no overall rating.
 )
 
 
+@closed
+class AccuracyDetails(JudgedDetails, total=False):
+    """The grade and the criteria.
+
+    Attributes:
+        grade: ``A`` (best) to ``E``.
+        correctness: the judge's score of correctness, from 0 to 1.
+        completeness: the judge's score of completeness, from 0 to 1.
+        consistency: the judge's score of consistency, from 0 to 1.
+        warning: why the judge was not asked.
+    """
+
+    grade: str
+    correctness: float
+    completeness: float
+    consistency: float
+    warning: str
+
+
 @dataclass(frozen=True)
 class FactualAccuracy(JudgedMetric[Accuracy]):
     r"""How correct, complete and consistent the response is compared with the reference, with a grade.
@@ -138,6 +158,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         citation="GraphRAG evaluation metrics, section 6",
         category="grade",
         classes=("A", "B", "C", "D", "E"),
+        details=AccuracyDetails,
     )
     judgement: ClassVar = Accuracy
     prompts: ClassVar = (PROMPT,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.judged.claims import ClaimSupport
+from sgi.metrics.judged.claims import ClaimDetails, ClaimSupport
 
 if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
@@ -47,7 +47,9 @@ class Faithfulness(ClaimSupport):
     [0.5]
     """
 
-    spec: ClassVar = MetricSpec("faithfulness", 1, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)")
+    spec: ClassVar = MetricSpec(
+        "faithfulness", 1, needs=CONTEXTS | RESPONSE, citation="Es et al. (2023)", details=ClaimDetails
+    )
     _reasons: ClassVar = ("the response is blank", "the response claims nothing")
 
     def _text(self, sample: Sample) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel
 
+from sgi.kernel.details import JudgedDetails, closed
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.prompts import Example, Prompt, ReplyModel
@@ -193,8 +194,23 @@ class _RatedMetric(JudgedMetric[StoredRating]):
         return self._without_rating
 
 
+@closed
+class RatingDetails(JudgedDetails, total=False):
+    """The rating of the judge.
+
+    Attributes:
+        rated: the rating in words, from ``bad`` to ``excellent``.
+        warning: why the judge was not asked.
+    """
+
+    rated: str
+    warning: str
+
+
 def _spec(name: str, needs: Fields) -> MetricSpec:
-    return MetricSpec(name, 1, needs=needs, citation="RAG evaluation records, rated triad")
+    return MetricSpec(
+        name, 1, needs=needs, citation="RAG evaluation records, rated triad", details=RatingDetails
+    )
 
 
 @dataclass(frozen=True)

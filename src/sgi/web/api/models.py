@@ -9,12 +9,14 @@ from inspect import getdoc
 from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
 
 from sgi.analysis.compare import Comparison
 from sgi.engine.plan import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
+from sgi.kernel.details import details_schema
 from sgi.kernel.metric import Status
+from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.run_header import RunHeader
@@ -93,14 +95,22 @@ class ScoreRequest(BaseModel):
     details: bool = Field(default=False, description="Whether to return how each value was computed.")
 
 
+def _details_schemas() -> dict[str, Any]:
+    """Return the JSON schemas of the details of all built-in metrics."""
+    kinds = dict.fromkeys(metric_class(name).spec.details for name in BUILT_IN)
+    return {"anyOf": [details_schema(kind) for kind in kinds] + [{"type": "object"}, {"type": "null"}]}
+
+
 class Score(BaseModel):
     """The score of a row."""
 
     value: float | None = Field(description="The score; null if there is no score.")
     status: Status
     reason: str = Field(description="Why there is no score; empty if there is a score.")
-    details: dict[str, JsonValue] | None = Field(
-        None, description="How the value was computed; null unless requested."
+    details: Annotated[dict[str, JsonValue] | None, WithJsonSchema(_details_schemas())] = Field(
+        None,
+        description="How the value was computed; null unless requested. `GET /metrics` returns the schema of "
+        "each metric.",
     )
 
 
@@ -153,6 +163,7 @@ class MetricFacts(BaseModel):
         description="Whether the metric needs an LLM judge; `POST /score` rejects such metrics."
     )
     citation: str
+    details: dict[str, JsonValue] = Field(description="JSON schema of the details of a row.")
 
 
 class RunChange(BaseModel):

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from sgi.kernel.details import details_schema, inline_references
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Score
 from sgi.kernel.registry import metric_classes
@@ -73,19 +74,8 @@ def _responses(model: type[BaseModel], *problems: int) -> Documented:
 def _request_body(model: type[BaseModel]) -> dict[str, Any]:
     """Return the request body for OpenAPI, for a route that parses its body itself."""
     schema = model.model_json_schema()
-    whole = _inline_references(schema, schema.pop("$defs", {}))
+    whole = inline_references(schema, schema.pop("$defs", {}))
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
-
-
-def _inline_references(part: Any, named: dict[str, Any]) -> Any:
-    """Replace references in a schema by their definitions."""
-    if isinstance(part, list):
-        return [_inline_references(item, named) for item in part]
-    if not isinstance(part, dict):
-        return part
-    if "$ref" in part:
-        return _inline_references(named[part["$ref"].rpartition("/")[2]], named)
-    return {key: _inline_references(value, named) for key, value in part.items()}
 
 
 @router.post(
@@ -248,4 +238,5 @@ def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
         "version": spec.version,
         "judged": issubclass(kind, JudgedMetric),
         "citation": spec.citation,
+        "details": details_schema(spec.details),
     }

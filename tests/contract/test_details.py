@@ -1,0 +1,123 @@
+"""The details of every metric follow its documented schema, on real rows with and without a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+import sgi
+from sgi.engine.plan import resolve
+from sgi.io.dataset import open_dataset
+from sgi.kernel.details import NoDetails, details_schema
+from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.metrics.calibration import CalibratedDetails, Calibration, calibrate_metric
+from sgi.stats.conformal import LengthThresholds
+from sgi.stats.probability_maps import PlattMap
+from support.entailment_models import counting_model
+from support.judge_server import JudgeServer, ServerReply
+from support.judged_metrics import RuleJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAMPLE = "src/sgi/data/halueval_qa_sample.jsonl"
+LONG = {"response": "word " * 700, "reference": "word " * 600}
+ODD = [
+    {"id": "blank", "question": "Who?", "contexts": ["a passage"], "response": " ", "reference": "b"},
+    {"id": "failed", "question": "Who?", "contexts": ["It was 3."], "response": "no reply", "reference": "b"},
+    {"id": "evasive", "question": "Who?", "contexts": ["x"], "response": "I don't know.", "reference": "b"},
+    {"id": "long", "question": "Who?", "contexts": ["x " * 900], **LONG},
+    {"id": "no passage", "question": " ", "contexts": [], "response": "An answer.", "reference": "b"},
+    {"id": "copy", "question": "Who?", "contexts": ["It was 3."], "response": "It was 3.", "reference": "3"},
+    {"id": "blank reference", "question": "Who?", "contexts": ["x"], "response": "y", "reference": " "},
+]
+VARIANTS = [
+    'sgi(passages="joined")',
+    'sgi(passages="mean", sentences=false)',
+    'theta_rc(passages="mean")',
+    "semantic_similarity(threshold=0.5)",
+    'semantic_similarity(scale="angular")',
+    'ragas_score(conventions="safe")',
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    samples = [*open_dataset(SAMPLE).samples()][:16]
+    return [*samples, *(sgi.Sample(**row) for row in ODD)]
+
+
+@pytest.fixture(scope="module")
+def result(rows):
+    return sgi.evaluate(rows, [*BUILT_IN, *VARIANTS], judge=RuleJudge(), max_failures=1.0, cache=False)
+
+
+def check(name: str, kind: type[Any], details: Any) -> None:
+    adapter = TypeAdapter(kind)
+    for row in details:
+        try:
+            adapter.validate_python(dict(row), strict=False) if row else None
+        except ValidationError as error:
+            pytest.fail(f"{name}: {row} does not follow its schema: {error}")
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, *VARIANTS])
+def test_details_follow_their_schema(result, name):
+    (metric,) = resolve([name])
+    check(name, metric.spec.details, result[metric.canonical].details)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_metric_without_a_schema_has_no_details(result, name):
+    kind = metric_class(name).spec.details
+    assert any(result[name].details) == (kind is not NoDetails)
+
+
+def undescribed(schema: Any) -> Iterator[str]:
+    """Yield the keys without a description, also those of inner objects."""
+    if isinstance(schema, dict):
+        yield from (k for k, v in schema.get("properties", {}).items() if not v.get("description"))
+    for part in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from undescribed(part)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_key_is_described(name):
+    schema = details_schema(metric_class(name).spec.details)
+    assert schema["description"]
+    assert schema["additionalProperties"] is False
+    assert list(undescribed(schema)) == []
+
+
+def test_an_unusable_reply_of_a_judge_is_in_the_details(rows):
+    with JudgeServer(replies=ServerReply('{"nothing": 1}')) as server:
+        judge = f"openai:m@{server.url}"
+        metrics = ["faithfulness", "ragas_score", "factual_accuracy", "correct_answers", "groundedness"]
+        result = sgi.evaluate(rows[:2], metrics, judge=judge, max_failures=1.0, cache=False)
+    for name in metrics:
+        assert result[name].details[0].keys() == {"judge_reply", "reply_from_cache"}
+        check(name, metric_class(name).spec.details, result[name].details)
+
+
+def test_details_with_an_entailment_model_follow_the_schema(rows, tmp_path):
+    folder = counting_model(tmp_path / "nli")
+    result = sgi.evaluate(rows, f'grounding(nli="{folder}")', cache=False, max_failures=1.0)
+    (metric,) = result.metrics
+    check("grounding", metric.spec.details, result[metric.canonical].details)
+
+
+def test_a_calibrated_metric_adds_its_own_details(rows):
+    fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))  # noqa: FBT003
+    metric = calibrate_metric(resolve(["theta_rc"])[0], fitted)
+    (row, *_) = sgi.evaluate(rows, [metric], cache=False)[metric.canonical].details
+    own = {name: row[name] for name in CalibratedDetails.__annotations__}
+    check("calibrated", CalibratedDetails, [own])
+    inner = {name: value for name, value in row.items() if name not in own}
+    check("theta_rc", metric_class("theta_rc").spec.details, [inner])
+
+
+def test_an_unknown_key_is_refused():
+    with pytest.raises(ValidationError, match="theta_rs"):
+        TypeAdapter(metric_class("theta_rc").spec.details).validate_python({"theta_rs": 1.0})
