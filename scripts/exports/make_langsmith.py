@@ -5,6 +5,7 @@ Run it in an environment with ``langsmith``.
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import os
@@ -39,6 +40,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+        if self.path.endswith("/v2/runs/query"):
+            return self._reply({"items": [newer(served(run)) for run in RUNS.values()], "next_cursor": None})
         if self.path.endswith("/runs/query"):
             return self._reply({"runs": [served(run) for run in RUNS.values()], "cursors": {"next": None}})
         if self.path.endswith("/runs"):
@@ -85,6 +88,29 @@ def served(run: dict[str, Any]) -> dict[str, Any]:
         "status": "error" if run.get("error") else "success",
         "feedback_stats": FEEDBACK.get(run["id"]),
     }
+
+
+def newer(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run as the newer API returns it."""
+    held = {key: value for key, value in run.items() if key not in {"parent_run_id", "extra", "session_id"}}
+    around = [part.partition("Z")[2] for part in run["dotted_order"].split(".")[:-1]]
+    metadata = run["extra"]["metadata"]
+    return {
+        **held,
+        "project_id": run["session_id"],
+        "run_type": run["run_type"].upper(),
+        "status": run["status"].upper(),
+        "parent_run_ids": around,
+        "is_root": not around,
+        "metadata": metadata,
+        "thread_id": metadata.get("session_id"),
+    }
+
+
+async def query(client: Client) -> list[dict[str, Any]]:
+    """Return the runs of the newer API."""
+    runs = client.runs.query(project_ids=[SESSION], selects=["ID", "RUN_TYPE", "INPUTS", "OUTPUTS"])
+    return [json.loads(run.model_dump_json(exclude_unset=True)) async for run in runs]
 
 
 def record(client: Client, turn: Turn) -> None:
@@ -162,13 +188,19 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = Client(
-        api_url=f"http://127.0.0.1:{server.server_port}", api_key="kerrow", auto_batch_tracing=False, info={}
+        api_url=f"http://127.0.0.1:{server.server_port}",
+        api_key="kerrow",
+        auto_batch_tracing=False,
+        info={"version": "0.16.0"},
     )
     for turn in TURNS:
         record(client, turn)
     client.flush()
     runs: list[Run] = list(client.list_runs(project_name="kerrow"))
+    newer_rows = asyncio.run(query(client))
     server.shutdown()
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in newer_rows)
+    (FOLDER / "langsmith_query.jsonl").write_text(text, encoding="utf-8")
     rows = [json.loads(run.model_dump_json(exclude={"attachments", "child_runs"})) for run in runs]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (FOLDER / "langsmith_runs.jsonl").write_text(text, encoding="utf-8")

@@ -35,7 +35,12 @@ def is_langsmith(values: Mapping[str, Any]) -> bool:
     >>> is_langsmith({"id": "1", "run_type": "nightly", "inputs": {}, "start_time": "12:00"})
     False
     """
-    return str(values.get("run_type")) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
+    return _kind(values) in _KINDS and {"id", "inputs", "start_time"} <= values.keys()
+
+
+def _kind(run: Mapping[str, Any]) -> str:
+    """Return the type of a run; the newer API writes it in capitals."""
+    return str(run.get("run_type")).casefold()
 
 
 def langsmith_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
@@ -58,8 +63,9 @@ def _span(run: Mapping[str, Any], parent: str | None, trace: str | None, line: i
     try:
         name = read(run, "name") or ""
         extra = object_cell(run, "extra")
-        own = object_cell(extra, "metadata")
-        parent = read(run, "parent_run_id", cells.as_id) or parent
+        own = object_cell(extra, "metadata") | object_cell(run, "metadata")
+        around = list_cell(run, "parent_run_ids")  # from the root to the parent
+        parent = read(run, "parent_run_id", cells.as_id) or (cells.as_id(around[-1]) if around else parent)
         span_id = cells.as_id(run.get("id"))
         return Span(
             trace_id=read(run, "trace_id", cells.as_id) or trace or parent or span_id,
@@ -80,7 +86,7 @@ def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> di
     stats = object_cell(run, "feedback_stats")
     scores = [evaluation(key, item.get("avg")) for key, item in stats.items() if isinstance(item, dict)]
     facts = {
-        "session.id": next((own[key] for key in _SESSIONS if own.get(key)), None),
+        "session.id": run.get("thread_id") or next((own[key] for key in _SESSIONS if own.get(key)), None),
         "llm.model_name": next((own[key] for key in _MODELS if isinstance(own.get(key), str)), None),
         "evaluations": scores or None,
         "metadata": {
@@ -89,5 +95,5 @@ def _attributes(run: Mapping[str, Any], name: str, own: Mapping[str, Any]) -> di
             **{key: run[key] for key in ("error", "reference_example_id", "session_name") if run.get(key)},
         },
     }
-    kind = _KINDS[run["run_type"]]
+    kind = _KINDS[_kind(run)]
     return step_attributes(kind, name, object_cell(run, "inputs"), object_cell(run, "outputs") or None, facts)

@@ -36,6 +36,7 @@ FILES = {
     "langfuse_blob_export.jsonl": {"turns": ANSWERED, "session": True},
     "langfuse_traces.json": {"turns": ANSWERED, "session": True},
     "langsmith_runs.jsonl": {"turns": ANSWERED, "session": True},
+    "langsmith_query.jsonl": {"turns": ANSWERED, "session": True},
     "langsmith_runs.csv": {"turns": ANSWERED, "session": True},
     "mlflow_traces.jsonl": {"turns": ANSWERED, **TRACES},
     "mlflow_frame.jsonl": {"turns": ANSWERED, **TRACES},
@@ -117,12 +118,12 @@ def test_single_turns_of_ragas_are_columns(prefix, suffix):
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        ("langfuse_traces.json", "question ← CHAIN input, contexts ← RETRIEVER output, RERANKER output"),
-        ("langsmith_runs.csv", "question ← CHAIN inputs, contexts ← RETRIEVER outputs, RERANKER outputs"),
-        ("mlflow_frame.parquet", "question ← CHAIN inputs, contexts ← RETRIEVER outputs, RERANKER outputs"),
+        ("langfuse_traces.json", "question ← CHAIN input; contexts ← RETRIEVER output, RERANKER output"),
+        ("langsmith_runs.csv", "question ← CHAIN inputs; contexts ← RETRIEVER outputs, RERANKER outputs"),
+        ("mlflow_frame.parquet", "question ← CHAIN inputs; contexts ← RETRIEVER outputs, RERANKER outputs"),
         (
             "trulens_events.jsonl",
-            "question ← CHAIN record_root.input, contexts ← RETRIEVER retrieval.retrieved_contexts",
+            "question ← CHAIN record_root.input; contexts ← RETRIEVER retrieval.retrieved_contexts",
         ),
     ],
 )
