@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from sgi.engine.results import doubtful_sentences
 from sgi.io.coercion import is_absent
-from sgi.io.columns import NAMES, checked_mapping, known_name
+from sgi.io.columns import NAMES, checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.json_path import PathAbsentError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1 << 20
 """The host decides how many rows it evaluates at once, so a row is never refused because others wait."""
+
+MAX_KEYS = 12
+"""The maximum number of keys of a part in the reason of a missing field."""
 
 _FIELDS = ("id", "question", "contexts", "response", "reference")
 # The fields that an object can hold, by the field that the part is if it is not an object. The parts are
@@ -193,9 +196,10 @@ def _name_keys(scores: dict[str, Score], parts: Mapping[str, Any]) -> dict[str, 
         return scores
     objects = {name: plain for name, value in parts.items() if isinstance(plain := _plain(value), dict)}
     keys = {
-        name: [key for key, value in plain.items() if value is not None] for name, plain in objects.items()
+        name: [repr(str(key)[:60]) for key, value in plain.items() if value is not None]
+        for name, plain in objects.items()
     }
-    texts = [f"{name} has {', '.join(map(repr, named))}" for name, named in keys.items() if named]
+    texts = [f"{name} has {join_names(named, MAX_KEYS)}" for name, named in keys.items() if named]
     where = f" ({'; '.join(texts)})" if texts else ""
     return {
         name: replace(score, reason=score.reason + where) if score.status == Status.MISSING else score

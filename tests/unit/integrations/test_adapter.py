@@ -95,6 +95,13 @@ def test_the_reason_of_a_missing_field_lists_the_keys_that_are_there():
     assert describe(score) == "missing: the sample has no contexts (inputs has 'q', 'docs_used')"
 
 
+def test_the_reason_stays_short_for_an_object_with_many_keys():
+    score = host("grounding").score(outputs={"x" * 900 + str(n): n for n in range(900)}, inputs="Who?")
+    reason = score["grounding"].reason
+    assert reason.endswith("and 888 more)")
+    assert len(reason) < 1000
+
+
 def test_a_row_that_cannot_be_read_fails_with_the_error():
     scores = host(["squad_em", "squad_token_f1"]).score(inputs="Who?", outputs=7, expected="Ada")
     assert {describe(score) for score in scores.values()} == {
