@@ -151,8 +151,9 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
     """
     for column in columns:
         if not isinstance(column, str):
-            hint = "Rename the column, or leave it out."
-            raise DataError(f"a column's name must be text, found {column!r}", hint=hint)
+            raise DataError(
+                f"a column's name must be text, found {column!r}", hint="Rename the column, or leave it out."
+            )
     composed = _compose(columns, mapping)
     by_name = _by_name(columns)
     chosen: dict[str, str] = {}
