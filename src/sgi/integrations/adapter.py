@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
 
@@ -41,31 +41,6 @@ _FIELDS_OF_PART = {
     "contexts": ("contexts",),
     "row": _FIELDS,
 }
-
-
-class Coverage(NamedTuple):
-    """How many rows have a value.
-
-    >>> str(Coverage(3, 4))
-    '3 of 4 rows have a value'
-    """
-
-    ok: int
-    rows: int
-
-    @property
-    def share(self) -> float | None:
-        """The share of rows with a value; None without rows."""
-        return self.ok / self.rows if self.rows else None
-
-    def __str__(self) -> str:
-        return f"{self.ok} of {self.rows} rows have a value"
-
-
-def coverage(scores: Iterable[Score]) -> Coverage:
-    """Count the rows with a value."""
-    known = [score.value is not None for score in scores]
-    return Coverage(sum(known), len(known))
 
 
 def describe(score: Score) -> str:

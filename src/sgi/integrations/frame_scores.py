@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
 from sgi.engine.evaluate import Options, evaluate
 from sgi.engine.plan import resolve
-from sgi.engine.summarise import class_keys, on_mean_scale, with_range
+from sgi.engine.summarise import class_keys
+from sgi.integrations.average import average
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Status
-from sgi.kernel.scored_run import STATUSES, MetricColumn
-from sgi.stats.ratios import ratio_of
+from sgi.kernel.scored_run import STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,25 +125,13 @@ def _summary_row(name: str, values: Sequence[Any], statuses: Sequence[Any]) -> d
     unknown = len(statuses) - sum(counts.values())
     if unknown:
         raise UsageError(f"{unknown} rows of the column '{name}_status' have no status of SGI.")
-    numbers = [float(value) for value, each in zip(values, statuses, strict=True) if each == Status.OK.value]
+    ok = [float(v) if each == Status.OK.value else None for v, each in zip(values, statuses, strict=True)]
+    averaged = average(name, ok)
     return {
         "metric": name,
-        "mean": metric_mean(name, numbers),
-        "ok": counts[Status.OK],
-        "rows": len(statuses),
-        "coverage": counts[Status.OK] / len(statuses) if len(statuses) else None,
+        "mean": averaged.mean,
+        "ok": averaged.ok,
+        "rows": averaged.rows,
+        "coverage": averaged.coverage,
         **{status.value: counts[status] for status in STATUSES if status is not Status.OK},
     }
-
-
-def metric_mean(metric: str, values: Sequence[float]) -> float | None:
-    """Return the mean of the values of a metric, as the summary of a run computes it; None without values.
-
-    >>> metric_mean("rouge_l", [0.5, 1.0]), metric_mean("sgi", [0.5, 2.0]), metric_mean("rouge_l", [])
-    (0.75, 1.0, None)
-    """
-    if not values:
-        return None
-    column = with_range(MetricColumn(metric, np.array(values), np.zeros(len(values), dtype=np.int8)))
-    mean = float(on_mean_scale(column).values.mean())
-    return ratio_of(mean) if column.is_ratio else mean

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from haystack import Document, GeneratedAnswer, component, default_to_dict
 
 from sgi.integrations.adapter import HostScorer, explain
-from sgi.integrations.frame_scores import summary_rows
+from sgi.integrations.average import average
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 
@@ -69,11 +69,11 @@ class SgiEvaluator:
         scores = [row[self.metric] for row in self._scorer.score_many(_rows(lists))]
         values = [score.value for score in scores]
         statuses = [score.status.value for score in scores]
-        summary = summary_rows({self.metric: values, f"{self.metric}_status": statuses})
+        averaged = average(self.metric, values)
         return {
-            "score": _nan_if_none(summary["mean"][0]),
+            "score": _nan_if_none(averaged.mean),
             "individual_scores": [_nan_if_none(value) for value in values],
-            "coverage": _nan_if_none(summary["coverage"][0]),
+            "coverage": _nan_if_none(averaged.coverage),
             "statuses": statuses,
             "reasons": [score.reason for score in scores],
         }

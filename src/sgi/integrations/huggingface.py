@@ -12,8 +12,8 @@ import datasets
 import evaluate
 import orjson
 
-from sgi.integrations.adapter import coverage, score_rows, shared_scorer
-from sgi.integrations.frame_scores import metric_mean
+from sgi.integrations.adapter import score_rows, shared_scorer
+from sgi.integrations.average import average
 from sgi.kernel.errors import UsageError
 from sgi.kernel.signature import package_version
 
@@ -160,9 +160,10 @@ class SgiMetric(evaluate.Metric):  # type: ignore[misc]  # the base has no types
         results: dict[str, Any] = {}
         for metric in self._scorer.metrics:
             values = [row[metric].value for row in scores]
+            averaged = average(metric, values)
             results |= {
-                metric: metric_mean(metric, [value for value in values if value is not None]),
-                f"{metric}_coverage": coverage(row[metric] for row in scores).share,
+                metric: averaged.mean,
+                f"{metric}_coverage": averaged.coverage,
                 f"{metric}_values": values,
                 f"{metric}_statuses": [row[metric].status.value for row in scores],
                 f"{metric}_reasons": [row[metric].reason for row in scores],

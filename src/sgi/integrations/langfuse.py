@@ -10,7 +10,7 @@ from langfuse.api import CreateScoreBatchResults, CreateScoreRequest
 from langfuse.api.core import ApiError
 
 from sgi.integrations.adapter import HostScorer, explain
-from sgi.integrations.frame_scores import metric_mean
+from sgi.integrations.average import average
 from sgi.integrations.upload import UploadError, open_export, upload
 from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import UsageError
@@ -82,14 +82,13 @@ class SgiEvaluator:
         rows = [{each.name: each.value for each in item.evaluations} for item in item_results]
         evaluations = []
         for name in self._host.metrics:
-            values = [row[name] for row in rows if name in row]
-            mean = metric_mean(name, values)
-            comment = f"{len(values)} of {len(rows)} items have a value"
-            if mean is not None:
-                evaluations.append(Evaluation(name=f"{name}.mean", value=mean, comment=comment))
-            if rows:
-                share = len(values) / len(rows)
-                evaluations.append(Evaluation(name=f"{name}.coverage", value=share, comment=comment))
+            averaged = average(name, [row.get(name) for row in rows])
+            numbers = {"mean": averaged.mean, "coverage": averaged.coverage}
+            evaluations += [
+                Evaluation(name=f"{name}.{kind}", value=number, comment=str(averaged))
+                for kind, number in numbers.items()
+                if number is not None
+            ]
         return evaluations
 
 

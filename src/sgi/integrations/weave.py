@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import weave
 from pydantic import Field, PrivateAttr
 
-from sgi.integrations.adapter import HostScorer, describe, explain
-from sgi.integrations.frame_scores import metric_mean
+from sgi.integrations.adapter import HostScorer, explain
+from sgi.integrations.average import average
 
 if TYPE_CHECKING:
     from sgi.kernel.metric import Score
@@ -56,16 +56,10 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
 
 
 def _cell(score: Score) -> dict[str, Any]:
-    text = explain(score) if score.value is not None else describe(score)
-    return {"value": score.value, "status": score.status.value, "text": text}
+    return {"value": score.value, "status": score.status.value, "text": explain(score)}
 
 
 def _summary(metric: str, rows: list[Any]) -> dict[str, Any]:
     cells = [row[metric]["value"] if row else None for row in rows]  # no score if the model failed
-    values = [value for value in cells if value is not None]
-    return {
-        "mean": metric_mean(metric, values),
-        "coverage": len(values) / len(cells) if cells else None,
-        "ok": len(values),
-        "rows": len(cells),
-    }
+    averaged = average(metric, cells)
+    return {**averaged._asdict(), "coverage": averaged.coverage}
