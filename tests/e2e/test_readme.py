@@ -52,6 +52,14 @@ def test_the_python_examples_run(page, count, printed, tmp_path):
     assert result.stdout.splitlines()[-1].startswith(printed)
 
 
+def test_the_output_shown_of_a_scorer_is_what_it_prints(tmp_path):
+    (example,), (output,) = blocks(DOCS / "scorer.md", "python"), blocks(DOCS / "scorer.md", "text")
+    result = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert result.stdout == output
+
+
 def test_the_line_about_traces_is_what_a_run_prints(tmp_path):
     (tmp_path / "make.py").write_text(blocks(DOCS / "traces.md", "python")[0])
     subprocess.run([sys.executable, "make.py"], cwd=tmp_path, check=True)

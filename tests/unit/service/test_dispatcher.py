@@ -7,6 +7,7 @@ import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from sgi.testing.fakes import HashEmbedder
 
 SIMILARITY, F1, SGI = metric("semantic_similarity"), metric("content_f1"), metric("sgi")
 SECONDS = 20
+DESCRIPTORS = Path("/proc/self/fd")
 
 
 class PausedEmbedder(HashEmbedder):
@@ -335,3 +337,31 @@ def test_metrics_whose_models_are_not_open_are_refused(name, message):
 def test_a_batch_has_1_to_256_rows(rows):
     with Scorer(F1) as scorer, pytest.raises(UsageError, match="1 to 256"):
         asyncio.run(scorer.score_batch([Sample(**row(n)) for n in range(rows)]))
+
+
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="there is no /proc here")
+def test_many_calls_open_no_more_files_and_threads():
+    """``benchmarks/many_calls.py`` measures 20,000 calls, and memory."""
+
+    def score_all(scorer):
+        for number in range(100):
+            scorer.score(row(number))
+        scorer.score_many([row(number) for number in range(300)])
+        asyncio.run(scorer.ascore(row(0)))
+        return len(list(DESCRIPTORS.iterdir())), threading.active_count()
+
+    with Scorer([SIMILARITY, F1], HashEmbedder()) as scorer:
+        assert score_all(scorer) == score_all(scorer)
+        assert scorer._opened._calls == set()
+
+
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="there is no /proc here")
+def test_scorers_that_were_closed_leave_no_files_open():
+    def use():
+        with Scorer(SIMILARITY, HashEmbedder()) as scorer:
+            scorer.score(row(1))
+        gc.collect()
+        return len(list(DESCRIPTORS.iterdir()))
+
+    use()
+    assert use() == use()
