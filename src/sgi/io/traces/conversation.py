@@ -24,7 +24,7 @@ NO_REPLY = "a message of the user has no reply"
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatMessage:
     """A message of a conversation.
 
     Attributes:
@@ -48,26 +48,26 @@ class Said:
 class Exchange:
     """A turn: messages of the user, and all that follows until the user speaks again."""
 
-    asked: list[str] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    replies: list[ChatMessage] = field(default_factory=list)
 
     def answer(self) -> str | None:
         """Return the text of the last reply that calls no tool."""
-        replies = [message for message in self.said if message.role == "assistant"]
+        replies = [message for message in self.replies if message.role == "assistant"]
         return replies[-1].text if replies and not replies[-1].calls else None
 
 
-def exchanges(messages: Iterable[Said]) -> list[Exchange]:
+def exchanges(messages: Iterable[ChatMessage]) -> list[Exchange]:
     """Split a conversation into turns. Messages before the first one of the user belong to no turn."""
     turns: list[Exchange] = []
     for message in messages:
         if message.role == "user":
-            if not turns or turns[-1].said:
+            if not turns or turns[-1].replies:
                 turns.append(Exchange())
             if message.text is not None:
-                turns[-1].asked.append(message.text)
+                turns[-1].questions.append(message.text)
         elif turns:
-            turns[-1].said.append(message)
+            turns[-1].replies.append(message)
     return turns
 
 
@@ -81,7 +81,12 @@ def is_search(tool: str) -> bool:
 
 
 def conversation_rows(
-    messages: Sequence[Said], metadata: Mapping[str, Any], *, source: str, name: str = "", line: int = 0
+    messages: Sequence[ChatMessage],
+    metadata: Mapping[str, Any],
+    *,
+    source: str,
+    name: str = "",
+    line: int = 0,
 ) -> TraceRows:
     """Make a row for each turn that has an answer.
 
@@ -119,10 +124,10 @@ def turn_row(
     ``source`` is the field of the messages; ``no_question`` says why a turn without question has none.
     """
     documents, reason, places = turn_documents(turn)
-    others = [message for message in turn.said if message.tool and not is_search(message.tool)]
+    others = [message for message in turn.replies if message.tool and not is_search(message.tool)]
     fields = {
         "id": identifier,
-        "question": "\n\n".join(turn.asked) if turn.asked else None,
+        "question": "\n\n".join(turn.questions) if turn.questions else None,
         "contexts": None if reason else [document.text for document in documents],
         "response": turn.answer(),
     }
@@ -147,19 +152,19 @@ def turn_documents(turn: Exchange) -> tuple[list[Document], str, tuple[str, ...]
     documents: list[Document] = []
     places: dict[str, None] = {}
     searches = silent = 0
-    for message in turn.said:
-        found = message.documents
+    for message in turn.replies:
+        results = message.documents
         place = message.source
-        if found is None and message.tool is not None and is_search(message.tool):
-            found = _tool_documents(message.text)
+        if results is None and message.tool is not None and is_search(message.tool):
+            results = _tool_documents(message.text)
             place = f"tool {message.tool}"
-        elif found is None:
+        elif results is None:
             continue
         searches += 1
-        if found is None:
+        if results is None:
             silent += 1
             continue
-        documents += found
+        documents += results
         places[place] = None
     if not searches:
         return [], NO_SEARCH, ()
@@ -171,23 +176,23 @@ def _tool_documents(text: str | None) -> Sequence[Document] | None:
     """Return the documents in the result of a retrieval tool; plain text is one passage."""
     if text is None:
         return None
-    found = documents_in(text)
-    if found is None and text.strip() and text.lstrip()[:1] not in {"{", "["}:
+    results = documents_in(text)
+    if results is None and text.strip() and text.lstrip()[:1] not in {"{", "["}:
         return [Document(text)]
-    return found
+    return results
 
 
-def _with_tools(messages: Sequence[Said]) -> list[Said]:
+def _with_tools(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Give results of tools without a name the name of the call before them, in order."""
     waiting: list[str] = []
-    named = []
+    renamed = []
     for message in messages:
         waiting = [*waiting, *message.calls] if message.role == "assistant" else waiting
         if message.role == "tool" and message.tool is None and waiting:
-            named.append(Said(message.role, message.text, tool=waiting.pop(0)))
+            renamed.append(ChatMessage(message.role, message.text, tool=waiting.pop(0)))
         else:
-            named.append(message)
-    return named
+            renamed.append(message)
+    return renamed
 
 
 def _any(values: list[Any]) -> list[Any] | None:

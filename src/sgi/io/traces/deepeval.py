@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.traces.conversation import Said, conversation_rows
+from sgi.io.traces.conversation import ChatMessage, conversation_rows
 from sgi.io.traces.documents import Document, documents_in
 from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
 from sgi.kernel.errors import DataError
@@ -90,9 +90,11 @@ class DeepEvalReader:
 
 def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
     columns = {field: next((key for key in keys if key in case), keys[0]) for field, keys in _FIELDS.items()}
-    found = documents(case, columns["contexts"])
+    passages = documents(case, columns["contexts"])
     texts = (
-        None if found is None or any(item.text is None for item in found) else [item.text for item in found]
+        None
+        if passages is None or any(item.text is None for item in passages)
+        else [item.text for item in passages]
     )
     fields = {
         "id": name or None,
@@ -104,7 +106,7 @@ def _case(case: Mapping[str, Any], name: str | None, line: int) -> TraceRow:
     rest = {
         key: cell_value(value) for key, value in case.items() if key not in {*columns.values(), "metricsData"}
     }
-    absent = {"contexts": "retrieval_context is empty" if found is None else "a passage has no text"}
+    absent = {"contexts": "retrieval_context is empty" if passages is None else "a passage has no text"}
     metadata = {**rest, "evaluations": _evaluations(case)}
     return make_row(fields, columns, metadata, absent=absent, line=line)
 
@@ -121,10 +123,10 @@ def documents(case: Mapping[str, Any], column: str) -> list[Document] | None:
         if isinstance(value, list)
         else None
     )
-    found = None if items is None else documents_in(items)
-    if found is None:
+    passages = None if items is None else documents_in(items)
+    if passages is None:
         raise DataError(f"expected a list of passages, found {cells.describe(value)}", field=column)
-    return found
+    return passages
 
 
 def _conversation(case: Mapping[str, Any], name: str, line: int) -> TraceRows:
@@ -134,7 +136,7 @@ def _conversation(case: Mapping[str, Any], name: str, line: int) -> TraceRows:
             raise DataError("expected an object with role user or assistant", field=f"turns.{place}")
         column = next((key for key in _FIELDS["contexts"] if key in turn), "retrievalContext")
         messages.append(
-            Said(turn["role"], read(turn, "content"), documents=documents(turn, column), source=column)
+            ChatMessage(turn["role"], read(turn, "content"), documents=documents(turn, column), source=column)
         )
     rest = {key: cell_value(value) for key, value in case.items() if key not in {"turns", "metricsData"}}
     metadata = {**rest, "session_evaluations": _evaluations(case)}

@@ -103,10 +103,10 @@ def _mapping(record: RawRow) -> Record:
     return record.values
 
 
-def _names(given: str, made: str) -> dict[str, str]:
+def _names(input_name: str, output_name: str) -> dict[str, str]:
     """Map attributes of OpenInference to the names of a tool's input and output."""
-    asked = dict.fromkeys(("input.value", "gen_ai.input.messages"), given)
-    return asked | dict.fromkeys(("output.value", "gen_ai.output.messages"), made)
+    inputs = dict.fromkeys(("input.value", "gen_ai.input.messages"), input_name)
+    return inputs | dict.fromkeys(("output.value", "gen_ai.output.messages"), output_name)
 
 
 def _langfuse(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:
@@ -127,10 +127,10 @@ def _mlflow(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]
     references: dict[str, str] = {}
 
     def spans(values: Record, line: int) -> list[Span]:
-        found = mlflow_spans(values, line)
+        converted = mlflow_spans(values, line)
         if (reference := mlflow_reference(values)) is not None:
-            references[found[0].trace_id] = reference
-        return found
+            references[converted[0].trace_id] = reference
+        return converted
 
     for row in rows_of_spans(_spans_of(_records(path, encoding), spans), use):
         if isinstance(row.values, dict) and row.values["id"] in references:

@@ -76,8 +76,10 @@ def _span(values: Mapping[str, Any], line: int, trace: Mapping[str, Any] | None 
             "metadata": _metadata(values),
             **(trace or {}),
         }
-        made = _shown(values.get("output"))
-        attributes = step_attributes(_KINDS[values["type"]], name, _shown(values.get("input")), made, facts)
+        output_value = _payload(values.get("output"))
+        attributes = step_attributes(
+            _KINDS[values["type"]], name, _payload(values.get("input")), output_value, facts
+        )
         is_error = values.get("level") == "ERROR"
         parent = _either(values, "parentObservationId", "parent_observation_id")
         return Span(
@@ -109,16 +111,18 @@ def _spans_of_trace(values: Mapping[str, Any], line: int) -> list[Span]:
         for score in _scores(values)
     ]
     facts = {"session.id": _either(values, "sessionId", "session_id"), "evaluations": scores or None}
-    given, made = _shown(values.get("input")), _shown(values.get("output"))
+    input_value, output_value = _payload(values.get("input")), _payload(values.get("output"))
     root = Span(
         trace_id=name,
         span_id=name,
         name=read(values, "name") or "",
         start=nanoseconds(values.get("timestamp"), "timestamp"),
-        attributes=step_attributes("CHAIN", "", given, made, {**facts, "metadata": _metadata(values)}),
+        attributes=step_attributes(
+            "CHAIN", "", input_value, output_value, {**facts, "metadata": _metadata(values)}
+        ),
         line=line,
     )
-    if given is None and made is None and observations:
+    if input_value is None and output_value is None and observations:
         return [_span(item, line, facts) for item in observations]
     parented = [{**item, "traceId": name} for item in observations]
     spans = [_span(item, line) for item in parented]
@@ -177,6 +181,6 @@ def _time(values: Mapping[str, Any], *names: str) -> int | None:
     return nanoseconds(values.get(name), name)
 
 
-def _shown(value: Any) -> Any:
+def _payload(value: Any) -> Any:
     """Return an input or output; an empty text of an export stands for null."""
     return None if cells.is_absent(value) or value == "" else value

@@ -68,8 +68,15 @@ def mlflow_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
         raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
     root = next((place for place, span in enumerate(spans) if span.parent_id is None), None)
     if root is None:  # a trace whose spans were not exported
-        given, made = (_shown(values.get(key)) for key in ("request", "response"))
-        return [Span(name, name, attributes=step_attributes("CHAIN", "", given, made, facts), line=line)]
+        input_value, output_value = (_payload(values.get(key)) for key in ("request", "response"))
+        return [
+            Span(
+                name,
+                name,
+                attributes=step_attributes("CHAIN", "", input_value, output_value, facts),
+                line=line,
+            )
+        ]
     first = spans[root]
     own = {**facts, **first.attributes}
     spans[root] = Span(
@@ -122,10 +129,10 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
     context = given_context if isinstance(given_context, dict) else item
     name = str(item.get("name") or "")
     try:
-        own = {key: _parsed(value) for key, value in object_cell(item, "attributes").items()}
+        own = {key: _json_value(value) for key, value in object_cell(item, "attributes").items()}
         kind = _KINDS.get(str(own.get("mlflow.spanType")))
         facts = {"llm.model_name": own.get("mlflow.llm.model")}
-        given, made = own.get("mlflow.spanInputs"), own.get("mlflow.spanOutputs")
+        input_value, output_value = own.get("mlflow.spanInputs"), own.get("mlflow.spanOutputs")
         parent = item.get("parent_span_id", item.get("parent_id"))
         return Span(
             trace_id=trace,
@@ -136,7 +143,7 @@ def _span(item: Any, trace: str, place: int, line: int) -> Span:
                 item.get("start_time_unix_nano", item.get("start_time")), "start_time_unix_nano"
             ),
             end=nanoseconds(item.get("end_time_unix_nano", item.get("end_time")), "end_time_unix_nano"),
-            attributes=step_attributes(kind, name, given, made, facts),
+            attributes=step_attributes(kind, name, input_value, output_value, facts),
             events=failure(_error(item)),
             line=line,
         )
@@ -154,7 +161,7 @@ def _error(item: Mapping[str, Any]) -> Any:
     return (message or "the span failed") if "ERROR" in str(held.get("code")) else None
 
 
-def _parsed(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Parse the JSON in an attribute; every attribute of MLflow is JSON."""
     if not isinstance(value, str):
         return value
@@ -164,7 +171,7 @@ def _parsed(value: Any) -> Any:
         return value
 
 
-def _shown(value: Any) -> Any:
+def _payload(value: Any) -> Any:
     return None if cells.is_absent(value) or value == "" else cell_value(value)
 
 

@@ -19,7 +19,7 @@ _UNNAMED = {None, "CHAIN"}
 
 
 def step_attributes(
-    kind: str | None, name: str, given: Any, made: Any, extra: Mapping[str, Any]
+    kind: str | None, name: str, input_value: Any, output_value: Any, extra: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attributes of a step.
 
@@ -28,30 +28,32 @@ def step_attributes(
     Args:
         kind: the kind of OpenInference, None if the tool has no equal kind.
         name: the name of the step.
-        given: its input, JSON or a text that holds JSON; None if unknown.
-        made: its output, in the same way.
+        input_value: its input, JSON or a text that holds JSON; None if unknown.
+        output_value: its output, in the same way.
         extra: other attributes; absent ones are left out.
 
     >>> documents = [{"id": "1", "text": "A passage."}]
     >>> step_attributes(None, "rerank", "Who?", documents, {})["openinference.span.kind"]
     'RERANKER'
     """
-    given, made = cell_value(given), cell_value(made)
+    input_value, output_value = cell_value(input_value), cell_value(output_value)
     if (
         kind in _UNNAMED
         and (_RERANK.search(name) or _RETRIEVE.search(name))
-        and documents_in(made) is not None
+        and documents_in(output_value) is not None
     ):
         kind = "RERANKER" if _RERANK.search(name) else "RETRIEVER"
     attributes = {
         "openinference.span.kind": kind,
-        "input.value": None if cells.is_absent(given) else given,
-        "output.value": None if cells.is_absent(made) else made,
+        "input.value": None if cells.is_absent(input_value) else input_value,
+        "output.value": None if cells.is_absent(output_value) else output_value,
         **extra,
     }
     if kind == "LLM":
-        attributes["gen_ai.input.messages"] = given if isinstance(given, (list, dict)) else None
-        attributes["gen_ai.output.messages"] = made if isinstance(made, (list, dict)) else None
+        attributes["gen_ai.input.messages"] = input_value if isinstance(input_value, (list, dict)) else None
+        attributes["gen_ai.output.messages"] = (
+            output_value if isinstance(output_value, (list, dict)) else None
+        )
     if kind == "TOOL":
         attributes["tool.name"] = name or None
     return {key: value for key, value in attributes.items() if value is not None}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.io import coercion as cells
 from sgi.io.columns import NAMES, known_name
 from sgi.io.traces.attributes import number_of
-from sgi.io.traces.conversation import Exchange, Said, conversation_rows, exchanges, turn_row
+from sgi.io.traces.conversation import ChatMessage, Exchange, conversation_rows, exchanges, turn_row
 from sgi.io.traces.documents import Document
 from sgi.io.traces.messages import message_of
 from sgi.io.traces.records import all_rows, cell_value, list_cell, object_cell, read
@@ -38,7 +38,7 @@ class OpenAIReader:
     """
 
     def __init__(self) -> None:
-        self._asked: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
 
     def rows(self, values: Mapping[str, Any], line: int = 0) -> TraceRows:
         """Make the rows of a line. Raises DataError with the field for wrong types."""
@@ -52,11 +52,11 @@ class OpenAIReader:
                 reply = object_cell(values, "response")
                 return _reply_rows(object_cell(values, "request"), reply, facts, line)
             case "messages":
-                said = _messages(cell_value(values["messages"]), "messages")
+                messages = _messages(cell_value(values["messages"]), "messages")
                 left_out = {"messages", "tools", "functions"}
                 facts = {key: value for key, value in values.items() if key not in left_out}
                 return conversation_rows(
-                    said, {**facts, "system": _system(said)}, source="messages", line=line
+                    messages, {**facts, "system": _system(messages)}, source="messages", line=line
                 )
         hint = "A line has messages, a request with its response, or is a line of a batch file."
         raise DataError("is not a line of a log of OpenAI's API", hint=hint)
@@ -64,13 +64,13 @@ class OpenAIReader:
     def _batch(self, values: Mapping[str, Any], line: int) -> TraceRows:
         name = cells.as_id(values["custom_id"])
         if "body" in values and "response" not in values:
-            self._asked[name] = object_cell(values, "body")
+            self._requests[name] = object_cell(values, "body")
             return all_rows([])
         response = object_cell(values, "response")
         facts = {"custom_id": name, "error": values.get("error"), "status_code": response.get("status_code")}
-        asked = self._asked.pop(name, {})
+        request = self._requests.pop(name, {})
         try:
-            return _reply_rows(asked, object_cell(response, "body"), facts, line, name)
+            return _reply_rows(request, object_cell(response, "body"), facts, line, name)
         except DataError as error:
             raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
@@ -125,18 +125,18 @@ def _reply_rows(
     request: Mapping[str, Any], reply: Mapping[str, Any], facts: Mapping[str, Any], line: int, name: str = ""
 ) -> TraceRows:
     """Make a row of each answer to a request; earlier turns in its messages belong to earlier requests."""
-    asked = [*_asked(request)]
-    turns = exchanges(asked)
+    messages = [*_request_messages(request)]
+    turns = exchanges(messages)
     turn = turns[-1] if turns else Exchange()
     answers = [*_answers(reply)]
     error = facts.get("error") or reply.get("error")
     if not answers:
         return all_rows([], [f"the request failed: {_message(error)}" if error else "the line has no answer"])
-    metadata = {**facts, **_facts(request, reply), "system": _system(asked)}
+    metadata = {**facts, **_facts(request, reply), "system": _system(messages)}
     known = name or read(reply, "id", cells.as_id)
     rows = []
-    for number, said in enumerate(answers, 1):
-        own = Exchange(turn.asked, [*turn.said, *said])
+    for number, answer in enumerate(answers, 1):
+        own = Exchange(turn.questions, [*turn.replies, *answer])
         if own.answer() is None:
             continue
         identifier = f"{known}-{number}" if known and len(answers) > 1 else known
@@ -148,20 +148,20 @@ def _reply_rows(
     return all_rows(rows, ["the answer calls a tool"] * (len(answers) - len(rows)))
 
 
-def _asked(request: Mapping[str, Any]) -> Iterator[Said]:
+def _request_messages(request: Mapping[str, Any]) -> Iterator[ChatMessage]:
     if "messages" in request:
         yield from _messages(request["messages"], "messages")
         return
     if request.get("instructions"):
-        yield Said("system", read(request, "instructions"))
-    given = request.get("input")
-    if isinstance(given, str):
-        yield Said("user", given)
-    elif given is not None:
-        yield from _items(given, "input")
+        yield ChatMessage("system", read(request, "instructions"))
+    items = request.get("input")
+    if isinstance(items, str):
+        yield ChatMessage("user", items)
+    elif items is not None:
+        yield from _items(items, "input")
 
 
-def _answers(reply: Mapping[str, Any]) -> list[list[Said]]:
+def _answers(reply: Mapping[str, Any]) -> list[list[ChatMessage]]:
     """Return the messages of each choice of a completion, or those of a response."""
     if reply.get("object") == _RESPONSE or "output" in reply:
         items = [*_items(reply.get("output") or [], "output")]
@@ -171,19 +171,19 @@ def _answers(reply: Mapping[str, Any]) -> list[list[Said]]:
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(message, dict):
             raise DataError("expected a choice with a message", field=f"choices.{place}")
-        said = _said({"role": "assistant", **message}, {}, f"choices.{place}.message")
-        answers.append([*_cited(message.get("annotations")), said])
+        answer = _read_message({"role": "assistant", **message}, {}, f"choices.{place}.message")
+        answers.append([*_citations(message.get("annotations")), answer])
     return answers
 
 
-def _messages(value: Any, field: str) -> list[Said]:
+def _messages(value: Any, field: str) -> list[ChatMessage]:
     if not isinstance(value, list):
         raise DataError(f"expected a list of messages, found {cells.describe(value)}", field=field)
     names: dict[str, str] = {}
-    return [_said(item, names, f"{field}.{place}") for place, item in enumerate(value)]
+    return [_read_message(item, names, f"{field}.{place}") for place, item in enumerate(value)]
 
 
-def _said(item: Any, names: dict[str, str], field: str) -> Said:
+def _read_message(item: Any, names: dict[str, str], field: str) -> ChatMessage:
     """Read a message; ``names`` has the tools of earlier calls by the id of the call."""
     if not _is_message({"content": None, **item} if isinstance(item, dict) else item):
         raise DataError("expected an object with a role and its content", field=field)
@@ -191,49 +191,51 @@ def _said(item: Any, names: dict[str, str], field: str) -> Said:
     text = None if message is None else message.text
     if text is None and isinstance(item.get("refusal"), str):
         text = item["refusal"]
-    called = []
+    calls = []
     for call in [*list_cell(item, "tool_calls"), {"function": item.get("function_call")}]:
         function = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
         if isinstance(function, dict):
-            called.append(str(function.get("name")))
-            names[str(call.get("id"))] = called[-1]
+            calls.append(str(function.get("name")))
+            names[str(call.get("id"))] = calls[-1]
     if item["role"] in {"tool", "function"}:
         name = names.get(str(item.get("tool_call_id"))) or item.get("name")
-        return Said("tool", text, tool=name if isinstance(name, str) else None)
-    return Said(item["role"], text, calls=tuple(called))
+        return ChatMessage("tool", text, tool=name if isinstance(name, str) else None)
+    return ChatMessage(item["role"], text, calls=tuple(calls))
 
 
-def _items(items: Any, field: str) -> list[Said]:
+def _items(items: Any, field: str) -> list[ChatMessage]:
     """Return the messages, tool calls and searches of the Responses API."""
     if not isinstance(items, list):
         raise DataError(f"expected a list of items, found {cells.describe(items)}", field=field)
     names: dict[str, str] = {}
-    said: list[Said] = []
+    messages: list[ChatMessage] = []
     for place, item in enumerate(items):
         if not isinstance(item, dict):
             raise DataError(f"expected an object, found {cells.describe(item)}", field=f"{field}.{place}")
-        said += _item(item, names, f"{field}.{place}")
-    searched = any(message.documents is not None for message in said)
-    cited = [] if searched else [part for item in items for part in _cited_in(item)]
-    return [*cited, *said] if cited else said
+        messages += _item(item, names, f"{field}.{place}")
+    has_documents = any(message.documents is not None for message in messages)
+    citations = [] if has_documents else [part for item in items for part in _citations_in(item)]
+    return [*citations, *messages]
 
 
-def _item(item: Mapping[str, Any], names: dict[str, str], field: str) -> list[Said]:
+def _item(item: Mapping[str, Any], names: dict[str, str], field: str) -> list[ChatMessage]:
     match item.get("type", "message"):
         case "message":
-            return [_said({"role": "assistant", **item}, names, field)]
+            return [_read_message({"role": "assistant", **item}, names, field)]
         case "file_search_call":
-            found = _results(item, field)
+            results = _results(item, field)
             return [
-                Said("search", None, tool="file_search", documents=found, source="file_search_call.results")
+                ChatMessage(
+                    "search", None, tool="file_search", documents=results, source="file_search_call.results"
+                )
             ]
         case "function_call":
             names[str(item.get("call_id"))] = str(item.get("name"))
-            return [Said("assistant", None, calls=(str(item.get("name")),))]
+            return [ChatMessage("assistant", None, calls=(str(item.get("name")),))]
         case "function_call_output":
             output = item.get("output")
             return [
-                Said(
+                ChatMessage(
                     "tool",
                     output if isinstance(output, str) else None,
                     tool=names.get(str(item.get("call_id"))),
@@ -256,21 +258,21 @@ def _results(item: Mapping[str, Any], field: str) -> list[Document] | None:
     ]
 
 
-def _cited_in(item: Mapping[str, Any]) -> list[Said]:
+def _citations_in(item: Mapping[str, Any]) -> list[ChatMessage]:
     content = item.get("content")
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    return [said for part in parts for said in _cited(part.get("annotations"))]
+    return [message for part in parts for message in _citations(part.get("annotations"))]
 
 
-def _cited(annotations: Any) -> list[Said]:
+def _citations(annotations: Any) -> list[ChatMessage]:
     """Return the files and pages that an answer cites, which have no text."""
     documents = []
     for item in annotations if isinstance(annotations, list) else ():
-        cited = item.get("url_citation", item) if isinstance(item, dict) else None
-        if isinstance(cited, dict):
-            name = cited.get("file_id") or cited.get("url")
+        citation = item.get("url_citation", item) if isinstance(item, dict) else None
+        if isinstance(citation, dict):
+            name = citation.get("file_id") or citation.get("url")
             documents.append(Document(None, name if isinstance(name, str) else None))
-    return [Said("search", None, documents=documents, source="annotations")] if documents else []
+    return [ChatMessage("search", None, documents=documents, source="annotations")] if documents else []
 
 
 def _facts(request: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,9 +305,9 @@ def _time(seconds: Any) -> str | None:
         return None
 
 
-def _system(said: Sequence[Said]) -> str | None:
+def _system(messages: Sequence[ChatMessage]) -> str | None:
     """Return the text of the system's messages, so that a mapping can take passages from it."""
-    texts = [message.text for message in said if message.role in {"system", "developer"} and message.text]
+    texts = [message.text for message in messages if message.role in {"system", "developer"} and message.text]
     return "\n\n".join(texts) or None
 
 

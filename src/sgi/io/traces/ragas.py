@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.traces.conversation import Said, conversation_rows
+from sgi.io.traces.conversation import ChatMessage, conversation_rows
 from sgi.io.traces.records import all_rows, cell_value, list_cell, make_row, read
 from sgi.kernel.errors import DataError
 
@@ -48,19 +48,19 @@ def ragas_rows(values: Mapping[str, Any], line: int = 0) -> TraceRows:
         sources = dict(zip(("question", "contexts", "response", "reference"), _FIELDS, strict=True))
         absent = {"contexts": "retrieved_contexts is empty"}
         return all_rows([make_row(fields, sources, rest, absent=absent, line=line)])
-    said = [_said(item, place) for place, item in enumerate(list_cell(values, "user_input"), 1)]
+    messages = [_read_message(item, place) for place, item in enumerate(list_cell(values, "user_input"), 1)]
     rest["reference"] = values.get("reference")
-    return conversation_rows(said, rest, source="user_input", line=line)
+    return conversation_rows(messages, rest, source="user_input", line=line)
 
 
 def _is_message(item: Any) -> bool:
     return isinstance(item, dict) and str(item.get("type")) in _ROLES and "content" in item
 
 
-def _said(item: Any, place: int) -> Said:
+def _read_message(item: Any, place: int) -> ChatMessage:
     if not _is_message(item):
         problem = f"message {place}: expected an object with content and type human, ai or tool"
         raise DataError(f"{problem}, found {cells.describe(item)}", field="user_input")
     calls = [call for call in list_cell(item, "tool_calls") if isinstance(call, dict)]
     names = tuple(str(call["name"]) for call in calls if call.get("name"))
-    return Said(_ROLES[item["type"]], read(item, "content"), calls=names)
+    return ChatMessage(_ROLES[item["type"]], read(item, "content"), calls=names)

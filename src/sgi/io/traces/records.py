@@ -72,9 +72,11 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises DataError with the name for values that JSON lacks.
     """
-    given = {name: value for name, value in values.items() if value not in ("", [], {})}
+    filled = {name: value for name, value in values.items() if value not in ("", [], {})}
     return {
-        name: read(given, name, cells.as_json) for name, value in given.items() if not cells.is_absent(value)
+        name: read(filled, name, cells.as_json)
+        for name, value in filled.items()
+        if not cells.is_absent(value)
     }
 
 

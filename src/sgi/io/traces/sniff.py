@@ -46,7 +46,7 @@ def first_record(path: Path, head: bytes) -> dict[str, Any] | None:
     try:
         value, _ = json.JSONDecoder().raw_decode(text, begin.end() if begin else 0)
     except (ValueError, RecursionError):
-        value = _cut_off(text)
+        value = _parse_truncated(text)
     return _record_in(value)
 
 
@@ -59,7 +59,7 @@ def _record_in(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _cut_off(text: str) -> Any:
+def _parse_truncated(text: str) -> Any:
     """Parse JSON that is cut off, up to its last complete item."""
     waiting: list[str] = []
     end = 0

@@ -133,8 +133,8 @@ def trulens_spans(values: Mapping[str, Any], line: int = 0) -> list[Span]:
     ]
 
 
-def _attributes(given: Mapping[str, Any]) -> dict[str, Any]:
-    own = {key.removeprefix(_OWN): value for key, value in given.items() if key.startswith(_OWN)}
+def _attributes(record: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key.removeprefix(_OWN): value for key, value in record.items() if key.startswith(_OWN)}
     kind = str(own.get("span_type"))
     if kind in {"eval", "eval_root"}:
         return _evaluation(own) if kind == "eval_root" else {}
