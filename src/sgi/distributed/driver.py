@@ -29,7 +29,7 @@ from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import summarise
 from sgi.io.column_use import ColumnUse
-from sgi.io.uri import parse_name
+from sgi.io.uri import is_converted
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.protocols import Usage
@@ -93,7 +93,7 @@ def run(
 
     >>> run("ragtruth:test.jsonl", "scores")
     Traceback (most recent call last):
-    sgi.kernel.errors.UsageError: A benchmark is read by one process. Score it without Ray.
+    sgi.kernel.errors.UsageError: Benchmarks, traces and exports of other tools are read by one process. ...
     """
     arguments = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
     values = {name: value for name, value in (arguments | options).items() if value is not None}
@@ -174,8 +174,9 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
         raise UsageError(
             "A cascade needs a single process.", hint="Leave out `cascade`, or score without Ray."
         )
-    if as_address(str(spec.data)) is None and parse_name(spec.data) is not None:
-        raise UsageError("A benchmark is read by one process.", hint="Score it without Ray.")
+    if as_address(str(spec.data)) is None and is_converted(spec.data):
+        message = "Benchmarks, traces and exports of other tools are read by one process."
+        raise UsageError(message, hint="Score them without Ray.")
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"`workers` is {config.workers}, but must be at least 1.")
     require_backend(spec.backend, spec.precision)
