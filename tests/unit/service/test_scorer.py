@@ -16,6 +16,8 @@ from sgi.models.embedder.local import LocalEmbedder
 from sgi.service.scorer import Scorer, allowed_metrics
 from sgi.store.cache import SqliteCache
 from sgi.testing.fakes import HashEmbedder
+from support.calibration_files import EMBEDDER, calibration_file
+from support.entailment_models import counting_model
 from support.judge_server import JudgeServer, ServerReply
 from support.judged_metrics import Echo, Politeness, RuleJudge
 
@@ -327,3 +329,26 @@ def test_closing_aborts_requests_to_the_judge():
 
     asyncio.run(score())
     assert judge.cancelled.is_set()
+
+
+def test_a_calibration_adds_its_metric():
+    with Scorer("sgi", EMBEDDER, calibration=calibration_file()) as scorer:
+        scores = scorer.score(ROW)
+        expected = sgi.evaluate([ROW], "sgi", EMBEDDER, calibration=calibration_file(), cache=False)
+        assert scorer.metrics == tuple(metric.canonical for metric in expected.metrics)
+    equal(scores, expected, 0)
+    assert scores[scorer.metrics[1]].details["verdict"] in {"passed", "flagged"}
+
+
+def test_a_calibration_of_other_scores_is_refused():
+    with pytest.raises(UsageError), Scorer("sgi", HashEmbedder(8), calibration=calibration_file()):
+        pass
+
+
+def test_an_entailment_model_is_used(tmp_path):
+    name = f'grounding(nli="{counting_model(tmp_path / "nli")}")'
+    row = ROW | {"contexts": ["the tower is tall"], "response": "the tower is not old"}
+    with Scorer(name) as scorer:
+        scores = scorer.score(row)
+    equal(scores, sgi.evaluate([row], name, cache=False), 0)
+    assert scores[name].details["sentences"][0]["entailment"] is not None
