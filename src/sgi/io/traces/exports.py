@@ -106,7 +106,8 @@ def _mapping(record: RawRow) -> Record:
 def _names(input_name: str, output_name: str) -> dict[str, str]:
     """Map attributes of OpenInference to the names of a tool's input and output."""
     inputs = dict.fromkeys(("input.value", "gen_ai.input.messages"), input_name)
-    return inputs | dict.fromkeys(("output.value", "gen_ai.output.messages"), output_name)
+    outputs = ("output.value", "gen_ai.output.messages", "retrieval.documents")
+    return inputs | dict.fromkeys(outputs, output_name)
 
 
 def _langfuse(path: Path, use: TraceUse, encoding: str | None) -> Iterator[RawRow]:

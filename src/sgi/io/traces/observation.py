@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
+from sgi.io.traces.conversation import is_search
 from sgi.io.traces.documents import documents_in
 from sgi.io.traces.records import cell_value
 from sgi.io.traces.span import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sgi.io.traces.documents import Document
 
 _RERANK = re.compile(r"re-?rank", re.IGNORECASE)
 _RETRIEVE = re.compile(r"retriev|search|lookup", re.IGNORECASE)
@@ -23,7 +26,8 @@ def step_attributes(
 ) -> dict[str, Any]:
     """Return the attributes of a step.
 
-    A step of no special kind whose output is documents is a reranking or a retrieval if its name says so.
+    A step of no special kind whose output is documents is a reranking or a retrieval if its name says so. A
+    tool has documents if its name says that it searches.
 
     Args:
         kind: the kind of OpenInference, None if the tool has no equal kind.
@@ -56,7 +60,19 @@ def step_attributes(
         )
     if kind == "TOOL":
         attributes["tool.name"] = name or None
+        documents = documents_in(output_value) if is_search(name) else None
+        if documents is not None:
+            attributes["retrieval.documents"] = [_openinference_document(document) for document in documents]
     return {key: value for key, value in attributes.items() if value is not None}
+
+
+def _openinference_document(document: Document) -> dict[str, Any]:
+    values = {
+        "document.content": document.text,
+        "document.id": document.id,
+        "document.score": document.score,
+    }
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def failure(message: Any) -> tuple[Event, ...]:

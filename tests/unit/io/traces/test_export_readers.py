@@ -185,6 +185,16 @@ class TestLangfuse:
 
         assert sample.contexts == ("It was she.",)
 
+    @pytest.mark.parametrize(("name", "contexts"), [("search_docs", ("It was she.",)), ("list_users", ())])
+    def test_a_tool_that_searches_gives_passages(self, tmp_path, name, contexts):
+        tool = {**OBSERVATION, "id": "f", "parentObservationId": "o", "type": "TOOL", "name": name}
+        sample = only(
+            tmp_path, "langfuse", ANSWERED, {**tool, "output": [{"id": "1", "text": "It was she."}]}
+        )
+
+        assert sample.contexts == contexts
+        assert sample.has(Field.CONTEXTS) is bool(contexts)
+
     def test_a_span_that_cannot_be_read_leaves_the_passages_unknown(self, tmp_path):
         found = {
             **OBSERVATION,
