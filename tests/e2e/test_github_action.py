@@ -76,6 +76,8 @@ def test_a_run_that_meets_its_rules_passes(run):
     assert job.commands == []
     assert job.outputs["passed"] == "true"
     assert f"<code>{job.outputs['run']}</code>" in job.summary
+    assert "Worst rows of metrics that passed" in job.summary
+    assert "Failing rows" not in job.summary
     assert Path(job.outputs["report"]).read_text("utf-8").startswith("<!DOCTYPE html>")
     assert '<a href="https://github.example/artifacts/7">Report of the run</a>' in job.summary
     assert job.used == [
@@ -101,6 +103,7 @@ def test_a_failed_gate_annotates_the_lines_of_the_worst_rows(run):
     assert Path(job.outputs["report"]).exists()
 
 
+@pytest.mark.slow
 def test_the_annotations_are_bounded_and_the_rules_take_turns(run):
     write_rows(run.workspace / "rows.jsonl", answers(40, wrong=40))
     rules = "squad_em>=0.9\nrouge_l>=0.9\n"
@@ -130,6 +133,7 @@ def test_rows_without_a_value_are_annotated_with_the_reason(run):
     assert row.properties["title"] == "squad_em >= 0.5: missing: the sample has no reference"
 
 
+@pytest.mark.slow
 def test_a_baseline_adds_its_difference(run):
     write_rows(run.workspace / "main.jsonl", answers(40))
     write_rows(run.workspace / "rows.jsonl", answers(40, wrong=10))
@@ -145,6 +149,7 @@ def test_a_baseline_adds_its_difference(run):
 
 
 @pytest.mark.parametrize("on_error", ["", "--on-error=skip"])
+@pytest.mark.slow
 def test_rows_that_cannot_be_read_fail_the_step(run, on_error):
     write_rows(run.workspace / "rows.jsonl", answers(10))
     with (run.workspace / "rows.jsonl").open("a") as file:
@@ -164,6 +169,7 @@ def test_rows_that_cannot_be_read_fail_the_step(run, on_error):
         ({"fail_on": "sometimes"}, 2, "fail-on"),
     ],
 )
+@pytest.mark.slow
 def test_an_error_fails_the_step_whatever_it_fails_on(run, inputs, code, text):
     write_rows(run.workspace / "rows.jsonl", answers(10))
     job = run(**({"metrics": "squad_em", "rules": "squad_em>=0.5", "fail_on": "error"} | inputs))
@@ -220,6 +226,7 @@ def test_inputs_are_never_part_of_a_script():
         ["fail_on"],
     ],
 )
+@pytest.mark.slow
 def test_a_hostile_input_runs_nothing(run, names):
     write_rows(run.workspace / "rows.jsonl", answers(10))
     text = "$(touch hacked)`touch hacked`\"; touch hacked; '; touch hacked; \n; touch hacked"
@@ -269,6 +276,7 @@ def test_github_output_needs_github(tmp_path):
         ({"package": "--help"}, "'--help'"),
     ],
 )
+@pytest.mark.slow
 def test_the_install_step_asks_for_the_package(run, monkeypatch, inputs, requirement):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     job = run(**({"package": ""} | inputs))

@@ -101,6 +101,7 @@ def test_an_application_with_the_real_exporter(tmp_path, compression):
     assert "Traces: 10 spans received, 5 traces, 5 rows scored." in log
 
 
+@pytest.mark.slow
 def test_the_real_exporter_repeats_what_a_full_buffer_refuses(tmp_path):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "1", "--otlp-buffer", "5KB") as (_, address):
         ids = [answer_questions(address, 2, Compression.Gzip) for _ in range(4)]
@@ -111,6 +112,7 @@ def test_the_real_exporter_repeats_what_a_full_buffer_refuses(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.slow
 def test_accepted_spans_survive_the_end_of_the_server(tmp_path, number):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "600") as (process, address):
         for trace in range(4):
@@ -125,6 +127,7 @@ def test_accepted_spans_survive_the_end_of_the_server(tmp_path, number):
     assert len(set(stored_ids(tmp_path))) == 4
 
 
+@pytest.mark.slow
 def test_without_texts_the_waiting_traces_are_scored_at_the_end(tmp_path):
     with served(tmp_path, "-m", "grounding", "--otlp-wait", "600", "--no-texts") as (_, address):
         assert post(address, answered_trace(1)) == 200
@@ -133,6 +136,7 @@ def test_without_texts_the_waiting_traces_are_scored_at_the_end(tmp_path):
     assert not list(tmp_path.glob("*otlp*"))
 
 
+@pytest.mark.slow
 def test_under_load_every_span_is_counted_once(tmp_path):
     words = ("-m", "grounding", "--otlp-wait", "0.5", "--otlp-buffer", "30KB", "--sample", "0.5")
     with served(tmp_path, *words) as (_, address):
@@ -153,6 +157,7 @@ def test_under_load_every_span_is_counted_once(tmp_path):
     assert len(ids) == len(set(ids)) >= counts["scored"]
 
 
+@pytest.mark.slow
 def test_two_servers_cannot_share_a_database(tmp_path):
     with served(tmp_path, "-m", "grounding") as (_, address):
         assert status(address)["received"] == 0
@@ -174,6 +179,7 @@ def test_two_servers_cannot_share_a_database(tmp_path):
         (["--otlp", "--sample", "2"], "--sample"),
     ],
 )
+@pytest.mark.slow
 def test_wrong_options_are_refused(tmp_path, words, reason):
     command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", "sgi.db", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)

@@ -56,7 +56,7 @@ class GateOutput:
         """Write the files, and return the workflow commands to print; ``records`` are run and baseline."""
         from sgi.analysis.gate.junit import junit
         from sgi.reporting.gate_annotations import code_quality, file_in_repository, github_commands
-        from sgi.reporting.views.failing_rows import data_file, failing_rows
+        from sgi.reporting.views.failing_rows import data_file, failing_rows, worst_rows
 
         _write(self.junit, lambda: junit(report))
         if self.code_quality is None and not self.github:
@@ -66,7 +66,9 @@ class GateOutput:
         _write(self.code_quality, lambda: orjson.dumps(code_quality(rows, file), option=orjson.OPT_INDENT_2))
         if not self.github:
             return []
-        summary = _summary(database, records, report, rows, file, notes)
+        passed = [check.metric for check in report.checks if check.passed]
+        worst = worst_rows(database, records[0], passed, most=self.worst) if self.worst else ()
+        summary = _summary(database, records, report, (rows, worst), file, notes)
         _append(os.environ[_SUMMARY], summary)
         if output := os.environ.get(_OUTPUT):
             _append(output, f"passed={str(report.passed).lower()}\nrun={records[0].id}\n")
@@ -111,7 +113,7 @@ def _summary(
     database: Database,
     records: Sequence[RunRecord],
     report: GateReport,
-    rows: Sequence[FailingRow],
+    rows: tuple[Sequence[FailingRow], Sequence[FailingRow]],
     file: str | None,
     notes: Sequence[str],
 ) -> str:
@@ -122,7 +124,7 @@ def _summary(
     return gate_summary(
         report,
         headline(database, records[0]),
-        rows,
+        *rows,
         data=file,
         comparison=comparison,
         notes=[*notes, *reason],

@@ -31,6 +31,7 @@ def gate_summary(
     report: GateReport,
     headline: Headline,
     rows: Sequence[FailingRow],
+    worst: Sequence[FailingRow],
     *,
     data: str | None,
     comparison: Comparison | None = None,
@@ -42,6 +43,7 @@ def gate_summary(
         report: the decisions.
         headline: the metrics of the run.
         rows: the failing rows; at most 50 are shown.
+        worst: the rows with the worst values of the metrics whose rules passed; at most 50 are shown.
         data: name of the data file; None if unknown.
         comparison: the differences to the baseline run; None without a baseline.
         notes: further notes.
@@ -53,7 +55,8 @@ def gate_summary(
         _metrics(headline, comparison),
         Markup("<h3>Rules</h3>"),
         _rules(report),
-        *_failing(rows),
+        *_row_table("Failing rows", "rule", rows),
+        *_row_table("Worst rows of metrics that passed", "metric", worst),
         *_notes([*report.notes, *notes, *formatting.notes(headline)]),
     ]
     return "\n\n".join(map(str, blocks)) + "\n"
@@ -110,10 +113,10 @@ def _rules(report: GateReport) -> Markup:
     return _table(["", "rule", "value", "end of the interval", "coverage", "reason"], rows)
 
 
-def _failing(rows: Sequence[FailingRow]) -> Iterator[Markup]:
+def _row_table(title: str, by: str, rows: Sequence[FailingRow]) -> Iterator[Markup]:
     if not rows:
         return
-    yield Markup("<h3>Worst rows</h3>")
+    yield Markup("<h3>{}</h3>").format(title)
     cells = [
         [
             _quote(row.id),
@@ -124,7 +127,7 @@ def _failing(rows: Sequence[FailingRow]) -> Iterator[Markup]:
         ]
         for row in rows[:_MAX_ROWS]
     ]
-    yield _table(["row", "line", "rule", "value", "response"], cells)
+    yield _table(["row", "line", by, "value", "response"], cells)
     if len(rows) > _MAX_ROWS:
         yield Markup("<p>{} more rows are not shown.</p>").format(f"{len(rows) - _MAX_ROWS:,}")
 

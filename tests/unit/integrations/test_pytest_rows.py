@@ -178,6 +178,7 @@ def test_scores_without_meaning_are_errors(folder):
 @pytest.mark.parametrize(
     ("row", "reason"), [('{"question": 3', "rows.jsonl:4"), ('{"id": "good", "question": "?"}', "same id")]
 )
+@pytest.mark.slow
 def test_a_row_that_cannot_be_read_stops_the_collection(folder, row, reason):
     with (folder / "data" / "rows.jsonl").open("a") as file:
         file.write(row)
@@ -187,6 +188,7 @@ def test_a_row_that_cannot_be_read_stops_the_collection(folder, row, reason):
     assert " passed" not in text
 
 
+@pytest.mark.slow
 def test_a_missing_file_stops_the_collection(folder):
     text = run_pytest(folder, MODULE.replace("rows.jsonl", "nowhere.jsonl"))
     assert "nowhere.jsonl" in text

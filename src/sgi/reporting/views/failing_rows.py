@@ -1,7 +1,8 @@
-"""Rows that make the rules of a gate fail, with their lines in the data file."""
+"""Rows that make the rules of a gate fail, and the worst rows, with their lines in the data file."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,22 +12,26 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
 from sgi.store.row_filters import RowQuery
 from sgi.store.row_pages import row_page
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.analysis.gate.checks import Check
     from sgi.analysis.gate.gate import GateReport
     from sgi.store.database import Database
+    from sgi.store.row_filters import Sort
     from sgi.store.run_queries import RunRecord
+
+    _Row = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class FailingRow:
-    """A row that violates a rule, or that has no value although the rule needs one.
+    """A row that violates a rule, that has no value although the rule needs one, or that has a low value.
 
     Attributes:
-        rule: the rule as text.
+        rule: the rule as text; for a row with a low value, the metric.
         id: the id of the row.
         line: its first line in the data file, from 1; None if unknown.
         result: the value (``0.2100``, ``0.9000 → 0.2100``), or the status and the reason.
@@ -44,11 +49,21 @@ def failing_rows(
     database: Database, record: RunRecord, report: GateReport, *, most: int
 ) -> tuple[FailingRow, ...]:
     """Return the failing rows of each failed rule: at most ``most`` with a value, and ``most`` without."""
-    rows = [
-        row for check in report.checks if not check.passed for row in _rows(database, record, check, most)
-    ]
-    lines = _lines(record, {name for _, name, _, _ in rows})
-    return tuple(FailingRow(rule, name, lines.get(name), *texts) for rule, name, *texts in rows)
+    return _with_lines(
+        record,
+        [row for check in report.checks if not check.passed for row in _rows(database, record, check, most)],
+    )
+
+
+def worst_rows(
+    database: Database, record: RunRecord, metrics: Iterable[str], *, most: int
+) -> tuple[FailingRow, ...]:
+    """Return the rows with the worst values of each metric; metrics that the run lacks are left out."""
+    rows: list[_Row] = []
+    for metric in dict.fromkeys(metrics):
+        with suppress(UnknownNameError):
+            rows += _worst(database, record, metric, most)
+    return _with_lines(record, rows)
 
 
 def data_file(record: RunRecord) -> Path | None:
@@ -57,9 +72,20 @@ def data_file(record: RunRecord) -> Path | None:
     return Path(path) if isinstance(path, str) and path else None
 
 
-def _rows(
-    database: Database, record: RunRecord, check: Check, most: int
-) -> Iterator[tuple[str, str, str, str]]:
+def _worst(database: Database, record: RunRecord, metric: str, most: int) -> Iterator[_Row]:
+    column = scored_run(database, record).metric(metric)
+    order: Sort = "lowest" if column.higher_is_better else "highest"
+    page = row_page(database, record, RowQuery(metric=metric, status=Status.OK.value, sort=order, size=most))
+    for row in page.rows:
+        yield metric, row.id, f"{row.cells[column.metric].value:.4f}", row.response
+
+
+def _with_lines(record: RunRecord, rows: Sequence[_Row]) -> tuple[FailingRow, ...]:
+    lines = _lines(record, {name for _, name, _, _ in rows})
+    return tuple(FailingRow(rule, name, lines.get(name), *texts) for rule, name, *texts in rows)
+
+
+def _rows(database: Database, record: RunRecord, check: Check, most: int) -> Iterator[_Row]:
     for row in check.worst:
         before = "" if row.before is None else f"{row.before:.4f} → "
         yield check.rule, row.id, f"{before}{row.value:.4f}", row.response
