@@ -258,8 +258,27 @@ def message(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
+CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": MODEL, "gen_ai.provider.name": "openai"}
+
+
+def retrieved(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The attributes of a retrieval."""
+    return {
+        "gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": "manuals",
+        "gen_ai.retrieval.query.text": "How often do I clean the strainer?",
+        "gen_ai.retrieval.documents": json.dumps(found),
+    }  # fmt: skip
+
+
 def genai(record: Recorder) -> None:
-    """Record the cases of the OpenTelemetry GenAI conventions, with messages in attributes and in events."""
+    """Record the cases of the OpenTelemetry GenAI conventions and of OpenLLMetry."""
+    genai_agent(record)
+    genai_events(record)
+    openllmetry(record)
+
+
+def genai_agent(record: Recorder) -> None:
+    """An agent with messages in attributes."""
     question = "How often do I clean the strainer?"
     answer = "Once a year, before the heating season."
     agent = record.span(
@@ -271,39 +290,42 @@ def genai(record: Recorder) -> None:
             "gen_ai.output.messages": json.dumps([message("assistant", answer) | {"finish_reason": "stop"}]),
         },
     )  # fmt: skip
-    found = {"gen_ai.operation.name": "retrieval", "gen_ai.data_source.id": "manuals"}
-    found |= {"gen_ai.retrieval.query.text": question}
     texts_found = [
         {"id": "d4", "score": 0.8, "content": FILTER},
         {"id": "d5", "score": 0.4, "content": PRESSURE},
     ]
-    record.step("retrieval manuals", found | {"gen_ai.retrieval.documents": json.dumps(texts_found)}, agent)
-    chat = {"gen_ai.operation.name": "chat", "gen_ai.request.model": MODEL, "gen_ai.provider.name": "openai"}
+    record.step("retrieval manuals", retrieved(texts_found), agent)
     asked = [message("user", question)]
     replied = [message("assistant", answer) | {"finish_reason": "stop"}]
     result = ("gen_ai.evaluation.result", {
         "gen_ai.evaluation.name": "relevance", "gen_ai.evaluation.score.value": 0.9,
         "gen_ai.evaluation.score.label": "relevant",
     })  # fmt: skip
-    attributes = chat | {
+    attributes = CHAT | {
         "gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(replied),
     }  # fmt: skip
     record.step(f"chat {MODEL}", attributes, agent, (result,))
     record.end(agent)
 
+
+def genai_events(record: Recorder) -> None:
+    """A request with messages in events, and documents without text."""
     request = record.span("POST /ask", {"http.request.method": "POST"})
     only_ids = [{"id": "d6", "score": 0.95}, {"id": "d5", "score": 0.6}]
-    record.step("retrieval manuals", found | {"gen_ai.retrieval.documents": json.dumps(only_ids)}, request)
+    record.step("retrieval manuals", retrieved(only_ids), request)
     events = (
         ("gen_ai.system.message", {"content": "Answer from the passages only."}),
         ("gen_ai.user.message", {"content": "What does E7 mean?"}),
         ("gen_ai.choice", {"index": 0, "finish_reason": "stop", "message": json.dumps(
             {"role": "assistant", "content": "The flow is below 8 litres per minute."})}),
     )  # fmt: skip
-    record.step(f"chat {MODEL}", chat, request, events)
+    record.step(f"chat {MODEL}", CHAT, request, events)
     record.end(request)
 
-    older = chat | {
+
+def openllmetry(record: Recorder) -> None:
+    """A workflow with the attributes of OpenLLMetry."""
+    older = CHAT | {
         "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Is 1.7 bar right?",
         "gen_ai.completion.0.role": "assistant",
         "gen_ai.completion.0.content": "Yes, 1.5 to 2.0 bar is right.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ _EXTRAS = {
     "judge": "pydantic_ai",
     "openai": "openai",
     "openvino": "openvino",
+    "otlp": "opentelemetry.proto",
     "pandas": "pandas",
     "parquet": "pyarrow",
     "polars": "polars",
@@ -83,7 +85,9 @@ def _library(name: str) -> Check:
 
 
 def _extra(name: str, module: str) -> Check:
-    installed = find_spec(module) is not None
+    installed = False
+    with suppress(ModuleNotFoundError):  # the package that should contain the module
+        installed = find_spec(module) is not None
     line = "installed" if installed else f"pip install {install_target(name)}"
     return Check(f"extra {name}", installed, line, required=False)
 
