@@ -160,7 +160,8 @@ def _response(outputs: dict[str, Any], inputs: dict[str, Any]) -> str | None:
 def _answer(message: Any) -> str | None:
     """Return the text of an AI message; None if it only calls tools."""
     text = _text(message)
-    return None if not text and _attribute(message, "tool_calls") else text
+    calls = _attribute(message, "tool_calls")
+    return None if not text and isinstance(calls, (list, tuple)) and calls else text
 
 
 def _last_message(values: dict[str, Any], kinds: frozenset[str]) -> str | None:
@@ -181,11 +182,12 @@ def _kind(message: Any) -> str:
     """Return the type or role of a message in lower case; empty if the value is not a message."""
     if isinstance(message, tuple) and len(message) == 2 and all(isinstance(part, str) for part in message):  # noqa: PLR2004
         return str(message[0]).lower()
-    if isinstance(message, dict) and message.get("lc"):
+    if _is_serialized(message):
         return str(message["id"][-1]).lower()
     if _attribute(message, "content") is None:
         return ""
-    return str(_attribute(message, "role") or _attribute(message, "type") or "").lower()
+    names = (_attribute(message, "role"), _attribute(message, "type"))
+    return next((name.lower() for name in names if isinstance(name, str)), "")
 
 
 def _text(message: Any) -> str | None:
@@ -201,10 +203,15 @@ def _text(message: Any) -> str | None:
 
 def _attribute(value: Any, name: str) -> Any:
     if isinstance(value, dict):
-        if value.get("lc") and isinstance(value.get("kwargs"), dict):
-            value = value["kwargs"]
-        return value.get(name)
+        return (value["kwargs"] if _is_serialized(value) else value).get(name)
     return getattr(value, name, None)
+
+
+def _is_serialized(value: Any) -> bool:
+    """Return whether the value is the JSON of an object of LangChain: its class in ``id``, and ``kwargs``."""
+    if not isinstance(value, dict) or type(value.get("lc")) is not int:
+        return False
+    return isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and bool(value["id"])
 
 
 def _metadata(run: Any, passages: Iterable[Passage], given: Mapping[str, Any]) -> dict[str, Any]:
