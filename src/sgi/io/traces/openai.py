@@ -53,11 +53,11 @@ class OpenAIReader:
                 return _reply_rows(object_cell(values, "request"), reply, facts, line)
             case "messages":
                 messages = _messages(cell_value(values["messages"]), "messages")
-                left_out = {"messages", "tools", "functions"}
+                left_out = {"id", "messages", "tools", "functions"}
                 facts = {key: value for key, value in values.items() if key not in left_out}
-                return conversation_rows(
-                    messages, {**facts, "system": _system(messages)}, source="messages", line=line
-                )
+                facts["system"] = _system(messages)
+                name = read(values, "id", cells.as_id) or ""
+                return conversation_rows(messages, facts, source="messages", name=name, line=line)
         hint = "A line has messages, a request with its response, or is a line of a batch file."
         raise DataError("is not a line of a log of OpenAI's API", hint=hint)
 

@@ -412,6 +412,15 @@ class TestOpenAI:
         assert sample.metadata["document_ids"] == ["https://a.example"]
         assert sample.metadata["absent"] == {"contexts": "1 retrieved document has no text"}
 
+    def test_a_conversation_keeps_its_id(self, tmp_path):
+        samples, _, _ = rows(
+            tmp_path, "openai", {"id": 7, "messages": [ASKED, SAID, ASKED, SAID], "source": "a"}
+        )
+
+        assert [sample.id for sample in samples] == ["7-1", "7-2"]
+        assert [sample.metadata["session_id"] for sample in samples] == ["7", "7"]
+        assert samples[0].metadata["source"] == "a"
+
     def test_a_conversation_gives_a_row_for_each_turn(self, tmp_path):
         samples, _, line = rows(tmp_path, "openai", {"messages": [ASKED, SAID, ASKED, SAID, ASKED]})
 
