@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sgi.api import agree, calibrate, card, compare, export, gate, report, runs
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
+    from sgi.engine.fast_profile import fast_profile
     from sgi.engine.open_resources import load_embedder
     from sgi.engine.opened_models import close_models
     from sgi.engine.results import GroundingReport, Result
@@ -99,6 +100,7 @@ _MODULES = {
     "detector_card": "sgi.analysis.card.detector",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
+    "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
     "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.benchmarks",
@@ -157,6 +159,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "detector_card",
     "evaluate",
     "export",
+    "fast_profile",
     "gate",
     "load_embedder",
     "load_halueval_qa",
