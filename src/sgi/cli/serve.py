@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli import options, serve_traces
+from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import select_embedders
-from sgi.cli.serve_traces import refuse_trace_options, trace_options, trace_receiver
+from sgi.cli.serve_traces import TraceFlags, trace_receiver, with_trace_flags
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
@@ -71,8 +71,8 @@ MinBodyRate = Annotated[
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
 
+@with_trace_flags
 def serve(
-    context: typer.Context,
     host: Host = "127.0.0.1",
     port: Port = 8765,
     db: options.Database = None,
@@ -89,16 +89,7 @@ def serve(
     header_timeout: HeaderTimeout = 10.0,
     min_body_rate: MinBodyRate = 1_000,
     open_page: OpenPage = False,
-    *,
-    otlp: serve_traces.Otlp = False,
-    sample: serve_traces.Sample = 1.0,
-    otlp_runs: serve_traces.RunsOption = "hour",
-    otlp_wait: serve_traces.Wait = 5.0,
-    otlp_buffer: serve_traces.Buffer = "256MB",
-    metric: serve_traces.TraceMetrics = None,
-    judge: serve_traces.Judge = None,
-    max_cost: serve_traces.MaxCost = None,
-    no_texts: serve_traces.NoTexts = False,
+    traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve the dashboard and the JSON API; with --otlp, also receive and score traces.
 
@@ -131,27 +122,11 @@ def serve(
     )
     upload_bytes = size_in_bytes(upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
-    traces = None
-    if otlp:
-        traces = trace_options(
-            sample=sample,
-            runs_by=otlp_runs,
-            wait=otlp_wait,
-            buffer=otlp_buffer,
-            metrics=metric,
-            judge=judge,
-            max_cost=max_cost,
-            no_texts=no_texts,
-            embedders=embedders,
-            backend=backend,
-            precision=precision,
-        )
-    else:
-        refuse_trace_options(context)
+    receiving = traces.options(embedders=embedders, backend=backend, precision=precision)
     with (
         _open_socket(host, port) as listener,
         _open_or_create(db) as database,
-        trace_receiver(database, traces) as receiver,
+        trace_receiver(database, receiving) as receiver,
     ):
         port = listener.getsockname()[1]
         print_fast_profiles(embedders, backend, precision)

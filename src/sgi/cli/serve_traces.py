@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from importlib.util import find_spec
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 from sgi.cli import options
 from sgi.cli.console import talk
@@ -17,11 +18,10 @@ from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sgi.service.traces.open_receiver import TraceOptions
     from sgi.service.traces.receiver import TraceReceiver
-    from sgi.service.traces.runs import RunsBy
     from sgi.store.database import Database
 
 _PRINT_SECONDS = 60.0
@@ -81,46 +81,71 @@ NoTexts = Annotated[
 ]
 
 
-def trace_options(
-    *,
-    sample: float,
-    runs_by: RunsBy,
-    wait: float,
-    buffer: str,
-    metrics: list[str] | None,
-    judge: str | None,
-    max_cost: float | None,
-    no_texts: bool,
-    embedders: Sequence[str],
-    backend: str,
-    precision: str,
-) -> TraceOptions:
-    """Check the options, and return them as settings of a receiver."""
-    from sgi.service.traces.open_receiver import TraceOptions
-    from sgi.service.traces.receiver import ReceiverSettings
+@dataclass(frozen=True, kw_only=True)
+class TraceFlags:
+    """What the user wrote about live traces: one field for each option."""
 
-    if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
-        raise MissingExtraError("`sgi serve --otlp`", "otlp")
-    return TraceOptions(
-        receiver=ReceiverSettings(sample=sample, quiet=wait),
-        runs_by=runs_by,
-        metrics=metric_list(metrics) if metrics else None,
-        embedders=embedders,
-        backend=backend,
-        precision=precision,
-        judge=judge_settings(judge, None, max_cost=max_cost),
-        no_texts=no_texts,
-        buffer_bytes=size_in_bytes(buffer),
-    )
+    otlp: Otlp = False
+    sample: Sample = 1.0
+    otlp_runs: RunsOption = "hour"
+    otlp_wait: Wait = 5.0
+    otlp_buffer: Buffer = "256MB"
+    metric: TraceMetrics = None
+    judge: Judge = None
+    max_cost: MaxCost = None
+    no_texts: NoTexts = False
+
+    def options(self, *, embedders: Sequence[str], backend: str, precision: str) -> TraceOptions | None:
+        """Return the settings of a receiver; None without --otlp.
+
+        Raises:
+            UsageError: another option is given without --otlp, or a size is not valid.
+            MissingExtraError: the package that decodes Protobuf is not installed.
+        """
+        if not self.otlp:
+            self._refuse_others()
+            return None
+        from sgi.service.traces.open_receiver import TraceOptions
+        from sgi.service.traces.receiver import ReceiverSettings
+
+        if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
+            raise MissingExtraError("`sgi serve --otlp`", "otlp")
+        return TraceOptions(
+            receiver=ReceiverSettings(sample=self.sample, quiet=self.otlp_wait),
+            runs_by=self.otlp_runs,
+            metrics=metric_list(self.metric) if self.metric else None,
+            embedders=embedders,
+            backend=backend,
+            precision=precision,
+            judge=judge_settings(self.judge, None, max_cost=self.max_cost),
+            no_texts=self.no_texts,
+            buffer_bytes=size_in_bytes(self.otlp_buffer),
+        )
+
+    def _refuse_others(self) -> None:
+        for field in fields(self):
+            if (getattr(self, field.name) or None) != (field.default or None):
+                raise UsageError(f"--{field.name.replace('_', '-')} needs --otlp.")
 
 
-def refuse_trace_options(context: typer.Context) -> None:
-    """Raise a UsageError if an option for traces was given without --otlp."""
-    names = ("sample", "otlp_runs", "otlp_wait", "otlp_buffer", "metric", "judge", "max_cost", "no_texts")
-    for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"--{name.replace('_', '-')} needs --otlp.")
+def with_trace_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one parameter for each field of `TraceFlags`, in place of its parameter ``traces``."""
+
+    @wraps(command)
+    def run(**values: Any) -> None:
+        flags = {field.name: values.pop(field.name) for field in fields(TraceFlags)}
+        command(**values, traces=TraceFlags(**flags))
+
+    kinds = get_type_hints(TraceFlags, include_extras=True)
+    own = inspect.signature(command, eval_str=True)
+    parameters = [part for part in own.parameters.values() if part.name != "traces"]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters += [
+        inspect.Parameter(field.name, keyword, default=field.default, annotation=kinds[field.name])
+        for field in fields(TraceFlags)
+    ]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
+    return run
 
 
 @contextmanager
