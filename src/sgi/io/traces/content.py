@@ -27,6 +27,8 @@ class Kind(StrEnum):
     CHAIN = "CHAIN"
     AGENT = "AGENT"
     EMBEDDING = "EMBEDDING"
+    EVALUATOR = "EVALUATOR"
+    GUARDRAIL = "GUARDRAIL"
     OTHER = "OTHER"
 
 

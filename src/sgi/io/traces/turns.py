@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sgi.io.traces.span import Span
 
 SEARCHES = {Kind.RETRIEVER, Kind.RERANKER}
+_CHECKS = {Kind.EVALUATOR, Kind.GUARDRAIL}
 _HEADS = {Kind.CHAIN, Kind.AGENT}
 
 
@@ -167,6 +168,8 @@ def _content(span: Span) -> Content:
 
 
 def _turns(root: Node) -> list[Turn]:
+    if root.kind() in _CHECKS:
+        return [Turn(None, None, [root])]
     nodes = _in_order(_subtree(root))
     if root.has_texts():
         return [Turn(root, root, nodes)]
@@ -213,16 +216,17 @@ def _heads(root: Node) -> Iterator[Node]:
         node = waiting.pop()
         if node.kind() in _HEADS and node.has_texts():
             yield node
-        else:
+        elif node.kind() not in _CHECKS:
             waiting += reversed(node.children)
 
 
 def _subtree(root: Node) -> Iterator[Node]:
+    """Yield a node and its descendants, without checks of the answer and the models that they call."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed(node.children)
+        waiting += [child for child in reversed(node.children) if child.kind() not in _CHECKS]
 
 
 def _models(nodes: Iterable[Node]) -> list[Node]:

@@ -291,3 +291,16 @@ def test_langchain_messages_are_read():
         "Who?",
         "She.",
     )
+
+
+@pytest.mark.parametrize("kind", ["EVALUATOR", "GUARDRAIL"])
+def test_a_model_that_checks_the_answer_does_not_give_it(kind):
+    spans = [
+        span("1", start=1),
+        span("2", "1", model("Who?", "She."), start=2),
+        span("3", "1", {KIND: kind, "output.value": "fine"}, start=3),
+        span("4", "3", model("Is it right?", "Yes."), start=4),
+    ]
+
+    assert row(*spans)["response"] == "She."
+    assert not rows_of_trace([span("3", attributes={KIND: kind, "output.value": "fine"}), spans[3]]).rows
