@@ -52,7 +52,15 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
 def run_batches(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], None], threads: int
 ) -> None:
-    """Call ``compute`` for each batch in parallel threads, and raise the first error."""
-    with ThreadPoolExecutor(max(1, min(threads, len(batches)))) as pool:
+    """Call ``compute`` for each batch in parallel threads, and raise the first error.
+
+    If there is only one batch or one thread, the calling thread does the work.
+    """
+    workers = min(threads, len(batches))
+    if workers <= 1:
+        for batch in batches:
+            compute(batch)
+        return
+    with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(compute, batches):
             pass  # reading a result raises its error

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.models.batching import distinct, equal_length_batches
+from sgi.models.batching import distinct, equal_length_batches, run_batches
 
 
 @given(st.lists(st.text(max_size=3)))
@@ -40,3 +42,13 @@ def test_nothing_and_empty_texts(lengths):
     batches = equal_length_batches(lengths, 4)
     assert sum(map(len, batches)) == len(lengths)
     assert all(batch.dtype == np.int64 for batch in batches)
+
+
+@pytest.mark.parametrize(
+    ("batches", "threads", "starts_threads"), [(1, 4, False), (3, 1, False), (3, 2, True)]
+)
+def test_threads_start_only_for_parallel_batches(batches, threads, starts_threads):
+    idents = []
+    run_batches([np.array([n]) for n in range(batches)], lambda _: idents.append(get_ident()), threads)
+    assert len(idents) == batches
+    assert (get_ident() not in idents) == starts_threads

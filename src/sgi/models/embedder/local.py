@@ -124,11 +124,7 @@ class LocalEmbedder(ABC):
             )
             work.add(len(batch))
 
-        if alone:
-            for batch in batches:
-                compute(batch)
-        else:
-            run_batches(batches, compute, self.threads)
+        run_batches(batches, compute, 1 if alone else self.threads)
         return Embeddings(rows[positions], truncated[positions])
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
