@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sgi.io.benchmarks.registry import BENCHMARKS, known_benchmark, open_benchmark
 from sgi.io.traces.registry import TRACE_FORMATS, open_traces, recognise
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     import os
@@ -62,6 +63,11 @@ def parse_name(data: str | os.PathLike[str]) -> DataName | None:
     folder = Path(parts.get("folder") or "")
     if parts["name"] in TRACE_FORMATS:
         return _trace_name(text, parts["name"], parts["options"], folder, parts["path"])
+    near = tuple(difflib.get_close_matches(parts["name"], TRACE_FORMATS, n=2, cutoff=0.6))
+    if near and parts["name"] not in BENCHMARKS:
+        raise UnknownNameError(
+            "format", parts["name"], near, hint=f"The formats: {', '.join(TRACE_FORMATS)}."
+        )
     benchmark = known_benchmark(parts["name"])
     options = benchmark.parse_options(_options(text, parts["options"] or ""))
     placed = {key: folder / value if isinstance(value, Path) else value for key, value in options.items()}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _MAX_DEPTH = 60
+_MAX_NAME = 40
 _HEX = frozenset("0123456789abcdefABCDEF")
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
@@ -102,7 +103,8 @@ def otlp_span(values: Any, resource: Mapping[str, Any], line: int) -> Span:
     try:
         return _span(span, resource, line)
     except DataError as error:
-        name = str(_get(span, "spanId", "span_id"))[:40]
+        name = _get(span, "spanId", "span_id")
+        name = name[:_MAX_NAME] if isinstance(name, str) else None
         raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
 
 

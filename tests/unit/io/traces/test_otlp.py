@@ -70,7 +70,7 @@ def test_scattered_spans_give_the_same_rows_from_the_temporary_database():
             span(traceId="12"),
             "id '0000000000000001': field 'traceId': expected 32 hexadecimal digits, found text '12'",
         ),
-        (span(spanId=None), "id 'None': field 'spanId': expected 16 hexadecimal digits, found nothing"),
+        (span(spanId=None), "1: field 'spanId': expected 16 hexadecimal digits, found nothing"),
         (span(startTimeUnixNano=[1]), "expected nanoseconds since 1970, found a list"),
         (span(endTimeUnixNano="soon"), "field 'endTimeUnixNano': expected a whole number, found text 'soon'"),
         (span(attributes={"input.value": 3}), "field 'input.value': expected an object such as stringValue"),
@@ -140,7 +140,7 @@ def test_names_of_formats(tmp_path):
         open_dataset(f"otel(a=b):{path}")
     with pytest.raises(UsageError, match="names no file"):
         open_dataset("otel:")
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(UnknownNameError, match=r"Unknown format 'otell'\. Did you mean 'otel'"):
         open_dataset("otell:a.jsonl")
 
 
