@@ -4,6 +4,7 @@ import asyncio
 import json
 import operator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Annotated, TypedDict
 
 import pytest
@@ -235,7 +236,7 @@ def test_calls_outside_of_a_chain_are_counted(collector, config):
 
 
 def test_an_agent_with_two_retriever_tools(collector, config):
-    agents = pytest.importorskip("langchain.agents")
+    agents = import_module("langchain.agents")
 
     @tool(response_format="content_and_artifact")
     def find(query: str):
@@ -260,7 +261,7 @@ def test_an_agent_with_two_retriever_tools(collector, config):
 
 
 def test_an_agent_that_stops_before_its_answer_has_no_response(collector, config):
-    agents = pytest.importorskip("langchain.agents")
+    agents = import_module("langchain.agents")
     search = create_retriever_tool(Retriever(), "search", "Search.")
     agent = agents.create_agent(model(call("search", "Mars")), [search], interrupt_before=["tools"])
     agent.invoke({"messages": [{"role": "user", "content": "Is Mars red?"}]}, config)
@@ -268,7 +269,7 @@ def test_an_agent_that_stops_before_its_answer_has_no_response(collector, config
 
 
 def test_a_graph_whose_state_has_the_documents(collector, config):
-    graphs = pytest.importorskip("langgraph.graph")
+    graphs = import_module("langgraph.graph")
 
     class State(TypedDict):
         question: str
@@ -293,8 +294,8 @@ def test_a_graph_whose_state_has_the_documents(collector, config):
 
 
 def test_a_conversation_gives_a_row_for_each_turn(collector, config):
-    agents = pytest.importorskip("langchain.agents")
-    memory = pytest.importorskip("langgraph.checkpoint.memory").InMemorySaver()
+    agents = import_module("langchain.agents")
+    memory = import_module("langgraph.checkpoint.memory").InMemorySaver()
     search = create_retriever_tool(Retriever(), "search", "Search.")
     answers = (call("search", "Mars"), "It is red.", call("search", "Venus"), "It is hot.")
     agent = agents.create_agent(model(*answers), [search], checkpointer=memory)
