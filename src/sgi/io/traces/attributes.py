@@ -50,7 +50,13 @@ def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         name, index, rest = _place(key) if len(key) < _LONG else (key, -1, "")
         if index >= 0:
-            lists.setdefault(name, {}).setdefault(index, {})[rest] = value
+            items = lists.get(name)  # setdefault would make two dicts for each key
+            if items is None:
+                items = lists[name] = {}
+            item = items.get(index)
+            if item is None:
+                item = items[index] = {}
+            item[rest] = value
         elif name:
             plain[name] = value
     for name, items in lists.items():

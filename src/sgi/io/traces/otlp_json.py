@@ -141,7 +141,7 @@ def _pairs(owner: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of a span, event or resource."""
     for item in _list(owner, "attributes"):
         key = item.get("key") if type(item) is dict else None
-        if not isinstance(key, str):
+        if type(key) is not str:
             raise DataError("expected objects with a key and a value", field="attributes")
         value = item.get("value")
         text = value.get("stringValue") if type(value) is dict else None  # nearly all values
