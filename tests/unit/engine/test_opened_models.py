@@ -158,6 +158,7 @@ embedder.threads = 4  # sessions with threads of their own, which a child does n
 embedder.network(alone=True)
 scorer = sgi.Scorer(["sgi", "grounding"])
 expected = scorer.score(row)
+sgi.evaluate([row], "sgi", cache=False)  # imports modules: Python cannot fork while a thread does
 done = threading.Event()
 
 def work():
