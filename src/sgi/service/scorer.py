@@ -83,7 +83,7 @@ class Scorer:
 
     >>> with Scorer(["content_f1"]) as scorer:
     ...     scorer.score({"response": "The capital is Paris.", "reference": "Paris is the capital."})
-    {'content_f1': Score(value=1.0, status='ok', reason='', details={...})}
+    {'content_f1': Score(value=1.0, status=<Status.OK: 'ok'>, reason='', details={})}
     """
 
     def __init__(
