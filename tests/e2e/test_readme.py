@@ -30,7 +30,7 @@ def blocks(page, language):
 @pytest.mark.parametrize(
     ("page", "count", "printed"),
     [
-        (README, 4, "[0.5]"),
+        (README, 5, "[0.5]"),
         (DOCS / "targets.md", 1, "0.98"),
         (DOCS / "judge.md", 1, "[1.]"),
         (DOCS / "python.md", 5, "No such run:"),
