@@ -147,7 +147,8 @@ class SqliteCache:
     on the disk when `put_many` returns; otherwise a power loss can lose the last writes. Raises StoreError if
     the file is not a cache or cannot be written, at opening or later.
 
-    >>>     >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
     ...     cache.put_many({b"key": b"value"})
     ...     cache.get_many([b"key", b"other"]), cache.stats().entries
     ({b'key': b'value'}, 1)

@@ -73,7 +73,7 @@ def test_score_says_again_which_columns_it_used_if_later_rows_had_others(sgi, mo
     pipe(monkeypatch, text)
     assert sgi("score", "-m", "squad_em").err.splitlines() == [
         "Columns: response ← output, reference.",
-        "Columns: response ← output, answer, reference.",
+        "Columns: response ← output, answer; reference.",
     ]
     pipe(monkeypatch, text)
     assert sgi("score", "-m", "squad_em", "--quiet").err == ""

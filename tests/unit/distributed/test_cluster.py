@@ -32,7 +32,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 def test_a_target_a_benchmark_and_no_workers_are_refused(tmp_path):
     with pytest.raises(UsageError, match="target"):
         run("rows.jsonl", tmp_path, target={"where": "app:answer"})
-    with pytest.raises(UsageError, match="benchmark"):
+    with pytest.raises(UsageError, match="Benchmarks"):
         run("ragtruth:rows", tmp_path)
     with pytest.raises(UsageError, match="`workers` is 0"):
         run("rows.jsonl", tmp_path, workers=0)

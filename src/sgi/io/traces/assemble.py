@@ -12,7 +12,7 @@ from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
 from sgi.io.traces.span import SERVICE
 from sgi.io.traces.texts import answer_in, question_in
-from sgi.io.traces.turns import turns_of
+from sgi.io.traces.turns import CHECKS, turns_of
 from sgi.kernel.errors import DataError
 from sgi.kernel.short_text import quote
 
@@ -236,7 +236,7 @@ def _time(nanoseconds: int | None) -> str | None:
 
 
 def _latency(turn: Turn) -> float | None:
-    spans = [span for span, _ in turn.spans()]
+    spans = [span for span, content in turn.spans() if content.kind not in CHECKS]
     node = turn.first
     if node is not None and node.span is not None and node is turn.last:
         spans = [node.span]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.io.traces.span import Span
 
 SEARCHES = {Kind.RETRIEVER, Kind.RERANKER}
-_CHECKS = {Kind.EVALUATOR, Kind.GUARDRAIL}
+CHECKS = {Kind.EVALUATOR, Kind.GUARDRAIL}
 _HEADS = {Kind.CHAIN, Kind.AGENT}
 
 
@@ -168,7 +168,7 @@ def _content(span: Span) -> Content:
 
 
 def _turns(root: Node) -> list[Turn]:
-    if root.kind() in _CHECKS:
+    if root.kind() in CHECKS:
         return [Turn(None, None, [root])]
     nodes = _in_order(_subtree(root))
     if root.has_texts():
@@ -216,17 +216,18 @@ def _heads(root: Node) -> Iterator[Node]:
         node = waiting.pop()
         if node.kind() in _HEADS and node.has_texts():
             yield node
-        elif node.kind() not in _CHECKS:
+        elif node.kind() not in CHECKS:
             waiting += reversed(node.children)
 
 
 def _subtree(root: Node) -> Iterator[Node]:
-    """Yield a node and its descendants, without checks of the answer and the models that they call."""
+    """Yield a node and its descendants, without the models that evaluators and guardrails call."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += [child for child in reversed(node.children) if child.kind() not in _CHECKS]
+        if node.kind() not in CHECKS:
+            waiting += reversed(node.children)
 
 
 def _models(nodes: Iterable[Node]) -> list[Node]:
