@@ -15,6 +15,7 @@ from sgi.io.trace_scores.score import TraceFormat, TraceScore
 from sgi.io.write import check_target, json_line, open_writer, write_chunks
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_class, metric_name
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _trace_scores(stored: StoredBatch, record: RunRecord) -> Iterator[list[Trace
                 row=sample.id,
                 **_trace_ids(sample),
                 metric=metric,
-                value=float(scores.values[row]) if not scores.reasons[row] else None,
+                value=float(scores.values[row]) if scores.status[row] == Status.OK else None,
                 status=str(scores.status[row]),
                 reason=scores.reasons[row],
                 category=_category(scores.details[row], keys.get(metric, "")),
