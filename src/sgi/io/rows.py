@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -55,29 +55,22 @@ class RejectedRow:
     row: JsonValue
 
 
+class ReadOptions(TypedDict, total=False):
+    """The optional arguments of `read_numbered_rows`."""
+
+    columns: Mapping[str, str] | None
+    on_reject: Reject | None
+    on_columns: ReportColumns | None
+    stem: str | None
+    convert: Convert | None
+    ahead: int
+
+
 def read_rows(
-    rows: Iterable[RawRow],
-    *,
-    file: str | None,
-    columns: Mapping[str, str] | None = None,
-    on_reject: Reject | None = None,
-    on_columns: ReportColumns | None = None,
-    stem: str | None = None,
-    convert: Convert | None = None,
-    ahead: int = MAX_ROWS,
+    rows: Iterable[RawRow], *, file: str | None, **options: Unpack[ReadOptions]
 ) -> Iterator[Sample]:
     """Yield the samples of raw rows, in order; see `read_numbered_rows`."""
-    numbered = read_numbered_rows(
-        rows,
-        file=file,
-        columns=columns,
-        on_reject=on_reject,
-        on_columns=on_columns,
-        stem=stem,
-        convert=convert,
-        ahead=ahead,
-    )
-    return (sample for _, sample in numbered)
+    return (sample for _, sample in read_numbered_rows(rows, file=file, **options))
 
 
 def read_numbered_rows(
