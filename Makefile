@@ -89,10 +89,11 @@ $(UV): requirements/uv.txt
 	.venv-integrations/uv/bin/python -m pip --disable-pip-version-check $(PINNED) $<
 	@touch $@
 
-$(INTEGRATIONS:%=.venv-integrations/%/.done): .venv-integrations/%/.done: $(LOCK) requirements/integrations.in pyproject.toml | $(UV)
+$(INTEGRATIONS:%=.venv-integrations/%/.done): .venv-integrations/%/.done: $(LOCK) $(wildcard requirements/integrations*.in) pyproject.toml | $(UV)
 	$(UV) venv --quiet --clear --python $(PYTHON) $(@D)
 	$(UV) pip compile --quiet --no-annotate --no-header --python $(@D)/bin/python pyproject.toml --extra $* \
-	    requirements/integrations.in requirements/build.in --constraint $(LOCK) --output-file $(@D)/requirements.txt
+	    requirements/integrations.in $(wildcard requirements/integrations-$*.in) requirements/build.in \
+	    --constraint $(LOCK) --output-file $(@D)/requirements.txt
 	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes --constraint $(LOCK) --requirement $(@D)/requirements.txt
 	$(UV) pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -148,7 +149,7 @@ lock:                                 ## Pin all requirements anew, with hashes
 	    --override requirements/without-torch.txt --constraints requirements/dev.txt \
 	    --output-file requirements/oracles.txt
 
-	$(COMPILE) pyproject.toml requirements/integrations.in requirements/build.in --all-extras \
+	$(COMPILE) pyproject.toml requirements/integrations*.in requirements/build.in --all-extras \
 	    --override requirements/without-torch.txt --output-file requirements/integrations.txt
 	echo uv | $(COMPILE) - --output-file requirements/uv.txt
 

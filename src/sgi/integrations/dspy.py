@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import dspy
-
 from sgi.integrations.adapter import HostScorer, describe, explain
-from sgi.kernel.errors import SgiError
+from sgi.kernel.errors import SgiError, require_extra
+
+with require_extra("sgi.integrations.dspy", "dspy"):
+    import dspy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

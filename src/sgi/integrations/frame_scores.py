@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 from sgi.engine.evaluate import Options, evaluate
 from sgi.engine.plan import resolve
@@ -13,18 +14,56 @@ from sgi.kernel.metric import AnyMetric, Status
 from sgi.kernel.scored_run import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.engine.results import Result
 
     MetricsLike = str | AnyMetric | Sequence[str | AnyMetric]
 
-FrameOptions = Options
-"""The keyword arguments of `sgi.evaluate`; ``on_error="skip"`` gives an unreadable row the status failed."""
+Frame = TypeVar("Frame")
 
 _SAMPLE_COLUMNS = ("id", "label", "metadata")
+SCORE_COLUMNS = ("value", "status", "reason")
 SUMMARY_COLUMNS = ("metric", "mean", "ok", "rows", "coverage", "undefined", "missing", "failed")
+
+
+class FrameScorer(ABC, Generic[Frame]):
+    """Scores the rows of a frame; every result has one row for each row of the frame, in the same order."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def score(
+        self, metric: str | AnyMetric, embedder: EmbedderLike | None = None, **options: Unpack[Options]
+    ) -> Frame:
+        """Return the columns ``value``, ``status`` and ``reason`` of one metric.
+
+        A row without a value has NaN in pandas, and null in polars. The other arguments are those of
+        `sgi.evaluate`. With ``on_error="skip"``, a row that cannot be read has the status ``failed``.
+        """
+        name = single_metric(metric)
+        columns = score_columns(self._frame, metric, embedder, **options)
+        chosen = (columns[name], columns[f"{name}_status"], columns[f"{name}_reason"])
+        return self._table(dict(zip(SCORE_COLUMNS, chosen, strict=True)))
+
+    def evaluate(
+        self,
+        metrics: MetricsLike | None = None,
+        embedder: EmbedderLike | None = None,
+        **options: Unpack[Options],
+    ) -> Frame:
+        """Return the columns ``METRIC``, ``METRIC_status`` and ``METRIC_reason`` of several metrics.
+
+        The arguments are those of `sgi.evaluate`; None selects the metrics by the columns of the frame. To
+        add the columns to the frame, call ``pd.concat([frame, scores], axis=1)`` in pandas, and
+        ``frame.hstack(scores)`` in polars.
+        """
+        return self._table(score_columns(self._frame, metrics, embedder, **options))
+
+    @abstractmethod
+    def _table(self, columns: Mapping[str, Sequence[Any]]) -> Frame:
+        """Return the columns as a frame; those of `number_columns` have the type float."""
 
 
 def score_columns(
@@ -97,6 +136,15 @@ def column_names(metrics: MetricsLike) -> list[str]:
             *([f"{name}_{classes[name]}"] if name in classes else []),
         )
     ]
+
+
+def number_columns(names: Collection[str]) -> set[str]:
+    """Return the columns of a result that hold numbers; the others hold text.
+
+    >>> sorted(number_columns(["rouge_l", "rouge_l_status", "rouge_l_reason"]))
+    ['rouge_l']
+    """
+    return {name for name in names if name == SCORE_COLUMNS[0] or f"{name}_status" in names}
 
 
 def summary_rows(columns: Mapping[Any, Sequence[Any]]) -> dict[str, list[Any]]:

@@ -6,12 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from haystack import Document, GeneratedAnswer, component, default_to_dict
-
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.average import average
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.metric import Status
+
+with require_extra("sgi.integrations.haystack", "haystack"):
+    from haystack import Document, GeneratedAnswer, component, default_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

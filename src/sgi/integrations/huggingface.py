@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import datasets
-import evaluate
 import orjson
 
 from sgi.integrations.adapter import score_rows, shared_scorer
 from sgi.integrations.average import average
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.signature import package_version
+
+with require_extra("sgi.integrations.huggingface", "huggingface"):
+    import datasets
+    import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

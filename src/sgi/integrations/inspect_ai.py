@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-
 from sgi.integrations.adapter import HostScorer, explain
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.inspect_ai", "inspect-ai"):
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

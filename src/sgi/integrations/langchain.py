@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tracers.base import BaseTracer
-
 from sgi.integrations.langchain_rows import run_row
 from sgi.io.write import open_writer
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.langchain", "langchain"):
+    from langchain_core.tracers.base import BaseTracer
 
 if TYPE_CHECKING:
     import os

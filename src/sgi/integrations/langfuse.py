@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
-from langfuse import Evaluation, get_client
-from langfuse.api import CreateScoreBatchResults, CreateScoreRequest
-from langfuse.api.core import ApiError
-
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.average import average
 from sgi.integrations.upload import UploadError, open_export, upload
 from sgi.io.trace_scores.score import TraceFormat
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import UsageError, require_extra
+
+with require_extra("sgi.integrations.langfuse", "langfuse"):
+    import httpx
+    from langfuse import Evaluation, get_client
+    from langfuse.api import CreateScoreBatchResults, CreateScoreRequest
+    from langfuse.api.core import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

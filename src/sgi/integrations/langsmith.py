@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langsmith.evaluation import EvaluationResult, RunEvaluator
-
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.langchain_rows import run_error, run_row, without_messages
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.langsmith", "langsmith"):
+    from langsmith.evaluation import EvaluationResult, RunEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
-
 from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.llama_index", "llama-index"):
+    from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,13 +7,16 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import mlflow
-from mlflow.entities import AssessmentError, AssessmentSource, Feedback
-from mlflow.genai.scorers import Scorer
-from mlflow.genai.utils.trace_utils import extract_retrieval_context_from_trace
 from pydantic import PrivateAttr
 
 from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.mlflow", "mlflow"):
+    import mlflow
+    from mlflow.entities import AssessmentError, AssessmentSource, Feedback
+    from mlflow.genai.scorers import Scorer
+    from mlflow.genai.utils.trace_utils import extract_retrieval_context_from_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

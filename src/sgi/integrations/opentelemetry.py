@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExportResult
-from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, TraceFlags
-
 from sgi.integrations.upload import Upload, UploadError, open_export
 from sgi.io.trace_scores.otel import EVENT, SCOPE, SPAN_NAME
 from sgi.io.trace_scores.score import TraceFormat
+from sgi.kernel.errors import require_extra
 from sgi.kernel.signature import package_version
+
+with require_extra("sgi.integrations.opentelemetry", "opentelemetry"):
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExportResult
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    from opentelemetry.trace import SpanContext, TraceFlags
 
 if TYPE_CHECKING:
     from pathlib import Path

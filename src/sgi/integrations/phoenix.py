@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from phoenix.evals import Evaluator, Score
-from phoenix.evals.utils import to_annotation_dataframe
 from pydantic import BaseModel, ConfigDict
 
 from sgi.engine.plan import resolve
 from sgi.integrations.adapter import HostScorer, explain
+from sgi.kernel.errors import require_extra
 from sgi.kernel.metric import AnyMetric
+
+with require_extra("sgi.integrations.phoenix", "phoenix"):
+    from phoenix.evals import Evaluator, Score
+    from phoenix.evals.utils import to_annotation_dataframe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

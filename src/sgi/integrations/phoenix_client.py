@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
-from phoenix.client import Client
-
 from sgi.integrations.upload import UploadError, open_export, upload
 from sgi.io.trace_scores.score import TraceFormat
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.phoenix_client", "phoenix-client"):
+    import httpx
+    from phoenix.client import Client
 
 if TYPE_CHECKING:
     from pathlib import Path

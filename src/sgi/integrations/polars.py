@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.frame_scores import (
-    FrameOptions,
+    SCORE_COLUMNS,
+    FrameScorer,
     column_names,
-    score_columns,
+    number_columns,
     single_metric,
     summary_rows,
 )
-from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.kernel.errors import UsageError, require_extra
 
-try:
+with require_extra("sgi.integrations.polars", "polars"):
     import polars as pl
-except ImportError as error:
-    raise MissingExtraError("sgi.integrations.polars", "polars") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from sgi.engine.evaluate import Options
     from sgi.engine.open_resources import EmbedderLike
     from sgi.integrations.frame_scores import MetricsLike
     from sgi.kernel.metric import AnyMetric
@@ -29,46 +29,13 @@ _SUMMARY_TYPES: dict[str, Any] = {"mean": pl.Float64, "coverage": pl.Float64}
 
 
 @pl.api.register_dataframe_namespace("sgi")
-class SgiNamespace:
+class SgiNamespace(FrameScorer[pl.DataFrame]):
     """Scores the rows of a frame; every result has one row for each row of the frame, in the same order.
 
     >>> frame = pl.DataFrame({"response": ["Paris.", None], "reference": ["paris", "Rome"]})
     >>> frame.sgi.score("squad_em").rows()
     [(1.0, 'ok', None), (None, 'missing', 'the sample has no response')]
     """
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-
-    def score(
-        self,
-        metric: str | AnyMetric,
-        embedder: EmbedderLike | None = None,
-        **options: Unpack[FrameOptions],
-    ) -> pl.DataFrame:
-        """Return the columns ``value``, ``status`` and ``reason`` of one metric.
-
-        A row without a value has null. The other arguments are those of `sgi.evaluate`. With
-        ``on_error="skip"``, a row that cannot be read has the status ``failed``.
-        """
-        name = single_metric(metric)
-        columns = score_columns(self._frame, metric, embedder, **options)
-        cells = {"value": columns[name]} | {key: columns[f"{name}_{key}"] for key in ("status", "reason")}
-        return pl.DataFrame(cells, schema=_schema(cells))
-
-    def evaluate(
-        self,
-        metrics: MetricsLike | None = None,
-        embedder: EmbedderLike | None = None,
-        **options: Unpack[FrameOptions],
-    ) -> pl.DataFrame:
-        """Return the columns ``METRIC``, ``METRIC_status`` and ``METRIC_reason`` of several metrics.
-
-        The arguments are those of `sgi.evaluate`; None selects the metrics by the columns of the frame. To
-        add the columns to the frame, call ``frame.hstack(scores)``.
-        """
-        columns = score_columns(self._frame, metrics, embedder, **options)
-        return pl.DataFrame(columns, schema=_schema(columns))
 
     def summary(self) -> pl.DataFrame:
         """Return the mean and the coverage of each metric of a frame from ``evaluate``, or of a part of it.
@@ -79,6 +46,9 @@ class SgiNamespace:
         return pl.DataFrame(
             summary_rows(self._frame.to_dict(as_series=False)), schema_overrides=_SUMMARY_TYPES
         )
+
+    def _table(self, columns: Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+        return pl.DataFrame(columns, schema=_schema(columns))
 
 
 @pl.api.register_lazyframe_namespace("sgi")
@@ -97,15 +67,16 @@ class SgiLazyNamespace:
         self,
         metric: str | AnyMetric,
         embedder: EmbedderLike | None = None,
-        **options: Unpack[FrameOptions],
+        **options: Unpack[Options],
     ) -> pl.LazyFrame:
         """Return the lazy columns ``value``, ``status`` and ``reason`` of one metric."""
         single_metric(metric)
-        names = ("value", "status", "reason")
-        return self._lazily(names, lambda frame: SgiNamespace(frame).score(metric, embedder, **options))
+        return self._lazily(
+            SCORE_COLUMNS, lambda frame: SgiNamespace(frame).score(metric, embedder, **options)
+        )
 
     def evaluate(
-        self, metrics: MetricsLike, embedder: EmbedderLike | None = None, **options: Unpack[FrameOptions]
+        self, metrics: MetricsLike, embedder: EmbedderLike | None = None, **options: Unpack[Options]
     ) -> pl.LazyFrame:
         """Return the lazy columns ``METRIC``, ``METRIC_status`` and ``METRIC_reason`` of named metrics.
 
@@ -119,7 +90,7 @@ class SgiLazyNamespace:
             column_names(metrics), lambda frame: SgiNamespace(frame).evaluate(metrics, embedder, **options)
         )
 
-    def _lazily(self, names: Iterable[str], score: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.LazyFrame:
+    def _lazily(self, names: Collection[str], score: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.LazyFrame:
         """Return the scores as a lazy frame; the optimizer must keep all columns and rows of the input."""
         return self._frame.map_batches(
             score,
@@ -130,9 +101,6 @@ class SgiLazyNamespace:
         )
 
 
-def _schema(names: Iterable[str]) -> dict[str, Any]:
-    """Return the types of columns from `score_columns`: numbers for values, text for the others."""
-    columns = list(names)
-    return {
-        name: pl.Float64 if name == "value" or f"{name}_status" in columns else pl.String for name in columns
-    }
+def _schema(names: Collection[str]) -> dict[str, Any]:
+    numbers = number_columns(names)
+    return {name: pl.Float64 if name in numbers else pl.String for name in names}

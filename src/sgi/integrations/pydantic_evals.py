@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
-
 from sgi.integrations.adapter import HostScorer
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.pydantic_evals", "pydantic-evals"):
+    from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import weave
 from pydantic import Field, PrivateAttr
 
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.average import average
+from sgi.kernel.errors import require_extra
+
+with require_extra("sgi.integrations.weave", "weave"):
+    import weave
 
 if TYPE_CHECKING:
     from sgi.kernel.metric import Score

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.install_hint import install_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class SgiError(Exception):
@@ -58,6 +62,21 @@ class MissingExtraError(UsageError):
             hint=f"Install it: pip install {install_target(extra)}",
         )
         self.extra = extra
+
+
+@contextmanager
+def require_extra(purpose: str, extra: str) -> Iterator[None]:
+    """Context manager for imports: raises MissingExtraError if one of them fails.
+
+    >>> with require_extra("This example", "dspy"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    sgi.kernel.errors.MissingExtraError: This example needs the extra 'dspy'. Install it: pip install ...
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(purpose, extra) from error
 
 
 class DataError(SgiError):
