@@ -13,7 +13,7 @@ ANSWERS = {
 
 
 class Rag(dspy.Module):
-    """Stand for your program: it returns the answer, and the passages it used."""
+    """Replace this with your program: it returns the answer and the passages that it used."""
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""

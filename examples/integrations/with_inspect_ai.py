@@ -17,7 +17,7 @@ ANSWERS = {
 
 @solver
 def rag() -> Solver:
-    """Stand for your application: it stores the passages, and sets the output."""
+    """Replace this with your application: it stores the passages and sets the output."""
 
     async def solve(state: TaskState, _: Generate) -> TaskState:
         answer, passages = ANSWERS[state.input_text]

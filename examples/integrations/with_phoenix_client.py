@@ -12,7 +12,7 @@ from sgi.integrations.phoenix_client import upload_scores
 
 
 class Phoenix(BaseHTTPRequestHandler):
-    """Stand for your Phoenix server: prints the annotations it gets."""
+    """A server in place of Phoenix: prints the annotations that it receives."""
 
     def do_POST(self) -> None:
         """Accept annotations."""

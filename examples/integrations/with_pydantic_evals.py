@@ -13,7 +13,7 @@ ANSWERS = {
 
 
 def rag(question: str) -> dict[str, object]:
-    """Stand for your application: it returns the answer, and the passages it used."""
+    """Replace this with your application: it returns the answer and the passages that it used."""
     return ANSWERS[question]
 
 
