@@ -1,4 +1,4 @@
-"""The options of ``sgi serve`` for live traces, and what it prints about them."""
+"""The options of ``sgi serve`` for live traces, and the printed counts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ Wait = Annotated[
 ]
 Buffer = Annotated[
     str,
-    _traces_option("--otlp-buffer", help="Maximum size of the spans that wait; more are refused for later."),
+    _traces_option(
+        "--otlp-buffer", help="Maximum size of waiting spans; above it, clients must retry later."
+    ),
 ]
 TraceMetrics = Annotated[
     list[str] | None,
@@ -83,7 +85,7 @@ NoTexts = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class TraceFlags:
-    """What the user wrote about live traces: one field for each option."""
+    """The values of the options for live traces: one field for each option."""
 
     otlp: Otlp = False
     sample: Sample = 1.0

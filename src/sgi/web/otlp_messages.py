@@ -1,4 +1,4 @@
-"""Encode the responses of the OpenTelemetry protocol: Protobuf or JSON, as the request."""
+"""Encode the responses of the OpenTelemetry protocol, in the format of the request: Protobuf or JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
 
 def export_response(kind: str, rejected: int, reason: str) -> bytes:
-    r"""Return an ``ExportTraceServiceResponse``; ``rejected`` spans will never be accepted, and why.
+    r"""Return an ``ExportTraceServiceResponse``, with the number of rejected spans and the reason.
 
     >>> export_response(JSON, 0, ""), export_response(JSON, 2, "late")
     (b'{}', b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"late"}}')
@@ -71,7 +71,7 @@ def has_more_spans(request: bytes, most: int) -> bool:
 
 
 def _parts(data: bytes, at: int, end: int, number: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of the messages in a field; ends early where the data is not Protobuf."""
+    """Yield the places of the messages in a field; stop where the data is not Protobuf."""
     while at < end:
         tag, at = _read_varint(data, at, end)
         kind = tag & 7

@@ -29,7 +29,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class OtlpRequestError(SgiError):
-    """A request that is refused, and that the client must not repeat."""
+    """The server refuses a request, and the client must not repeat it."""
 
     def __init__(self, status: HTTPStatus, message: str, *, spans: int = 0) -> None:
         super().__init__(message)

@@ -1,1 +1,1 @@
-"""Write scores in the forms that tracing tools take: OpenTelemetry, OpenInference, Phoenix and Langfuse."""
+"""Write scores in the formats of tracing tools: OpenTelemetry, OpenInference, Phoenix and Langfuse."""

@@ -1,4 +1,4 @@
-"""One score of a row that was read from a trace, and the formats in which tracing tools take it."""
+"""One score of a row that was read from a trace, and the formats of tracing tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sgi.kernel.errors import UnknownNameError
 
 
 class TraceFormat(StrEnum):
-    """A format in which tracing tools take scores."""
+    """The format of scores for one tracing tool."""
 
     OTEL = "otel"
     PHOENIX = "phoenix"

@@ -28,7 +28,7 @@ _SECOND = 1_000_000_000
 
 
 class _Source(NamedTuple):
-    """A text and where it is from; the text is None if there is none, and ``source`` says why."""
+    """A text and its source; without a text, it is None and ``source`` is the reason."""
 
     text: str | None
     source: str
@@ -41,7 +41,7 @@ class TraceRow:
     Attributes:
         values: the row: ``id``, ``question``, ``contexts``, ``response`` as far as they are known, and
             ``metadata``.
-        sources: field → the kinds of spans and the attributes that it is from.
+        sources: field → the kinds of spans and the attributes that hold it.
         absent: field → why it is absent.
         line: the line of the row's first span.
     """
@@ -73,8 +73,8 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
     >>> from sgi.io.traces.span import Span
     >>> root = Span("t", "1", attributes={"input.value": "Who?", "output.value": "She."})
     >>> documents = [{"document.content": "It was she."}]
-    >>> found = Span("t", "2", "1", attributes={"retrieval.documents": documents})
-    >>> row = rows_of_trace([root, found]).rows[0].values
+    >>> search = Span("t", "2", "1", attributes={"retrieval.documents": documents})
+    >>> row = rows_of_trace([root, search]).rows[0].values
     >>> row["question"], row["contexts"], row["response"], row["metadata"]["trace_id"]
     ('Who?', ['It was she.'], 'She.', 't')
     """
@@ -128,9 +128,11 @@ def _question(turn: Turn, passages: Passages) -> _Source:
     for _, model in reversed([*turn.spans()]):
         if model.kind is not Kind.LLM:
             continue
-        text = last_text(model.asked, "user")
+        text = last_text(model.input_messages, "user")
         if text is not None:
-            return _query_inside(turn, passages, text) or _source(text, model, model.from_attribute["asked"])
+            return _query_inside(turn, passages, text) or _source(
+                text, model, model.from_attribute["input_messages"]
+            )
         if model.input is not None and (text := question_in(model.input.value, model.input.mime)) is not None:
             return _source(text, model, model.input.name)
     return _query(turn) or _Source(None, "the trace has no question that can be recognised")
@@ -165,12 +167,12 @@ def _answer(turn: Turn) -> _Source:
     if not models:
         return _Source(None, "no answer: no output and no call of a language model")
     last = models[-1]
-    if last.replied:
-        text = last.replied[-1].text
-        if last.replied[-1].calls_tools:
+    if last.output_messages:
+        text = last.output_messages[-1].text
+        if last.output_messages[-1].calls_tools:
             return _Source(None, "no answer: the last call of a language model asked for a tool")
         if text is not None:
-            return _source(text, last, last.from_attribute["replied"])
+            return _source(text, last, last.from_attribute["output_messages"])
     if last.output is not None and (text := answer_in(last.output.value, last.output.mime)) is not None:
         return _source(text, last, last.output.name)
     return _Source(None, "no answer: the last call of a language model has no text")

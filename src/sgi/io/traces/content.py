@@ -48,11 +48,11 @@ class Content:
         kind: what the span does.
         input: its input, or None.
         output: its output, or None.
-        asked: messages to a language model.
-        replied: messages of a language model.
+        input_messages: messages to a language model.
+        output_messages: messages of a language model.
         documents: documents of a retrieval or reranking; None if the span has none.
-        given: documents that a reranker got; None if the span has none.
-        from_attribute: attributes of ``asked``, ``replied`` and ``documents``.
+        input_documents: documents that a reranker received; None if the span has none.
+        from_attribute: attributes of ``input_messages``, ``output_messages`` and ``documents``.
         query: the query of a retrieval.
         model: the name of the model.
         tool: the name of the tool.
@@ -65,10 +65,10 @@ class Content:
     kind: Kind = Kind.OTHER
     input: Attribute | None = None
     output: Attribute | None = None
-    asked: list[Message] = field(default_factory=list)
-    replied: list[Message] = field(default_factory=list)
+    input_messages: list[Message] = field(default_factory=list)
+    output_messages: list[Message] = field(default_factory=list)
     documents: list[Document] | None = None
-    given: list[Document] | None = None
+    input_documents: list[Document] | None = None
     from_attribute: dict[str, str] = field(default_factory=dict)
     query: str | None = None
     model: str | None = None

@@ -127,16 +127,20 @@ def _first_text(
 
 def _kind(span: Span, content: Content) -> Kind:
     attributes = span.attributes
-    given = attributes.get("openinference.span.kind")
-    if isinstance(given, str) and given.upper() in _KINDS:
-        return _KINDS[given.upper()]
+    kind = attributes.get("openinference.span.kind")
+    if isinstance(kind, str) and kind.upper() in _KINDS:
+        return _KINDS[kind.upper()]
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str) and operation in _OPERATIONS:
         return _OPERATIONS[operation]
     traced = attributes.get("traceloop.span.kind")
     if isinstance(traced, str) and traced in _TRACELOOP:
         return _TRACELOOP[traced]
-    if content.replied or content.asked or attributes.get("llm.request.type") in {"chat", "completion"}:
+    if (
+        content.output_messages
+        or content.input_messages
+        or attributes.get("llm.request.type") in {"chat", "completion"}
+    ):
         return Kind.LLM
     if content.documents is not None:
         return Kind.RETRIEVER
@@ -145,13 +149,13 @@ def _kind(span: Span, content: Content) -> Kind:
 
 def _read_messages(content: Content, lists: Items) -> None:
     for name, key in _ASKED.items():
-        if name in lists and not content.asked:
-            content.asked = flat_messages(_items(lists[name], key), name, "user")
-            content.from_attribute["asked"] = name
+        if name in lists and not content.input_messages:
+            content.input_messages = flat_messages(_items(lists[name], key), name, "user")
+            content.from_attribute["input_messages"] = name
     for name, key in _REPLIED.items():
-        if name in lists and not content.replied:
-            content.replied = flat_messages(_items(lists[name], key), name, "assistant")
-            content.from_attribute["replied"] = name
+        if name in lists and not content.output_messages:
+            content.output_messages = flat_messages(_items(lists[name], key), name, "assistant")
+            content.from_attribute["output_messages"] = name
 
 
 def _items(items: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
@@ -166,19 +170,21 @@ def _read_documents(content: Content, lists: Items) -> None:
             content.from_attribute["documents"] = name
             break
     if "reranker.input_documents" in lists:
-        content.given = flat_documents(lists["reranker.input_documents"], "reranker.input_documents")
+        content.input_documents = flat_documents(
+            lists["reranker.input_documents"], "reranker.input_documents"
+        )
 
 
 def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
     """Read messages and documents that are values of JSON."""
     for name in ("gen_ai.input.messages", "gen_ai.prompt"):
-        if name in attributes and not content.asked:
-            content.asked = json_messages(attributes[name], "user")
-            content.from_attribute["asked"] = name
+        if name in attributes and not content.input_messages:
+            content.input_messages = json_messages(attributes[name], "user")
+            content.from_attribute["input_messages"] = name
     for name in ("gen_ai.output.messages", "gen_ai.completion"):
-        if name in attributes and not content.replied:
-            content.replied = json_messages(attributes[name], "assistant")
-            content.from_attribute["replied"] = name
+        if name in attributes and not content.output_messages:
+            content.output_messages = json_messages(attributes[name], "assistant")
+            content.from_attribute["output_messages"] = name
     name = "gen_ai.retrieval.documents"
     if attributes.get(name) is not None and content.documents is None:
         content.documents = documents_in(attributes[name])
@@ -202,10 +208,10 @@ def _is_plain(value: Any) -> bool:
 
 def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return scalars and lists of scalars of the user's metadata: an object, or keys as ``metadata.team``."""
-    given = parse_json(attributes.get(_METADATA))
+    metadata = parse_json(attributes.get(_METADATA))
     prefix = f"{_METADATA}."
     own = {key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)}
-    own |= given if isinstance(given, dict) else {}
+    own |= metadata if isinstance(metadata, dict) else {}
     if not own:
         return own
     try:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sgi.io.rows import read_rows
-from sgi.io.traces.kept_rows import KeptRows, can_keep, stamp_of
-from sgi.io.traces.use import TraceUse, counted
+from sgi.io.traces.row_cache import RowCache, can_cache, stamp_of
+from sgi.io.traces.use import TraceUse, list_reasons
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TraceDataset:
     format: TraceFormat
     columns: Mapping[str, str] | None = None
     encoding: str | None = None
-    _kept: KeptRows | None = field(default=None, init=False, repr=False)
+    _cache: RowCache | None = field(default=None, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -44,9 +44,9 @@ class TraceDataset:
     ) -> Iterator[Sample]:
         """Yield the samples in order; see `sgi.io.rows.read_rows` for rejected rows."""
         path = str(self.path)
-        kept = self._kept
-        if kept is not None and kept.stamp == stamp_of(self.path):
-            use, rows = kept.use, kept.rows()
+        cache = self._cache
+        if cache is not None and cache.stamp == stamp_of(self.path):
+            use, rows = cache.use, cache.rows()
         else:
             use = TraceUse(self.format.title)
             rows = self._convert(use)
@@ -61,7 +61,7 @@ class TraceDataset:
 
         yield from read_rows(rows, file=path, columns=self.columns, on_reject=reject)
         if not use.rows and not is_rejected:
-            reasons = f": {counted(use.unanswered)}" if use.unanswered else ""
+            reasons = f": {list_reasons(use.unanswered)}" if use.unanswered else ""
             problem = (
                 f"none of {use.parts()} gave a row{reasons}" if use.spans or use.records else "has no spans"
             )
@@ -70,12 +70,12 @@ class TraceDataset:
             on_columns(use.columns(self.columns))
 
     def _convert(self, use: TraceUse) -> Iterator[RawRow]:
-        """Yield the rows, and keep them for the next reading if they are read to the end."""
-        kept = KeptRows(use, stamp_of(self.path)) if can_keep() else None
+        """Yield the rows, and store them for the next reading if all are read."""
+        cache = RowCache(use, stamp_of(self.path)) if can_cache() else None
         for row in self.format.rows(self.path, use, self.encoding):
-            if kept is not None and not kept.add(row):
-                kept = None
+            if cache is not None and not cache.add(row):
+                cache = None
             yield row
-        if kept is not None:
-            kept.finish()
-            self._kept = kept
+        if cache is not None:
+            cache.finish()
+            self._cache = cache

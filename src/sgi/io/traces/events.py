@@ -26,8 +26,8 @@ _ROLES = {
 
 def read_events(content: Content, span: Span) -> None:
     """Add what the events of a span hold; messages in attributes take precedence."""
-    asked: list[Message] = []
-    replied: list[Message] = []
+    input_messages: list[Message] = []
+    output_messages: list[Message] = []
     for event in span.events:
         values = event.attributes
         if event.name == "db.query.result":
@@ -36,15 +36,15 @@ def read_events(content: Content, span: Span) -> None:
             prefix = "gen_ai.evaluation."
             content.add_evaluation({key.removeprefix(prefix): item for key, item in values.items()})
         else:
-            asked += _asked(event.name, values)
-            replied += _replied(event.name, values)
-    if asked and not content.asked:
-        content.asked, content.from_attribute["asked"] = asked, "events"
-    if replied and not content.replied:
-        content.replied, content.from_attribute["replied"] = replied, "events"
+            input_messages += _input_messages(event.name, values)
+            output_messages += _output_messages(event.name, values)
+    if input_messages and not content.input_messages:
+        content.input_messages, content.from_attribute["input_messages"] = input_messages, "events"
+    if output_messages and not content.output_messages:
+        content.output_messages, content.from_attribute["output_messages"] = output_messages, "events"
 
 
-def _asked(name: str, values: Mapping[str, Any]) -> list[Message]:
+def _input_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
     if name in _ROLES:
         return json_messages([{**_body(values), "role": _ROLES[name]}], "user")
     if name == "gen_ai.content.prompt":
@@ -52,7 +52,7 @@ def _asked(name: str, values: Mapping[str, Any]) -> list[Message]:
     return json_messages(values.get("gen_ai.input.messages"), "user") if name == _DETAILS else []
 
 
-def _replied(name: str, values: Mapping[str, Any]) -> list[Message]:
+def _output_messages(name: str, values: Mapping[str, Any]) -> list[Message]:
     if name == "gen_ai.choice":
         return _choice(_body(values))
     if name == "gen_ai.content.completion":

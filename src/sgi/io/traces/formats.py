@@ -43,9 +43,9 @@ class TraceFormat:
     Attributes:
         name: the prefix that selects it, as in ``otel:PATH``.
         title: its name in messages.
-        recognises: returns whether a file has this format.
-        rows: yields the rows of a file and counts them; its arguments are the path, the counts and the
-            encoding of text, or None.
+        recognises: function that returns whether a file has this format.
+        rows: function that yields the rows of a file and counts them; its arguments are the path, the counts
+            and the encoding of text, or None.
     """
 
     name: str

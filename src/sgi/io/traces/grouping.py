@@ -26,8 +26,8 @@ _OVERHEAD = 200
 def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[list[Span] | RawRow]:
     """Yield the spans of each trace; traces are in the order of their first spans.
 
-    Raw rows of spans that cannot be read are yielded as they are met, before all traces. ``memory`` is the
-    limit in bytes.
+    Raw rows of spans that cannot be read come first, in the order of the file. ``memory`` is the limit in
+    bytes.
     """
     held: dict[str, list[bytes]] = {}
     size = 0

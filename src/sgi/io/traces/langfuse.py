@@ -168,7 +168,7 @@ def _metadata(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _either(values: Mapping[str, Any], *names: str) -> Any:
-    """Return the first value that is not absent or an empty text, which stands for null in exports."""
+    """Return the first value that is neither absent nor an empty text, which means null in exports."""
     for name in names:
         value = values.get(name)
         if value is not None and value != "" and not cells.is_absent(value):
@@ -182,5 +182,5 @@ def _time(values: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _payload(value: Any) -> Any:
-    """Return an input or output; an empty text of an export stands for null."""
+    """Return an input or output; an empty text of an export means null."""
     return None if cells.is_absent(value) or value == "" else value

@@ -43,7 +43,7 @@ def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message
     prefix = "message."
     if item.keys().isdisjoint(_OPENINFERENCE_KEYS) and not any(key.startswith(prefix) for key in item):
         prefix = ""
-    given = text_of(item.get(f"{prefix}role"), *place, f"{prefix}role") or role
+    raw_role = text_of(item.get(f"{prefix}role"), *place, f"{prefix}role") or role
     raw = item.get(f"{prefix}content")
     content = parse_json(raw)
     if _are_parts(content):
@@ -57,7 +57,7 @@ def _flat_message(item: Mapping[str, Any], role: str, *place: object) -> Message
         text = _flat_parts(item, f"{prefix}contents.") if text is None else text
         keys = (f"{prefix}tool_calls", f"{prefix}function_call")
         calls = any(key.startswith(keys) and bool(value) for key, value in item.items())
-    return Message(_role(given), text or (None if calls else text), calls)
+    return Message(_role(raw_role), text or (None if calls else text), calls)
 
 
 def _flat_parts(item: Mapping[str, Any], prefix: str) -> str | None:
@@ -91,13 +91,13 @@ def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
         inner = item.get("kwargs", item.get("data"))
         if isinstance(inner, dict):
             item = {"type": _langchain_type(item), **inner}
-    given = item.get("role", item.get("type"))
-    if not isinstance(given, str) or given.casefold() not in _KNOWN_ROLES:
-        given = role
-    if not given or not {"content", "parts", "text", "tool_calls", "message"} & item.keys():
+    raw_role = item.get("role", item.get("type"))
+    if not isinstance(raw_role, str) or raw_role.casefold() not in _KNOWN_ROLES:
+        raw_role = role
+    if not raw_role or not {"content", "parts", "text", "tool_calls", "message"} & item.keys():
         return None
     if isinstance(item.get("message"), dict):
-        return message_of(item["message"], given)
+        return message_of(item["message"], raw_role)
     content = item.get("parts", item.get("content", item.get("text")))
     calls = bool(item.get("tool_calls") or item.get("function_call"))
     if isinstance(content, list):
@@ -105,7 +105,7 @@ def message_of(item: Mapping[str, Any], role: str = "") -> Message | None:
         text = _join_parts(content)
     else:
         text = content if isinstance(content, str) else None
-    return Message(_role(given), text or (None if calls else text), calls)
+    return Message(_role(raw_role), text or (None if calls else text), calls)
 
 
 def _langchain_type(item: Mapping[str, Any]) -> Any:

@@ -280,10 +280,10 @@ def _facts(request: Mapping[str, Any], reply: Mapping[str, Any]) -> dict[str, An
     held = {**_object(request.get("metadata")), **_object(reply.get("metadata"))}
     session = held.pop("session_id", None) or held.pop("conversation_id", None)
     created = reply.get("created", reply.get("created_at"))
-    talk = reply.get("conversation")
+    conversation = reply.get("conversation")
     return {
         **held,
-        "session_id": session or (talk.get("id") if isinstance(talk, dict) else talk),
+        "session_id": session or (conversation.get("id") if isinstance(conversation, dict) else conversation),
         "model": reply.get("model") or request.get("model"),
         "start": _time(created),
         "user_id": request.get("user"),

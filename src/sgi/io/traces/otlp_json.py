@@ -79,7 +79,7 @@ def _document(lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Span | 
 
 
 def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
-    """Yield the spans of an export request or ``TracesData``, and a raw row for each one that is wrong."""
+    """Yield the spans of an export request or ``TracesData``, and a raw row for each invalid span."""
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
             resource = _resource(_object(group, "resourceSpans").get("resource"))

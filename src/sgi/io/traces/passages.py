@@ -29,7 +29,7 @@ class Passages(NamedTuple):
 
 
 def passages_of(turn: Turn) -> Passages:
-    """Collect the documents of all retrievals; a reranker replaces the documents that it was given.
+    """Collect the documents of all retrievals; a reranker replaces the documents that it received.
 
     A retrieval inside another one is a part of it. A tool counts only without retrievals, and if its span has
     documents or says that it is a store of documents.
@@ -48,7 +48,7 @@ def passages_of(turn: Turn) -> Passages:
             silent += 1
             continue
         if content.kind is Kind.RERANKER:
-            documents, sources = _without_given(documents, content), {}
+            documents, sources = _without_received(documents, content), {}
         documents += content.documents
         sources[f"{content.kind} {content.from_attribute['documents']}"] = None
     retrievals = sum(node.kind() is not Kind.RERANKER for node in searches)
@@ -80,10 +80,10 @@ def _is_store(node: Node) -> bool:
     return content.documents is not None or content.is_store
 
 
-def _without_given(documents: list[Document], reranker: Content) -> list[Document]:
-    """Remove the documents that a reranker got; all of them if that is unknown."""
-    given = {_identity(document) for document in reranker.given or ()}
-    rest = [document for document in documents if _identity(document) not in given]
+def _without_received(documents: list[Document], reranker: Content) -> list[Document]:
+    """Remove the documents that a reranker received; all of them if that is unknown."""
+    received = {_identity(document) for document in reranker.input_documents or ()}
+    rest = [document for document in documents if _identity(document) not in received]
     return rest if len(rest) < len(documents) else []
 
 

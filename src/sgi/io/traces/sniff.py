@@ -104,7 +104,7 @@ def _parquet_record(path: Path) -> dict[str, Any] | None:
         return None
     try:
         values = next((row.values for row in parquet_rows(path, mapping=None)), None)
-    except (DataError, MissingExtraError):  # reading the file tells the same
+    except (DataError, MissingExtraError):  # reading the file raises the same error
         return None
     return values if isinstance(values, dict) else None
 

@@ -203,10 +203,10 @@ def _by_conversation(nodes: list[Node]) -> list[Turn]:
 def _continues(before: Content | None, after: Content | None) -> bool:
     if before is None or after is None:
         return False
-    answer = last_text(before.replied, "assistant")
-    if answer is None or last_text(before.asked, "user") == last_text(after.asked, "user"):
+    answer = last_text(before.output_messages, "assistant")
+    if answer is None or last_text(before.input_messages, "user") == last_text(after.input_messages, "user"):
         return False
-    return any(message.role == "assistant" and message.text == answer for message in after.asked)
+    return any(message.role == "assistant" and message.text == answer for message in after.input_messages)
 
 
 def _heads(root: Node) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""Counts what became of the spans of a file."""
+"""Counts the spans, traces and rows of a file, and the reasons of missing rows and fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER = "another reason"
 
 @dataclass(eq=False)
 class TraceUse:
-    """What became of the spans of a file.
+    """Counts of the spans, traces and rows of a file.
 
     Attributes:
         format: the title of the format.
@@ -51,7 +51,7 @@ class TraceUse:
             self.absent[name, reason] += 1
 
     def add_unanswered(self, reasons: Iterable[str]) -> None:
-        """Count turns without a row; reasons after the first 1,000 different ones are not distinguished."""
+        """Count turns without a row; after 1,000 different reasons, others are counted together."""
         for reason in reasons:
             known = reason in self.unanswered or len(self.unanswered) < _MAX_DISTINCT
             self.unanswered[reason if known else OTHER] += 1
@@ -64,18 +64,17 @@ class TraceUse:
             self.sources[target] = dict.fromkeys(texts)
 
     def columns(self, mapped: Mapping[str, str] | None = None) -> ColumnUse:
-        """Return what became of the spans, as the use of columns; ``mapped`` are the user's own columns."""
+        """Return the counts as the use of columns; ``mapped`` are the user's own columns."""
         own = mapped or {}
         notes = [f"{self.format}: {self.parts()} gave {_number(self.rows, 'row')}:"]
         if self.unanswered:
             turns = _number(sum(self.unanswered.values()), "turn")
-            notes.append(f"{turns} gave no row: {counted(self.unanswered)}.")
+            notes.append(f"{turns} gave no row: {list_reasons(self.unanswered)}.")
         for name in dict.fromkeys(name for name, _ in self.absent if name not in own):
             reasons = Counter({reason: n for (field, reason), n in self.absent.items() if field == name})
             count = sum(reasons.values())
-            notes.append(
-                f"{_number(count, 'row')} {'has' if count == 1 else 'have'} no {name}: {counted(reasons)}."
-            )
+            verb = "has" if count == 1 else "have"
+            notes.append(f"{_number(count, 'row')} {verb} no {name}: {list_reasons(reasons)}.")
         fields = {name: tuple(sources) for name, sources in self.sources.items()}
         fields |= {name: (text,) for name, text in own.items() if text}
         return ColumnUse(fields, notes=tuple(notes))
@@ -91,7 +90,7 @@ def _number(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def counted(reasons: Counter[str]) -> str:
+def list_reasons(reasons: Counter[str]) -> str:
     """List reasons with their numbers, the most frequent first."""
     shown = reasons.most_common(_MAX_REASONS)
     more = len(reasons) - len(shown)

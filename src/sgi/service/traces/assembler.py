@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def is_sampled(trace_id: str, share: float) -> bool:
-    """Return whether a trace belongs to the sampled share; the answer depends on its id alone.
+    """Return whether a trace belongs to the sampled share; this depends only on its id.
 
-    The id is hashed, so that the decision is independent of that of a sampler in the application.
+    The id is hashed, so that the decision is independent of a sampler in the application.
 
     >>> [is_sampled("0af7651916cd43dd8448eb211c80319c", share) for share in (0.0, 1.0)]
     [False, True]
@@ -28,8 +28,8 @@ def is_sampled(trace_id: str, share: float) -> bool:
 
 
 @dataclass(slots=True)
-class _Open:
-    """A trace that may get more spans; ``last`` and ``first`` are times of a monotonic clock."""
+class _OpenTrace:
+    """A trace that may get more spans; ``first`` and ``last`` are monotonic times of arrival."""
 
     spans: int
     first: float
@@ -40,7 +40,7 @@ class _Open:
 
 @dataclass(frozen=True)
 class CompleteTrace:
-    """A trace that is ready to be scored; ``arrived`` is the arrival of its first span, since 1970."""
+    """A trace that can be scored; ``arrived`` is the arrival of its first span, in seconds since 1970."""
 
     trace_id: str
     spans: int
@@ -57,31 +57,31 @@ class Assembler:
     def __init__(self, quiet: float, oldest: float) -> None:
         self._quiet = quiet
         self._oldest = oldest
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenTrace] = {}
         self._finished: OrderedDict[str, None] = OrderedDict()
 
     def restore(self, traces: Iterable[WaitingTrace], finished: Iterable[str], now: float) -> None:
         """Add the traces of an earlier process, and those that it has finished."""
         self._finished.update(dict.fromkeys(finished))
         for trace in traces:
-            self._open[trace.trace_id] = _Open(trace.spans, now, now, trace.first, trace.has_root)
+            self._open[trace.trace_id] = _OpenTrace(trace.spans, now, now, trace.first, trace.has_root)
 
     def is_late(self, trace_id: str) -> bool:
         """Return whether a trace is finished already."""
         return trace_id in self._finished
 
     def add(self, spans: Sequence[EncodedSpan], now: float, arrived: float) -> None:
-        """Add spans; ``now`` is a monotonic time, ``arrived`` the time since 1970."""
+        """Add spans; ``now`` is a monotonic time, ``arrived`` is in seconds since 1970."""
         for span in spans:
             trace = self._open.get(span.trace_id)
             if trace is None:
-                trace = self._open[span.trace_id] = _Open(0, now, now, arrived, has_root=False)
+                trace = self._open[span.trace_id] = _OpenTrace(0, now, now, arrived, has_root=False)
             trace.spans += 1
             trace.last = now
             trace.has_root |= span.is_root
 
     def complete(self, now: float, *, every: bool = False) -> Iterator[CompleteTrace]:
-        """Yield the complete traces, and forget them; with ``every``, all traces."""
+        """Yield the complete traces and forget them; if ``every`` is True, all traces."""
         due = [
             trace_id
             for trace_id, trace in self._open.items()

@@ -1,4 +1,4 @@
-"""Counts what became of received spans and of the rows of their traces."""
+"""Counts received spans and the rows of their traces by outcome."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OTHER = "other reasons"
 
 @dataclass
 class TraceCounts:
-    """What became of spans and rows since the start.
+    """Counts of spans and rows by outcome, since the start of the receiver.
 
     ``received + restored`` equals ``invalid + refused + sampled_out + late + waiting + assembled``, and
     ``turns`` equals ``unanswered + failed + scored``.
@@ -63,14 +63,14 @@ class TraceCounts:
 
 @dataclass(frozen=True)
 class TraceStatus:
-    """The settings of a receiver of traces, and what it has done.
+    """The settings and counts of a receiver of traces.
 
     Attributes:
         sample: the share of traces that are scored.
-        runs: ``hour`` or ``service``: what a run holds.
-        metrics: the metrics.
-        buffer_bytes: size of the spans that wait.
-        counts: what became of spans and rows since the start.
+        runs: whether a run holds the traces of an ``hour`` or of a ``service``.
+        metrics: the canonical strings of the metrics.
+        buffer_bytes: size of the waiting spans.
+        counts: counts of spans and rows by outcome, since the start.
     """
 
     sample: float
@@ -101,7 +101,7 @@ class SharedCounts:
                 known[reason if reason in known or len(known) < _MAX_REASONS else _OTHER] += number
 
     def snapshot(self) -> TraceCounts:
-        """Return a copy of all counts at one moment."""
+        """Return a consistent copy of all counts."""
         with self._lock:
             counts = self._counts
             parts = {"unanswered": Counter(counts.unanswered), "failed": Counter(counts.failed)}

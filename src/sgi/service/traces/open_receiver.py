@@ -35,7 +35,7 @@ class TraceOptions:
         embedders: names of embedding models; empty for the embedded one.
         judge: the judge; None without judged metrics.
         no_texts: whether runs store placeholders in place of texts; the buffer is then in memory.
-        buffer_bytes: maximum size of the spans that wait.
+        buffer_bytes: maximum size of the waiting spans.
     """
 
     receiver: ReceiverSettings = field(default_factory=ReceiverSettings)

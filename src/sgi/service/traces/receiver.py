@@ -49,7 +49,7 @@ class RequestTooLargeError(SgiError):
 
 
 class Receipt(NamedTuple):
-    """The answer to a request: the number of spans that were not accepted, and why."""
+    """The response to a request: the number of spans that were not accepted, and the reason."""
 
     rejected: int
     reason: str
@@ -73,8 +73,8 @@ class ReceiverSettings:
 class TraceReceiver:
     """Accepts spans, and scores and stores the rows of complete traces in a background thread.
 
-    Accepted spans are in the spool until the rows of their trace are stored. `close` leaves the spans of a
-    spool on disk to the next process; it scores those of a spool in memory first, for at most 10 s.
+    Accepted spans are in the spool until the rows of their trace are stored. After `close`, the next process
+    scores the spans of a spool on disk. If the spool is in memory, `close` scores its spans for at most 10 s.
     """
 
     def __init__(
@@ -98,21 +98,23 @@ class TraceReceiver:
         self._thread.start()
 
     def counts(self) -> TraceCounts:
-        """Return what became of spans and rows so far."""
+        """Return the counts of spans and rows by outcome."""
         return self._counts.snapshot()
 
     def status(self) -> TraceStatus:
-        """Return the settings, and what became of spans and rows so far."""
+        """Return the settings and the counts."""
         metrics = tuple(metric.canonical for metric in self._scorer.metrics)
         return TraceStatus(self.settings.sample, self.runs.by, metrics, self._spool.size, self.counts())
 
     def receive(self, items: Sequence[Span | RawRow]) -> Receipt:
-        """Accept the spans of a request; raw rows stand for spans that cannot be read.
+        """Accept the spans of a request; a raw row is a span that cannot be read.
+
+        After an error, no span is accepted.
 
         Raises:
-            BufferFullError: there is no space for the spans; none is accepted.
-            RequestTooLargeError: there will never be enough space; none is accepted.
-            StoreError: the spans cannot be written; none is accepted.
+            BufferFullError: the buffer has no space for the spans now.
+            RequestTooLargeError: the spans are larger than the whole buffer.
+            StoreError: the spans cannot be written.
         """
         errors = [item for item in items if isinstance(item, RawRow)]
         spans = [item for item in items if not isinstance(item, RawRow)]
@@ -192,7 +194,7 @@ class TraceReceiver:
             logger.warning("Traces cannot be stored yet: %s", error)
             self._closing.wait(RETRY_SECONDS)
         except Exception:
-            logger.exception("An error in the receiver of traces; it goes on with the next traces.")
+            logger.exception("An error in the receiver of traces; it continues with the next traces.")
             self._closing.wait(RETRY_SECONDS)
 
     def _collect(self, *, every: bool = False) -> None:

@@ -59,8 +59,8 @@ class TraceRuns:
     def save(self, name: str, row: EvaluationRow) -> str:
         """Save a row, and return the name of its run.
 
-        If the run of this name has scores of other models, or was not made here, the row goes to ``NAME~2``,
-        and so on.
+        If the run of this name has scores of other models, or a receiver did not create it, the row goes to
+        ``NAME~2``, and so on.
         """
         for number in range(1, _MAX_VERSIONS):
             run = name if number == 1 else f"{name}~{number}"

@@ -43,8 +43,8 @@ def encode(span: Span) -> EncodedSpan | RawRow:
 class WaitingTrace:
     """The spans of one trace in the buffer.
 
-    ``first`` is the arrival of the first span, in seconds since 1970; ``has_root`` tells whether one span has
-    no parent.
+    ``first`` is the arrival of the first span, in seconds since 1970; ``has_root`` is True if a span has no
+    parent.
     """
 
     trace_id: str
@@ -127,7 +127,7 @@ class SpanSpool:
             (self._bytes,) = self._database.execute(_SIZE).fetchone()
 
     def finished(self) -> list[str]:
-        """Return the traces that are finished, the last 50,000 in order."""
+        """Return the last 50,000 finished traces, in order."""
         with self._lock, self._errors():
             return [trace for (trace,) in self._database.execute("SELECT trace FROM finished ORDER BY place")]
 
@@ -144,7 +144,7 @@ class SpanSpool:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the spans end with this process."""
+        """Whether the spans are lost at the end of this process."""
         return self._path is None
 
     @property
@@ -153,7 +153,7 @@ class SpanSpool:
         return self._bytes
 
     def close(self) -> None:
-        """Close the file; its spans stay."""
+        """Close the file, without deleting spans."""
         with self._lock:
             self._database.close()
 

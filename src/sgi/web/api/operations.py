@@ -81,7 +81,7 @@ class _ScorerCollector:
 
 
 class _TraceCollector:
-    """Exports what became of received spans and of the turns of their traces."""
+    """Exports the counts of received spans and of the turns of their traces."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -96,11 +96,13 @@ class _TraceCollector:
         )
         received = counts.received + counts.restored
         yield CounterMetricFamily("sgi_trace_received_spans", "Spans received.", value=received)
-        spans = CounterMetricFamily("sgi_trace_spans", "What became of received spans.", labels=["state"])
+        spans = CounterMetricFamily("sgi_trace_spans", "Received spans by outcome.", labels=["state"])
         for state in ("invalid", "refused", "sampled_out", "late", "assembled"):
             spans.add_metric([state], getattr(counts, state))
         yield spans
-        turns = CounterMetricFamily("sgi_trace_turns", "What became of turns in traces.", labels=["state"])
+        turns = CounterMetricFamily(
+            "sgi_trace_turns", "Turns in complete traces by outcome.", labels=["state"]
+        )
         turns.add_metric(["scored"], counts.scored)
         turns.add_metric(["unanswered"], counts.unanswered.total())
         turns.add_metric(["failed"], counts.failed.total())

@@ -187,7 +187,7 @@ def sample(request: Request, run: str, sample_id: str) -> Response:
 
 @router.get("/otlp", responses=_responses(TraceStatusModel, 404))
 def otlp(request: Request) -> Response:
-    """Return what became of the received traces."""
+    """Return the counts of received traces by outcome."""
     receiver = site_of(request).receiver
     if receiver is None:
         raise HTTPException(404, "This server does not receive traces: start it with `sgi serve --otlp`.")

@@ -23,7 +23,7 @@ from sgi.web.site import site_of
 BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
 BODIES_LIMIT = 64 << 20
-"""Maximum bytes of the bodies of all requests in work."""
+"""Maximum bytes of the bodies of all current requests."""
 
 _DISCARD_LIMIT = 4 * BODY_LIMIT
 _KINDS = {PROTOBUF, JSON}
@@ -57,7 +57,7 @@ async def traces(request: Request) -> Response:
 
 
 async def _receive(request: Request, accept: Callable[[bytes], Receipt]) -> Receipt:
-    """Read the body, which counts as memory until it is decoded."""
+    """Read the body and accept its spans; the body counts as used memory until then."""
     intake: Intake = request.app.state.intake
     parts: list[bytes] = []
     try:
@@ -98,7 +98,7 @@ def _is_gzip(request: Request, kind: str) -> bool:
 
 
 async def _read_body(request: Request, intake: Intake, parts: list[bytes]) -> None:
-    """Read the body into parts; a refused one is read further and discarded, so that the client sees why."""
+    """Read the body into parts; discard the rest of a refused body, so that the client gets the response."""
     size = 0
     refusal: SgiError | None = None
     async for part in request.stream():
@@ -106,7 +106,7 @@ async def _read_body(request: Request, intake: Intake, parts: list[bytes]) -> No
         if size > BODY_LIMIT:
             refusal = too_large(BODY_LIMIT)
         elif intake.bytes + len(part) > BODIES_LIMIT:
-            refusal = refusal or BufferFullError("Too many requests are in work.")
+            refusal = refusal or BufferFullError("The server handles too many requests now.")
         if refusal is None:
             intake.bytes += len(part)
             parts.append(part)

@@ -1,4 +1,4 @@
-"""Keeps the rows of a converted file in a temporary file, so that the next reading need not convert it."""
+"""Stores the converted rows of a file in a temporary file, so that it is converted once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _PIECE = 1 << 20
 
 
-class KeptRows:
-    """The rows of a file, and the counts of their conversion. Threads and forked processes may share it.
+class RowCache:
+    """The converted rows of a file, and the counts. Threads and forked processes may share it.
 
     Attributes:
         use: the counts.
@@ -57,7 +57,7 @@ class KeptRows:
         return True
 
     def finish(self) -> None:
-        """End the writing."""
+        """Write what is buffered; no row can be added after this."""
         self._file.flush()
         self._end = self._file.tell()
 
@@ -80,13 +80,13 @@ def _row(line: bytes) -> RawRow:
     return RawRow(number, values, text, kind)
 
 
-def can_keep() -> bool:
-    """Return whether the system can read at a place of a file."""
+def can_cache() -> bool:
+    """Return whether the system can read at a position of a file."""
     return hasattr(os, "pread")
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
-    """Return what changes if a file is written: its size, time and inode; empty if it does not exist."""
+    """Return size, time and inode of a file, which change if it is written; empty if it does not exist."""
     try:
         status = path.stat()
     except OSError:
