@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
-    from sgi.api import agree, calibrate, card, compare, export, gate, report, runs
+    from sgi.api import agree, calibrate, card, compare, export, gate, leaderboard, report, runs
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -102,6 +102,7 @@ _MODULES = {
     "export": "sgi.api",
     "fast_profile": "sgi.engine.fast_profile",
     "gate": "sgi.api",
+    "leaderboard": "sgi.api",
     "load_embedder": "sgi.engine.open_resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "metric": "sgi.kernel.registry",
@@ -161,6 +162,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "export",
     "fast_profile",
     "gate",
+    "leaderboard",
     "load_embedder",
     "load_halueval_qa",
     "metric",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
+    from sgi.analysis.leaderboard import Leaderboard
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.progress import Listener
     from sgi.io.trace_scores.score import TraceFormat
@@ -41,7 +42,18 @@ if TYPE_CHECKING:
     Stored = str | StoredRun
     Run = str | StoredRun | Result | ScoredRun
 
-__all__ = ["agree", "calibrate", "card", "compare", "export", "gate", "open_run", "report", "runs"]
+__all__ = [
+    "agree",
+    "calibrate",
+    "card",
+    "compare",
+    "export",
+    "gate",
+    "leaderboard",
+    "open_run",
+    "report",
+    "runs",
+]
 
 
 def runs(
@@ -91,6 +103,35 @@ def compare(
 
     first, second = (_scored_run(run, cluster, db) for run in (base, new))
     return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
+
+
+def leaderboard(
+    *runs: Run,
+    by: str | None = None,
+    metrics: Sequence[str] = (),
+    allow_different: bool = False,
+    cluster: str | None = None,
+    db: Db = None,
+) -> Leaderboard:
+    """Rank several runs over the same questions, or the systems of one run.
+
+    Args:
+        *runs: two or more runs; one run if ``by`` is given.
+        by: the column of the data that names the system of each row.
+        metrics: only these; all if empty.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: there are fewer than two systems, or they share no question.
+    """
+    from sgi.analysis.leaderboard import leaderboard as rank_systems
+    from sgi.analysis.systems import compared_systems
+
+    scored = [_scored_run(run, cluster, db) for run in runs]
+    return rank_systems(compared_systems(scored, by, allow_different=allow_different), metrics=metrics)
 
 
 def gate(

@@ -82,6 +82,16 @@ def test_compare_takes_names_stored_runs_and_results(db):
     assert next(item for item in by_name.metrics if item.metric == "content_f1").verdict == "worse"
 
 
+def test_leaderboard_takes_names_and_results(db):
+    by_name = sgi.leaderboard("monday", "friday", db=db)
+    assert by_name.systems == ("monday", "friday")
+    answers = [*rows(24), *rows(24, answer="The {topic} may be old.")]
+    named = [{**row, "system": "ab"[place // 24], "id": str(place)} for place, row in enumerate(answers)]
+    in_memory = sgi.leaderboard(sgi.evaluate(named, METRICS), by="system")
+    means = [[score.mean for score in metric.systems] for metric in in_memory.metrics]
+    assert means == [[score.mean for score in metric.systems] for metric in by_name.metrics]
+
+
 def test_gate_counts_gates_on_stored_runs_and_decides_on_results_too(db):
     rule = "content_f1>=0.01"
     assert sgi.gate("monday", rule, db=db).checks[0].look == 1

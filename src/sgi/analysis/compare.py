@@ -204,7 +204,7 @@ def compare(
     """
     selected = {new.metric(base.metric(name).metric).metric for name in metrics}
     pairs = pair_rows(base, new)
-    names = _common_metrics(base, new)
+    names = common_metrics(base, new)
     differences = _differences(base, new, pairs, selected)
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
@@ -272,7 +272,7 @@ def _with_ranges(run: ScoredRun) -> ScoredRun:
     return replace(run, metrics={name: with_range(column) for name, column in run.metrics.items()})
 
 
-def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
+def common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
     """Return the metrics of both runs; raise UsageError if one has another range or direction in each."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
@@ -300,7 +300,7 @@ def _compare_metric(
     return MetricComparison(
         metric=name,
         higher_is_better=new.higher_is_better,
-        difference=_ratio_difference(difference) if new.is_ratio else difference,
+        difference=ratio_difference(difference) if new.is_ratio else difference,
         adjusted_p=adjusted,
         mcnemar=_mcnemar(old.values[both], new.values[both], before.clusters[both]),
         lacking=_missing_pairs(old, new),
@@ -352,7 +352,7 @@ def _changed_rows(
     )
 
 
-def _ratio_difference(result: PairedDifference) -> PairedDifference:
+def ratio_difference(result: PairedDifference) -> PairedDifference:
     """Convert a difference on the bounded scale to the unit of the ratio.
 
     Every number is multiplied by the slope between the two means. So the difference is that of the converted

@@ -1,4 +1,4 @@
-"""``sgi compare``: compares two runs row by row."""
+"""``sgi compare``: compares two runs row by row, and ranks several systems."""
 
 from __future__ import annotations
 
@@ -10,55 +10,98 @@ from sgi.cli import options
 from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables
 from sgi.cli.option_values import metric_list
 from sgi.cli.tables import changed_table
+from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.compare import Comparison
+    from sgi.reporting.views.comparison import ComparisonView
+    from sgi.reporting.views.leaderboard import LeaderboardView
+
+
+_TWO = 2
 
 
 def compare(
-    base: options.Run,
-    new: options.Run,
+    runs: options.Runs,
+    by: Annotated[
+        str | None, typer.Option(help="Column of one run's data that names the system of each row.")
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the data, such as a question type: also show each system by its values."
+        ),
+    ] = None,
     metric: options.RunMetrics = None,
     changed: Annotated[
-        int, typer.Option(min=0, help="Number of most changed rows to list for each metric.")
+        int, typer.Option(min=0, help="Two runs: number of most changed rows to list for each metric.")
     ] = 5,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Several systems: also print the difference of each pair.")
+    ] = False,
     allow_different: options.AllowDifferent = False,
     cluster: options.RunCluster = None,
     db: options.Database = None,
     percent: options.Percent = True,
     as_json: options.Json = False,
 ) -> None:
-    """Compare two runs over the same questions, with intervals and tests.
+    """Compare two runs row by row, or rank several systems, with intervals and tests.
 
     Rows are paired by their ids; where the data has none, by question and contexts. The responses and the
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    The interval and p describe the mean difference, new − base, over clusters (by default questions). p is
-    from a sign-flip test, which assumes that differences are symmetric about 0 if the runs are equally good.
-    McNemar's test assumes the same for yes/no pairs. p (Holm) is corrected for all metrics that the runs
-    share, also those not shown. "detectable" is the smallest true difference that this comparison finds with
-    80 % power after that correction. The exit code is always 0; to decide on a result, use `sgi gate`.
+    Two runs: the interval and p describe the mean difference, new − base, over clusters (by default
+    questions). p is from a sign-flip test, which assumes that differences are symmetric about 0 if the runs
+    are equally good. McNemar's test assumes the same for yes/no pairs. p (Holm) is corrected for all metrics
+    that the runs share, also those not shown. "detectable" is the smallest true difference that this
+    comparison finds with 80 % power after that correction.
+
+    Several runs, or one run with --by: a leaderboard for each metric, over the questions for which every
+    system has a value. Systems that share a letter do not differ significantly; p (Holm) is corrected for all
+    pairs of systems and all metrics. --within shows the systems by group; ▲ is the best and ▼ the worst mean
+    of a group, without a test.
+
+    The exit code is always 0; to decide on a result, use `sgi gate`.
 
     Examples:
       sgi compare last~1 last
       sgi compare monday friday -m rouge_l --changed 20
+      sgi compare bm25 dense hybrid --within question_type
+      sgi compare last --by model --pairs
       sgi compare monday friday --json
     """
-    from sgi.reporting.tables import comparison_tables
-    from sgi.reporting.views.comparison import comparison_view
-
-    with open_runs(db, base, new, cluster=cluster) as (database, records):
-        view = comparison_view(
-            database,
-            *records,
-            changed=changed,
-            metrics=metric_list(metric or []),
-            allow_different=allow_different,
+    if by is None and len(runs) < _TWO:
+        raise UsageError(
+            "One run cannot be compared.", hint="Give two or more runs, or one run and --by COLUMN."
         )
+    from sgi.reporting.views.comparison import comparison_view
+    from sgi.reporting.views.leaderboard import leaderboard_view
+
+    metrics = metric_list(metric or [])
+    with open_runs(db, *runs, cluster=cluster) as (database, records):
+        if len(runs) != _TWO or by is not None or within is not None:
+            view = leaderboard_view(
+                database, records, by=by, within=within, metrics=metrics, allow_different=allow_different
+            )
+            _print_leaderboard(view, pairs=pairs, percent=percent, as_json=as_json)
+        else:
+            base, new = records
+            _print_comparison(
+                comparison_view(
+                    database, base, new, changed=changed, metrics=metrics, allow_different=allow_different
+                ),
+                percent=percent,
+                as_json=as_json,
+            )
+
+
+def _print_comparison(view: ComparisonView, *, percent: bool, as_json: bool) -> None:
+    from sgi.reporting.tables import comparison_tables
+
     comparison = view.comparison
     if as_json:
         print_json(comparison.to_dict())
@@ -67,6 +110,20 @@ def compare(
         shares = view.shares if percent else frozenset()
         print_tables([*comparison_tables(comparison, shares), changed_table(comparison, shares)])
         print_lines(_signatures(comparison))
+    print_notes(view.notes)
+
+
+def _print_leaderboard(view: LeaderboardView, *, pairs: bool, percent: bool, as_json: bool) -> None:
+    from sgi.reporting.leaderboard_tables import leaderboard_tables, system_group_tables
+
+    result, groups = view.leaderboard, view.groups
+    if as_json:
+        print_json(result.to_dict() | ({} if groups is None else {"groups": groups.to_dict()}))
+    else:
+        print_lines([f"{len(result.systems)} systems, {result.units:,} {result.unit}s", ""])
+        print_tables(leaderboard_tables(result, percent=percent, differences=pairs))
+        if groups is not None:
+            print_tables(system_group_tables(groups, percent=percent))
     print_notes(view.notes)
 
 

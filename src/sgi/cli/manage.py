@@ -24,15 +24,6 @@ Tags = Annotated[
     typer.Argument(metavar="TAG...", help="Tags to add. If none is given, the tags of the run are printed."),
 ]
 Remove = Annotated[bool, typer.Option("--remove", help="Remove these tags.")]
-Runs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help="Runs: id or the beginning of an id, name, last, or last~1 for the one before last.",
-        autocompletion=options.complete_run,
-        show_default=False,
-    ),
-]
 Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]
 
 
@@ -101,7 +92,9 @@ def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
     return [tag for tag in record.tags if tag not in removed]
 
 
-def delete(runs: Runs, yes: Yes = False, db: options.Database = None, as_json: options.Json = False) -> None:
+def delete(
+    runs: options.Runs, yes: Yes = False, db: options.Database = None, as_json: options.Json = False
+) -> None:
     """Delete runs and their scores, and data that no other run uses.
 
     You are asked for confirmation; without a terminal, --yes is required. A run that is still being written

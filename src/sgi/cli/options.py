@@ -137,12 +137,15 @@ AllowDifferent = Annotated[
         "version, references, rows that only one run has, or missing values.",
     ),
 ]
+_RUN = "its id or the beginning of its id, its name, last, or last~1 for the one before last."
 Run = Annotated[
     str,
+    typer.Argument(help=f"A run: {_RUN}", autocompletion=complete_run, show_default=False),
+]
+Runs = Annotated[
+    list[str],
     typer.Argument(
-        help="A run: its id or the beginning of its id, its name, last, or last~1 for the one before last.",
-        autocompletion=complete_run,
-        show_default=False,
+        metavar="RUN...", help=f"Runs; each is {_RUN}", autocompletion=complete_run, show_default=False
     ),
 ]
 Judge = Annotated[

@@ -180,3 +180,65 @@ def test_missing_values_of_one_run_are_refused(sgi, tmp_path):
     assert (result.code, result.out) == (2, "")
     assert "rows without a value of squad_em: 0 of 40 (0.0%) → 4 of 40 (10.0%)" in result.err
     assert sgi("compare", "a", "b", "--allow-different").code == 0
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A run with the answers of three models to 20 questions of two kinds."""
+    folder = tmp_path_factory.mktemp("models")
+    answers = {"good": "right answer", "half": "right", "bad": "wrong"}
+    write_jsonl(
+        folder / "models.jsonl",
+        (
+            {
+                "question": f"question {number}?",
+                "reference": "right answer",
+                "response": answer,
+                "model": model,
+                "kind": "easy" if number < 8 else "hard",
+            }
+            for number in range(20)
+            for model, answer in answers.items()
+        ),
+    )
+    command.sgi(folder, "run", "models.jsonl", "-m", "squad_em,squad_token_f1", "--name", "models", "-q")
+    return folder
+
+
+def test_the_systems_of_one_run_are_ranked_with_letters(sgi, models, tmp_path):
+    shutil.copytree(models, tmp_path, dirs_exist_ok=True)
+    result = sgi("compare", "models", "--by", "model", "--within", "kind", "--pairs")
+    assert result.code == 0
+    assert "3 systems, 20 questions" in result.out
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["good", "100.00", "%", "a", "100.00", "%", "a"] in lines
+    assert ["half", "0.00", "%", "b", "66.67", "%", "b"] in lines
+    assert ["bad", "0.00", "%", "b", "0.00", "%", "c"] in lines
+    assert "squad_token_f1 by kind" in result.out
+    assert "▲ 100.00 %" in result.out
+    assert "bad − half" in result.out
+
+
+def test_json_of_a_leaderboard_has_all_pairs_and_groups(sgi, models, tmp_path):
+    shutil.copytree(models, tmp_path, dirs_exist_ok=True)
+    facts = sgi("compare", "models", "--by", "model", "--within", "kind", "-m", "squad_em", "--json").json
+    (metric,) = facts["metrics"]
+    assert [score["letters"] for score in metric["systems"]] == ["a", "b", "b"]
+    assert len(metric["differences"]) == 3
+    assert [group["group"] for group in facts["groups"]["metrics"]["squad_em"]] == ["easy", "hard"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["models"], "Give two or more runs, or one run and --by COLUMN"),
+        (["models", "--by", "modle"], "modle"),
+        (["models", "--by", "model", "--within", "knid"], "knid"),
+        (["models", "models", "--by", "model"], "2 runs are given"),
+    ],
+)
+def test_a_leaderboard_without_systems_is_refused(sgi, models, tmp_path, arguments, text):
+    shutil.copytree(models, tmp_path, dirs_exist_ok=True)
+    result = sgi("compare", *arguments)
+    assert result.code == 2
+    assert text in result.err

@@ -9,10 +9,11 @@ from sgi.analysis.compare import compare
 from sgi.engine.summarise import with_range
 from sgi.reporting.views.run_header import run_header
 from sgi.reporting.views.sample import sample_views
+from sgi.reporting.views.unfinished import unfinished_notes
 from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sgi.analysis.compare import Comparison
     from sgi.reporting.views.run_header import RunHeader
@@ -88,7 +89,7 @@ def comparison_view(
         changed=_changed_rows(database, base, new, comparison),
         notes=(
             *(f"Differs in more than the responses: {difference}." for difference in comparison.differences),
-            *_unfinished_notes((base, new)),
+            *unfinished_notes((base, new)),
             *comparison.notes,
         ),
     )
@@ -106,10 +107,3 @@ def _changed_rows(
         for row in metric.changed
         if row.id in before and row.new_id in after
     )
-
-
-def _unfinished_notes(records: Sequence[RunRecord]) -> Iterator[str]:
-    for record in records:
-        if record.scored < record.rows:
-            rows = f"{record.scored:,} of {record.rows:,} rows"
-            yield f"{record.label} is unfinished: only {rows} are compared."

@@ -1,0 +1,266 @@
+"""Compares several systems over the same questions: means, all paired differences, and letters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.analysis.compare import SIGNIFICANT, ratio_difference
+from sgi.engine.summarise import on_mean_scale, ratio_interval
+from sgi.engine.summary import NotebookRepr, ratio_notes
+from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.registry import metric_name
+from sgi.kernel.short_repr import short_repr
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.letters import compact_letters
+from sgi.stats.means import mean_interval
+from sgi.stats.paired_tests import PairedDifference, holm, paired_differences
+from sgi.stats.ratios import ratio_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.analysis.systems import Systems
+
+_LEAST_DRAWS = 2000
+_DRAWS_PER_TEST = 200
+"""Sign flips for each test, so that the smallest possible p is a tenth of 0.05 / tests."""
+_MANY_LEFT_OUT = 0.1
+"""A note names a metric if more than this share of the units has no value for some system."""
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """One system on one metric.
+
+    Attributes:
+        system: its name.
+        mean: the mean over the units that have a value for every system; None without such units.
+        interval: the confidence interval of the mean; None if it cannot be computed.
+        ok: its rows with a value, also those that are not compared.
+        rows: all its rows.
+        letters: two systems share a letter if their difference is not significant.
+        no_interval: why there is no interval; empty if there is one.
+    """
+
+    system: str
+    mean: float | None
+    interval: Interval | None
+    ok: int
+    rows: int
+    letters: str
+    no_interval: str = ""
+
+
+@dataclass(frozen=True)
+class SystemDifference:
+    """Difference of two systems on one metric: ``second`` − ``first``.
+
+    ``adjusted_p`` is corrected by Holm for all pairs of systems and all metrics.
+    """
+
+    first: str
+    second: str
+    difference: PairedDifference
+    adjusted_p: float | None
+
+
+@dataclass(frozen=True)
+class MetricLeaderboard:
+    """All systems on one metric.
+
+    Attributes:
+        metric: its canonical string.
+        higher_is_better: the direction.
+        units: number of rows or questions that have a value for every system; only these are compared.
+        systems: the systems, best mean first.
+        differences: all pairs; ``first`` has the better mean.
+        is_share: whether the values are shares, which are displayed in percent.
+        is_ratio: whether the metric is a ratio; see `MetricComparison`.
+    """
+
+    metric: str
+    higher_is_better: bool
+    units: int
+    systems: tuple[SystemScore, ...]
+    differences: tuple[SystemDifference, ...]
+    is_share: bool = False
+    is_ratio: bool = False
+
+
+@dataclass(frozen=True)
+class Leaderboard(NotebookRepr):
+    """Several systems over the same questions.
+
+    Attributes:
+        systems: their names, in the order given.
+        unit: what is paired: ``row`` or ``question``.
+        units: number of rows or questions.
+        metrics: the result of each metric.
+        notes: assumptions, and what is left out.
+    """
+
+    systems: tuple[str, ...]
+    unit: str
+    units: int
+    metrics: tuple[MetricLeaderboard, ...]
+    notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leaderboard as JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.systems)} systems, {self.units:,} {self.unit}s"]
+        for metric in self.metrics:
+            lines += ["", f"{metric.metric} ({metric.units:,} {self.unit}s)", *map(_line, metric.systems)]
+        return "\n".join([*lines, "", *self.notes])
+
+
+def _line(score: SystemScore) -> str:
+    ends = "–" if score.interval is None else f"[{score.interval.low:.4f}, {score.interval.high:.4f}]"
+    mean = "–" if score.mean is None else f"{score.mean:.4f}"
+    return f"  {score.system:<24}{mean:>9}{ends:>20}  {score.letters}"
+
+
+def leaderboard(systems: Systems, *, metrics: Sequence[str] = (), level: float = 0.95) -> Leaderboard:
+    """Rank systems on each metric, with the paired difference of each pair of systems.
+
+    Only units that have a value for every system are compared, so that all means are over the same questions
+    and the differences add up. The p-values are corrected by Holm for all pairs and all metrics, also those
+    that ``metrics`` does not select. Systems share a letter if their difference is not significant (0.05).
+
+    Raises:
+        UnknownNameError: one of ``metrics`` is not a metric of the systems.
+
+    >>> from sgi.analysis.systems import systems_of_runs
+    >>> from sgi.kernel.scored_run import MetricColumn, ScoredRun
+    >>> def run(name, *values):
+    ...     column = MetricColumn("rouge_l", np.array(values) / 8, np.zeros(8, dtype=np.int8), 0.0, 1.0)
+    ...     return ScoredRun(name, 8, tuple("abcdefgh"), np.arange(8), {"rouge_l": column})
+    >>> old, new = run("old", 1, 2, 2, 1, 3, 2, 2, 1), run("new", 5, 6, 7, 5, 8, 6, 6, 5)
+    >>> result = leaderboard(systems_of_runs([old, new, run("other", 1, 3, 2, 1, 2, 2, 1, 1)]))
+    >>> [(score.system, score.letters) for score in result.metrics[0].systems]
+    [('new', 'a'), ('old', 'b'), ('other', 'b')]
+    """
+    selected = selected_metrics(systems, metrics)
+    compared = {name: ~np.isnan(values.sum(axis=1)) for name, values in systems.values.items()}
+    order = {name: _best_first(systems, name, compared[name]) for name in compared}
+    tested = _differences(systems, compared, order, level)
+    results = tuple(
+        _metric_leaderboard(systems, name, compared[name], order[name], tested[name], level)
+        for name in compared
+        if name in selected
+    )
+    notes = (*systems.notes, *_left_out(systems, results), *ratio_notes(results))
+    return Leaderboard(systems.names, systems.unit, len(systems.clusters), results, notes)
+
+
+def selected_metrics(systems: Systems, metrics: Sequence[str]) -> set[str]:
+    """Return the canonical strings of metrics given with or without parameters; all metrics if empty."""
+    names = set(systems.values)
+    selected: set[str] = set()
+    for metric in metrics:
+        matches = {metric} & names or {name for name in names if metric_name(name) == metric}
+        if not matches:
+            raise UnknownNameError(
+                "metric of the systems", metric, hint=f"They have: {', '.join(systems.values)}."
+            )
+        selected |= matches
+    return selected or names
+
+
+def _best_first(systems: Systems, metric: str, units: NDArray[np.bool_]) -> list[int]:
+    """Return the systems, best mean first; in the given order without a common unit."""
+    if not units.any():
+        return list(range(len(systems.names)))
+    means = systems.values[metric][units].mean(axis=0)
+    sign = -1.0 if systems.columns[metric].higher_is_better else 1.0
+    return [int(place) for place in np.argsort(sign * means, kind="stable")]
+
+
+def _differences(
+    systems: Systems, compared: Mapping[str, NDArray[np.bool_]], order: Mapping[str, list[int]], level: float
+) -> dict[str, list[tuple[PairedDifference, float | None]]]:
+    """Return, for each metric, the difference and adjusted p of each pair of systems in its order."""
+    pairs = list(combinations(range(len(systems.names)), 2))
+    first, second, ranges = [], [], []
+    for metric, values in systems.values.items():
+        ranked = np.where(compared[metric][:, None], values, np.nan)[:, order[metric]]
+        first.append(ranked[:, [one for one, _ in pairs]])
+        second.append(ranked[:, [two for _, two in pairs]])
+        ranges += [on_mean_scale(systems.columns[metric]).width] * len(pairs)
+    results = paired_differences(
+        np.hstack(first),
+        np.hstack(second),
+        systems.clusters,
+        ranges=ranges,
+        level=level,
+        draws=max(_LEAST_DRAWS, _DRAWS_PER_TEST * len(ranges)),
+    )
+    tested = iter(zip(results, holm([result.p for result in results]), strict=True))
+    return {metric: list(islice(tested, len(pairs))) for metric in systems.values}
+
+
+def _metric_leaderboard(
+    systems: Systems,
+    metric: str,
+    units: NDArray[np.bool_],
+    order: Sequence[int],
+    tested: Sequence[tuple[PairedDifference, float | None]],
+    level: float,
+) -> MetricLeaderboard:
+    column = systems.columns[metric]
+    names = [systems.names[system] for system in order]
+    pairs = list(combinations(range(len(names)), 2))
+    differ = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for pair, (_, p) in zip(pairs, tested, strict=True):
+        differ[pair] = differ[pair[::-1]] = p is not None and p < SIGNIFICANT
+    letters = compact_letters(differ) if any(p is not None for _, p in tested) else ("",) * len(names)
+    return MetricLeaderboard(
+        metric=metric,
+        higher_is_better=column.higher_is_better,
+        units=int(units.sum()),
+        systems=tuple(
+            _system_score(systems, metric, system, units, letter, level)
+            for system, letter in zip(order, letters, strict=True)
+        ),
+        differences=tuple(
+            SystemDifference(names[one], names[two], ratio_difference(test) if column.is_ratio else test, p)
+            for (one, two), (test, p) in zip(pairs, tested, strict=True)
+        ),
+        is_share=column.is_share,
+        is_ratio=column.is_ratio,
+    )
+
+
+def _system_score(
+    systems: Systems, metric: str, system: int, units: NDArray[np.bool_], letters: str, level: float
+) -> SystemScore:
+    column = systems.columns[metric]
+    scale, values = on_mean_scale(column), systems.values[metric][units, system]
+    ok, rows = systems.coverage[metric][system]
+    mean = float(values.mean()) if len(values) else None
+    interval = mean_interval(values, systems.clusters[units], low=scale.low, high=scale.high, level=level)
+    if column.is_ratio:
+        mean, interval = None if mean is None else ratio_of(mean), ratio_interval(interval)
+    reason = interval.reason if isinstance(interval, NoInterval) else ""
+    return SystemScore(systems.names[system], mean, interval_or_none(interval), ok, rows, letters, reason)
+
+
+def _left_out(systems: Systems, metrics: Sequence[MetricLeaderboard]) -> Iterator[str]:
+    """Return a note on each metric that leaves out many units, since the others are then a selection."""
+    total = len(systems.clusters)
+    for metric in metrics:
+        if metric.units < (1 - _MANY_LEFT_OUT) * total:
+            yield (
+                f"{metric.metric}: only {metric.units:,} of {total:,} {systems.unit}s have a value for every"
+                " system. The means are over these."
+            )

@@ -1,0 +1,209 @@
+"""Several systems over the same questions as columns: runs, or the groups of rows of one run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.analysis.compare import common_metrics
+from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, read_samples
+from sgi.analysis.run_differences import RunsDifferError, find_differences, unknown_origin
+from sgi.engine.summarise import on_mean_scale, with_range
+from sgi.kernel.clusters import unknown_column
+from sgi.kernel.errors import UsageError
+from sgi.kernel.short_repr import short_repr
+from sgi.stats.letters import MAX_SYSTEMS
+from sgi.store.row_filters import group_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.scored_run import MetricColumn, ScoredRun
+
+MIN_SYSTEMS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The values of several systems for the same units: rows of several runs, or questions of one run.
+
+    Attributes:
+        names: the systems, k of them.
+        unit: what one value belongs to: ``row`` or ``question``.
+        clusters: the cluster number of each unit, shape (n,).
+        columns: for each metric a column of the first system, for its range, unit and direction.
+        values: for each metric the values on the scale of its mean, NaN without value, shape (n, k).
+        coverage: for each metric and system the rows with a value, and all rows.
+        samples: one sample of each unit, for its columns; empty if the texts are not available.
+        notes: assumptions, and units that not all systems have.
+    """
+
+    names: tuple[str, ...]
+    unit: str
+    clusters: NDArray[np.int64]
+    columns: Mapping[str, MetricColumn]
+    values: Mapping[str, NDArray[np.float64]]
+    coverage: Mapping[str, tuple[tuple[int, int], ...]]
+    samples: tuple[Sample, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
+
+
+def compared_systems(
+    runs: Sequence[ScoredRun], by: str | None = None, *, allow_different: bool = False
+) -> Systems:
+    """Return the systems of one run, which the column ``by`` names, or those of several runs without ``by``.
+
+    Raises:
+        UsageError: the number of runs is wrong; and as `systems_in_run` and `systems_of_runs`.
+    """
+    if by is None:
+        return systems_of_runs(runs, allow_different=allow_different)
+    if len(runs) != 1:
+        hint = "Give one run and the column, or several runs without a column."
+        raise UsageError(
+            f"The column {by} names the systems of one run; {len(runs)} runs are given.", hint=hint
+        )
+    return systems_in_run(runs[0], by)
+
+
+def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False) -> Systems:
+    """Align the rows of several runs; each run is a system.
+
+    The rows of every run are paired with those of the first run by `pair_rows`. Rows that a run lacks are
+    left out, and a note counts them.
+
+    Raises:
+        RunsDifferError: a run differs from the first one in more than its responses.
+        UsageError: the runs have no row or metric in common, or two of them have one name.
+    """
+    first, names = runs[0], [run.name for run in runs]
+    _check_names(names)
+    pairs = [pair_rows(first, run) for run in runs[1:]]
+    rows = reduce(np.intersect1d, (pair.first for pair in pairs))
+    metrics = [name for name in first.metrics if all(name in common_metrics(first, run) for run in runs[1:])]
+    if not len(rows) or not metrics:
+        what = "metric" if len(rows) else "row"
+        raise UsageError(f"{', '.join(names)} have no {what} that all of them share.")
+    notes = []
+    for run, pair in zip(runs[1:], pairs, strict=True):
+        differences = find_differences(first, run, pair)
+        if differences and not allow_different:
+            raise RunsDifferError(first.name, run.name, differences)
+        notes += [f"{run.name} differs in more than the responses: {one}." for one in differences]
+        notes += [*pairing_notes(first, run, pair), *unknown_origin(first, run)]
+    parts = [first.take(rows)]
+    for run, pair in zip(runs[1:], pairs, strict=True):
+        parts.append(run.take(pair.second[np.searchsorted(pair.first, rows)]))
+    most = max(len(run.ids) for run in runs)
+    if len(rows) < most:
+        notes.append(f"{len(rows):,} rows are in all runs; the largest run has {most:,}.")
+    columns = {name: with_range(first.metrics[name]) for name in metrics}
+    values = {
+        name: np.column_stack([on_mean_scale(with_range(part.metrics[name])).values for part in parts])
+        for name in metrics
+    }
+    return Systems(
+        names=tuple(names),
+        unit="row",
+        clusters=parts[0].clusters,
+        columns=columns,
+        values=values,
+        coverage={name: _coverage(parts, name) for name in metrics},
+        samples=tuple(read_samples(parts[0], np.arange(len(rows)))),
+        notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),
+    )
+
+
+def systems_in_run(run: ScoredRun, by: str) -> Systems:
+    """Take the rows of each value of a metadata column as a system; rows without a value are left out.
+
+    The values of a system for one question are averaged.
+
+    Raises:
+        UnknownNameError: no row has the column.
+        UsageError: there are not 2 to 26 systems, or no question has answers of two systems.
+    """
+    keys, samples = RowKeys.of(run), read_samples(run, np.arange(len(run.ids)))
+    if keys is None:
+        raise UsageError(f"{run.name} has no texts, so its rows cannot be paired by question.")
+    if samples and not any(by in sample.metadata for sample in samples):
+        raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
+    groups = [group_name(sample.metadata.get(by)) for sample in samples]
+    names = list(dict.fromkeys(group for group in groups if group is not None))
+    _check_names(names)
+    units: dict[tuple[str, int], int] = {}
+    numbers = [units.setdefault(identity, len(units)) for identity in keys.identity]
+    system = {name: place for place, name in enumerate(names)}
+    known = [row for row, group in enumerate(groups) if group is not None]
+    cells = np.array([(numbers[row], system[str(groups[row])]) for row in known], dtype=np.int64)
+    present = np.zeros((len(units), len(names)), dtype=np.bool_)
+    present[cells[:, 0], cells[:, 1]] = True
+    if not (present.sum(axis=1) > 1).any():
+        hint = "Give a column whose values are the systems, where each question has a row for each system."
+        raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
+    first_rows = [row for _, row in sorted({numbers[row]: row for row in reversed(known)}.items())]
+    selected = np.array(sorted({numbers[row] for row in known}), dtype=np.int64)
+    parts = [run.take(np.array([row for row in known if groups[row] == name])) for name in names]
+    columns = {name: with_range(column) for name, column in run.metrics.items()}
+    return Systems(
+        names=tuple(names),
+        unit="question",
+        clusters=run.clusters[first_rows],
+        columns=columns,
+        values={
+            name: _cell_means(on_mean_scale(column).values[known], cells, present.shape)[selected]
+            for name, column in columns.items()
+        },
+        coverage={name: _coverage(parts, name) for name in columns},
+        samples=tuple(samples[row] for row in first_rows),
+        notes=(
+            *_unbalanced(present[selected], len(groups) - len(known)),
+            *run.clustering.notes(len(run.ids)),
+        ),
+    )
+
+
+def _check_names(names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{repeated[0]} is given twice.", hint="Give each run once.")
+    if not MIN_SYSTEMS <= len(names) <= MAX_SYSTEMS:
+        found = f"{len(names)} ({', '.join(names[:MAX_SYSTEMS])})" if names else "0"
+        raise UsageError(f"A leaderboard needs {MIN_SYSTEMS} to {MAX_SYSTEMS} systems; found {found}.")
+
+
+def _coverage(parts: Sequence[ScoredRun], metric: str) -> tuple[tuple[int, int], ...]:
+    return tuple((int(part.metrics[metric].ok.sum()), len(part.ids)) for part in parts)
+
+
+def _cell_means(
+    values: NDArray[np.float64], cells: NDArray[np.int64], shape: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return the mean of the finite values of each cell; NaN for a cell without one."""
+    ok = np.isfinite(values)
+    flat = np.ravel_multi_index((cells[ok, 0], cells[ok, 1]), shape)
+    size = shape[0] * shape[1]
+    sums = np.bincount(flat, weights=values[ok], minlength=size)
+    counts = np.bincount(flat, minlength=size)
+    means = np.full(size, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means.reshape(shape)
+
+
+def _unbalanced(present: NDArray[np.bool_], without: int) -> list[str]:
+    notes = []
+    incomplete = int((~present.all(axis=1)).sum())
+    if incomplete:
+        notes.append(f"{incomplete:,} of {len(present):,} questions lack an answer of a system.")
+    if without:
+        notes.append(f"{without:,} rows name no system and are left out.")
+    return notes

@@ -1,0 +1,101 @@
+"""Tables of a leaderboard, shared by the terminal, Markdown, HTML pages and notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.reporting.formatting import NOTHING, format_scaled, probability, span
+from sgi.reporting.table import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.leaderboard import Leaderboard, MetricLeaderboard
+    from sgi.analysis.system_groups import GroupMean, SystemGroups
+
+BEST, WORST = "▲", "▼"
+"""Marks of the best and the worst system of a group."""
+
+
+def leaderboard_tables(
+    leaderboard: Leaderboard, *, percent: bool = True, differences: bool = False
+) -> Iterator[Table]:
+    """Yield a table of systems × metrics, one of each metric, and on request those of all differences."""
+    if len(leaderboard.metrics) > 1:
+        yield _overview(leaderboard, percent=percent)
+    for metric in leaderboard.metrics:
+        yield _systems(metric, leaderboard.unit, percent=percent)
+    for metric in leaderboard.metrics if differences else ():
+        yield _differences(metric, percent=percent)
+
+
+def _overview(leaderboard: Leaderboard, *, percent: bool) -> Table:
+    """Return the table of all means with their letters, in the order of the first metric."""
+    scores = [{score.system: score for score in metric.systems} for metric in leaderboard.metrics]
+    shares = [metric.is_share and percent for metric in leaderboard.metrics]
+    rows = (
+        (
+            system,
+            *(
+                f"{format_scaled(of[system].mean, share)} {of[system].letters or NOTHING}"
+                for of, share in zip(scores, shares, strict=True)
+            ),
+        )
+        for system in scores[0]
+    )
+    columns = ("system", *(metric.metric for metric in leaderboard.metrics))
+    return Table(columns, rows, title="Means; systems that share a letter do not differ significantly")
+
+
+def _systems(metric: MetricLeaderboard, unit: str, *, percent: bool) -> Table:
+    share = metric.is_share and percent
+    rows = (
+        (
+            score.system,
+            Cell(format_scaled(score.mean, share), css="strong"),
+            Cell(span(score.interval, share), tooltip=score.no_interval),
+            score.letters or NOTHING,
+            f"{score.ok:,} / {score.rows:,}",
+        )
+        for score in metric.systems
+    )
+    title = f"{metric.metric}: {metric.units:,} {unit}s with a value for every system"
+    columns = (metric.metric, "mean", "95 % interval", "letters", "ok / n")
+    return Table(columns, rows, title=title, left=["letters"])
+
+
+def _differences(metric: MetricLeaderboard, *, percent: bool) -> Table:
+    share = metric.is_share and percent
+    rows = (
+        (
+            f"{one.second} − {one.first}",
+            Cell(format_scaled(one.difference.difference, share, unit="pp", sign="+"), css="strong"),
+            Cell(span(one.difference.interval, share), tooltip=one.difference.no_interval),
+            probability(one.difference.p),
+            probability(one.adjusted_p),
+            format_scaled(one.difference.smallest, share, unit="pp"),
+        )
+        for one in metric.differences
+    )
+    columns = (f"{metric.metric}: difference", "mean", "95 % interval", "p", "p (Holm)", "detectable")
+    return Table(columns, rows, title=f"Paired differences of {metric.metric}")
+
+
+def system_group_tables(groups: SystemGroups, *, percent: bool = True) -> Iterator[Table]:
+    """Yield a table of systems × groups for each metric; ▲ marks the best mean of a group, ▼ the worst."""
+    for metric, parts in groups.metrics.items():
+        share = metric in groups.is_share and percent
+        systems = [score.system for score in parts[0].systems]
+        rows = (
+            (system, *(_mean(part.systems[place], share) for part in parts))
+            for place, system in enumerate(systems)
+        )
+        columns = (f"{metric} by {groups.column}", *(f"{part.group} ({part.units:,})" for part in parts))
+        yield Table(columns, rows, title=f"{metric} by {groups.column}")
+
+
+def _mean(score: GroupMean, share: bool) -> Cell:
+    mark = f"{BEST} " if score.best else f"{WORST} " if score.worst else ""
+    return Cell(
+        f"{mark}{format_scaled(score.mean, share)}", tooltip=f"95 % interval: {span(score.interval, share)}"
+    )

@@ -1,0 +1,63 @@
+"""Compact letter display: marks systems that do not differ with a common letter."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+MAX_SYSTEMS = len(ascii_lowercase)
+"""With more systems, letters would be hard to read."""
+
+
+def compact_letters(differ: ArrayLike) -> tuple[str, ...]:
+    """Return the letters of each system: two systems share a letter if, and only if, they do not differ.
+
+    Each letter stands for a largest possible set of systems of which no two differ (insert and absorb).
+    The letters follow the order of the systems, so sort them from best to worst.
+
+    ``differ`` is a symmetric boolean matrix, shape (k, k), with at most 26 systems.
+
+    Source: Piepho (2004), "An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons",
+    J. Comput. Graph. Stat. 13.
+
+    >>> compact_letters([[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+    ('a', 'ab', 'b')
+    """
+    matrix = np.asarray(differ, dtype=np.bool_)
+    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():  # noqa: PLR2004
+        raise ValueError("`differ` must be a symmetric matrix with a diagonal of false.")
+    count = len(matrix)
+    if count > MAX_SYSTEMS:
+        raise ValueError(f"{count} systems need more than {MAX_SYSTEMS} letters.")
+    groups = [frozenset(range(count))] if count else []
+    for pair in combinations(range(count), 2):
+        if matrix[pair]:
+            parts = [
+                [group - {one} for one in pair] if group.issuperset(pair) else [group] for group in groups
+            ]
+            groups = _absorb(group for part in parts for group in part)
+    ordered = sorted(groups, key=sorted)
+    return tuple(
+        "".join(_letter(place) for place, group in enumerate(ordered) if system in group)
+        for system in range(count)
+    )
+
+
+def _absorb(groups: Iterable[frozenset[int]]) -> list[frozenset[int]]:
+    """Remove each group that another group contains."""
+    distinct = set(groups)
+    return [group for group in distinct if not any(group < other for other in distinct)]
+
+
+def _letter(place: int) -> str:
+    """Return a, b, …, z, a1, b1 and so on."""
+    cycle, position = divmod(place, MAX_SYSTEMS)
+    return f"{ascii_lowercase[position]}{cycle or ''}"
