@@ -14,7 +14,7 @@ from sgi.engine.summarise import summarise
 from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
-from sgi.kernel.errors import MissingExtraError, UnknownNameError
+from sgi.kernel.errors import UnknownNameError, require_extra
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric_name
@@ -145,26 +145,20 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
 
     def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
         """Return a pandas frame of ``to_columns``; needs the extra ``pandas``."""
-        try:
+        with require_extra("to_pandas()", "pandas"):
             import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_pandas()", "pandas") from error
         return pd.DataFrame(self.to_columns(inputs=inputs))
 
     def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
         """Return a polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
-        try:
+        with require_extra("to_polars()", "polars"):
             import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("to_polars()", "polars") from error
         return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
 
     def to_arrow(self, *, inputs: bool = False) -> pa.Table:
         """Return an Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
-        try:
+        with require_extra("to_arrow()", "parquet"):
             import pyarrow as pa
-        except ImportError as error:
-            raise MissingExtraError("to_arrow()", "parquet") from error
         return pa.table(_with_json_metadata(self.to_columns(inputs=inputs)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
-from sgi.kernel.errors import MissingExtraError, UsageError
+from sgi.kernel.errors import UsageError, require_extra
 from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -115,10 +115,8 @@ def setting(name: str) -> str:
     text = _dotenv_text()
     if not re.search(rf"^[ \t]*(?:export[ \t]+)?{name}[ \t]*=[ \t]*[^\s#]", text, re.MULTILINE):
         return ""
-    try:
+    with require_extra(f"Reading {name} from .env", "openai"):
         from dotenv import dotenv_values
-    except ImportError:
-        raise MissingExtraError(f"Reading {name} from .env", "openai") from None
     return (dotenv_values(stream=io.StringIO(text)).get(name) or "").strip()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sgi.kernel.errors import MissingExtraError, ModelMissingError
+from sgi.kernel.errors import ModelMissingError, require_extra
 
 
 def models_folder() -> Path:
@@ -28,10 +28,8 @@ def download(repository: str, file: str, *, name: str) -> Path:
         MissingExtraError: huggingface_hub is not installed.
         ModelMissingError: the file is not on this machine and the download fails.
     """
-    try:
+    with require_extra(f"Downloading the model {repository}", "hub"):
         from huggingface_hub import hf_hub_download
-    except ImportError as error:
-        raise MissingExtraError(f"Downloading the model {repository}", "hub") from error
     try:
         return Path(hf_hub_download(repository, file))
     except Exception as error:  # a broken connection raises an error of the hub's HTTP client

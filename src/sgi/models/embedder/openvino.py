@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, UsageError, require_extra
 from sgi.models.batching import TOKENS_PER_BATCH
 from sgi.models.embedder.local import LocalEmbedder, vector_length
 from sgi.models.onnx_session import graph_inputs
@@ -214,11 +214,8 @@ def _core() -> Any:
 
 @cache
 def _open_core() -> Any:
-    try:
-        with _without_telemetry():
-            from openvino import Core, Tensor
-    except ImportError as error:
-        raise MissingExtraError("The openvino backend", "openvino") from error
+    with require_extra("The openvino backend", "openvino"), _without_telemetry():
+        from openvino import Core, Tensor
     # The first array that OpenVINO returns initialises its NumPy interface. Two threads that do this
     # together deadlock: one holds the lock of the initialisation, the other the GIL.
     _ = Tensor(np.zeros(1, dtype=np.float32)).data

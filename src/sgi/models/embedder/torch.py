@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
+from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.install_hint import install_target
 from sgi.kernel.protocols import Embeddings
 from sgi.kernel.vectors import unit_rows
@@ -97,10 +97,8 @@ class TorchEmbedder(TorchModel):
 
     @cached_property
     def _loaded_model(self) -> Any:
-        try:
+        with require_extra("A torch: embedder", "torch"):
             from sentence_transformers import SentenceTransformer
-        except ImportError:
-            raise MissingExtraError("A torch: embedder", "torch") from None
         installed = version("sentence-transformers")
         if int(installed.partition(".")[0]) < _MIN_VERSION:
             message = f"sentence-transformers {installed} is not safe: it runs code in the folder of a model."

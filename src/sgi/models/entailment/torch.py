@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import MissingExtraError, ModelCorruptError, UsageError
+from sgi.kernel.errors import ModelCorruptError, UsageError, require_extra
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.torch_model import UNTRUSTED, TorchModel, configuration_bytes, model_digest
@@ -76,10 +76,8 @@ class TorchPairNetwork(TorchModel):
 
     @cached_property
     def _loaded_model(self) -> tuple[Any, Any, PairTokenizer]:
-        try:
+        with require_extra("An entailment model run by torch", "torch"):
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
-        except ImportError:
-            raise MissingExtraError("An entailment model run by torch", "torch") from None
         with self._load_errors() as source:
             local = self._local_only
             model, report = AutoModelForSequenceClassification.from_pretrained(

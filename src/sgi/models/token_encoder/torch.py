@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
+from sgi.kernel.errors import EmbedderError, UsageError, require_extra
 from sgi.kernel.tokens import TokenModel
 from sgi.models.batching import TOKENS_PER_BATCH
 from sgi.models.files import DEFAULT_LIMIT
@@ -103,10 +103,8 @@ class TorchTokenNetwork(TorchModel):
 
     @cached_property
     def _loaded_model(self) -> tuple[Any, Any]:
-        try:
+        with require_extra("A torch: model", "torch"):
             from transformers import AutoModel, AutoTokenizer
-        except ImportError:
-            raise MissingExtraError("A torch: model", "torch") from None
         with self._load_errors() as source:
             local = self._local_only
             model = AutoModel.from_pretrained(source, dtype="float32", local_files_only=local, **UNTRUSTED)
