@@ -2,8 +2,9 @@
 
 import pandas as pd
 from phoenix.evals import evaluate_dataframe
+from phoenix.evals.utils import to_annotation_dataframe
 
-from sgi.integrations.phoenix import SgiEvaluator, annotation_frame
+from sgi.integrations.phoenix import SgiEvaluator
 
 TOWER = ["The Eiffel Tower is 330 m tall. The company of Gustave Eiffel built it from 1887 to 1889."]
 MARS = ["Mars is called the red planet, since its dust is full of rust. Its moons are Phobos and Deimos."]
@@ -27,6 +28,6 @@ for question, grounding in zip(scored["input"], scored["grounding_score"], stric
     value = f"{grounding['score']:.2f}  " if "score" in grounding else ""
     print(f"{question:30}  {value}{grounding.get('explanation', '')}".rstrip())
 
-annotations = annotation_frame(scored)  # for a Phoenix server: see the end of the page
+annotations = to_annotation_dataframe(dataframe=scored)  # for a Phoenix server: see the end of the page
 grounding = annotations[annotations["annotation_name"] == "grounding"]
 print(f"mean {grounding['score'].mean():.2f}, coverage {(grounding['label'] == 'ok').mean():.2f}")

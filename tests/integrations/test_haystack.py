@@ -56,19 +56,6 @@ class TestHaystack(AdapterContract):
         return HostResult(recorded, none_if_nan(mean), coverage)
 
 
-def test_the_mean_of_ratios_is_that_of_a_run():
-    rows = [
-        {
-            "question": "Who wrote Emma?",
-            "contexts": ["Jane Austen wrote Emma."],
-            "response": "Jane Austen wrote it.",
-        },
-        {"question": "How tall is it?", "contexts": ["It is 330 m tall."], "response": "Bananas are yellow."},
-    ]
-    (expected,) = sgi.evaluate(rows, ["sgi"]).summary().metrics
-    assert SgiEvaluator("sgi").run(**inputs_of(rows))["score"] == pytest.approx(expected.mean, rel=1e-12)
-
-
 def test_documents_are_passages():
     documents = [[Document(content=text) for text in SUPPORTED["contexts"]]]
     outputs = SgiEvaluator().run(

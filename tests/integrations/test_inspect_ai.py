@@ -27,6 +27,7 @@ def replay():
 
 class TestInspectAi(AdapterContract):
     name = "inspect_ai"
+    mean = "plain"
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path):

@@ -25,7 +25,7 @@ from support.adapter_contract import AdapterContract, HostResult, HostRow
 
 class TestLangChain(AdapterContract):
     name = "langchain"
-    makes_means = False
+    mean = "none"
     test_a_row_that_cannot_be_read_fails_alone = None  # a document always has a text
 
     def evaluate(self, rows, metric, embedder=None):

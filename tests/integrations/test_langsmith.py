@@ -61,6 +61,7 @@ def feedback(row):
 
 class TestLangSmith(AdapterContract):
     name = "langsmith"
+    mean = "plain"
 
     def evaluate(self, rows, metric, embedder=None):
         examples = [

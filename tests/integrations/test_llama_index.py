@@ -27,7 +27,7 @@ from support.adapter_contract import (
 
 class TestLlamaIndex(AdapterContract):
     name = "llama_index"
-    makes_means = False
+    mean = "none"
 
     def evaluate(self, rows, metric, embedder=None):
         results = run_batch(rows, SgiEvaluator(metric, embedder))

@@ -32,6 +32,7 @@ def _own_tracking_store(tmp_path_factory):
 
 class TestMlflow(AdapterContract):
     name = "mlflow"
+    mean = "plain"
 
     def evaluate(self, rows, metric, embedder=None):
         data = [

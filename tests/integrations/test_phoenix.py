@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 from phoenix.client import Client
 from phoenix.evals import async_evaluate_dataframe, bind_evaluator, evaluate_dataframe
+from phoenix.evals.utils import to_annotation_dataframe
 
 import sgi
-from sgi.integrations.phoenix import SgiEvaluator, annotation_frame
+from sgi.integrations.phoenix import SgiEvaluator
 from support.adapter_contract import (
     BLANK,
     CONTRADICTED,
@@ -31,6 +32,7 @@ def frame_of(rows):
 
 class TestPhoenix(AdapterContract):
     name = "phoenix"
+    mean = "plain"
 
     def evaluate(self, rows, metric, embedder=None):
         evaluator = SgiEvaluator(metric, embedder)
@@ -38,7 +40,7 @@ class TestPhoenix(AdapterContract):
         for details in frame["sgi_execution_details"]:
             assert details["status"] == "COMPLETED"
         frame["context.span_id"] = [str(number) for number in range(len(rows))]
-        annotations = annotation_frame(frame)
+        annotations = to_annotation_dataframe(dataframe=frame)
         scores = frame[f"{metric}_score"]
         assert [score.get("score") for score in scores] == [
             None if pd.isna(v) else v for v in annotations["score"]
@@ -112,7 +114,9 @@ def test_the_client_sends_rows_without_a_value():
         http_client=httpx.Client(transport=httpx.MockTransport(receive), base_url="http://phoenix")
     )
     scored = evaluate_dataframe(dataframe=frame, evaluators=[SgiEvaluator()], hide_tqdm_bar=True)
-    client.spans.log_span_annotations_dataframe(dataframe=annotation_frame(scored), sync=True)
+    annotations = to_annotation_dataframe(dataframe=scored)
+    annotations = annotations.astype(object).where(annotations.notna(), None)  # the line of the page
+    client.spans.log_span_annotations_dataframe(dataframe=annotations, sync=True)
     results = {annotation["span_id"]: annotation["result"] for annotation in sent}
     assert results["s1"]["label"] == "ok"
     assert results["s1"]["score"] > 0.5

@@ -23,6 +23,7 @@ def call_api(prompt, options, context):
 
 class TestPromptfoo(AdapterContract):
     name = "promptfoo"
+    mean = "plain"
 
     def evaluate(self, rows, metric, embedder=None):
         """Call the assertion as promptfoo does, with its context; promptfoo sums the named scores."""

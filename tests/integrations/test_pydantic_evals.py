@@ -8,6 +8,7 @@ from support.adapter_contract import AdapterContract, HostResult, HostRow
 
 class TestPydanticEvals(AdapterContract):
     name = "pydantic_evals"
+    mean = "plain"
 
     def evaluate(self, rows, metric, embedder=None):
         cases = [

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pytest
 
@@ -58,7 +58,7 @@ class HostRow:
 class HostResult:
     """What the host recorded for the data: the rows in order, its mean, and the coverage beside the mean.
 
-    ``makes_means`` of the contract says whether the host has a mean; without values its mean is None.
+    Without values the mean is None, as in a host that has no mean.
     """
 
     rows: Sequence[HostRow]
@@ -92,7 +92,8 @@ class PageContract:
 class AdapterContract(PageContract):
     """Tests of an adapter; see the module."""
 
-    makes_means: ClassVar[bool] = True
+    mean: ClassVar[Literal["run", "plain", "none"]] = "run"
+    """The mean of ratios: that of `sgi.evaluate`, or the plain mean of a host that computes it itself."""
 
     def evaluate(self, rows: Sequence[dict[str, Any]], metric: str, embedder: Any = None) -> HostResult:
         """Have the host evaluate the rows with one metric; return what it recorded."""
@@ -132,9 +133,17 @@ class AdapterContract(PageContract):
         host = self.evaluate(rows, "grounding")
         values = expected([SUPPORTED, CONTRADICTED], "grounding")
         assert [row.value for row in host.rows] == [values[0], None, values[1], None]
-        if self.makes_means:
+        if self.mean != "none":
             assert host.mean == pytest.approx(sum(values) / 2)
             assert host.coverage == 0.5
+
+    def test_the_mean_of_ratios_is_that_of_a_run(self):
+        rows = [SUPPORTED, {**SUPPORTED, "response": "Bananas are yellow."}, NO_CONTEXTS]
+        (run,) = sgi.evaluate(rows, "sgi").summary().metrics
+        known = [value for value in expected(rows, "sgi") if value is not None]
+        means = {"run": run.mean, "plain": sum(known) / len(known), "none": None}
+        assert run.mean != pytest.approx(means["plain"])
+        assert self.evaluate(rows, "sgi").mean == (means[self.mean] and pytest.approx(means[self.mean]))
 
     def test_a_blank_text_is_data_and_an_absent_one_is_not(self):
         host = self.evaluate(

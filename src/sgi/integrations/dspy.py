@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sgi.integrations.adapter import HostScorer, describe, explain
+from sgi.integrations.average import average
 from sgi.kernel.errors import SgiError, require_extra
 
 with require_extra("sgi.integrations.dspy", "dspy"):
@@ -77,10 +78,10 @@ class SgiMetric:
 class SgiEvaluate(dspy.Evaluate):  # type: ignore[misc]  # the base has no types where we check ours
     """`dspy.Evaluate` whose mean leaves out examples without a value, and says how many these are.
 
-    In ``results``, an example without a value has the score NaN, with the reason as feedback. The result's
-    ``score`` is 100 × the mean over the examples with a value, as in DSPy, or NaN if there is none;
-    ``coverage`` is the share of examples with a value. A program that raises an exception also counts as an
-    example without a value. Tables and files have the feedback as a column.
+    In ``results``, an example without a value has the score NaN, with the reason as feedback. ``score`` is
+    100 × the mean over the examples with a value, as `sgi.evaluate` computes the mean, or NaN if there is
+    none. ``coverage`` is the share of examples with a value. A program that raises an exception also counts
+    as an example without a value. Tables and files have the feedback as a column.
     """
 
     def __init__(self, *, failure_score: float = math.nan, **options: Any) -> None:
@@ -98,16 +99,20 @@ class SgiEvaluate(dspy.Evaluate):  # type: ignore[misc]  # the base has no types
 
         score.__name__ = getattr(scoring, "__name__", type(scoring).__name__)
         result = super().__call__(program, metric=score, **options)
-        values = [float(row[2]) for row in result.results if not math.isnan(float(row[2]))]
-        result.score = 100 * math.fsum(values) / len(values) if values else math.nan
-        result.coverage = len(values) / len(result.results)
+        averaged = average(score.__name__, [_value(row[2]) for row in result.results])
+        result.score = math.nan if averaged.mean is None else 100 * averaged.mean
+        result.coverage = averaged.coverage
         return result
 
     @staticmethod
     def _prepare_results_output(results: Any, metric_name: str) -> list[dict[str, Any]]:
-        numbers = [(*row[:2], None if math.isnan(float(row[2])) else float(row[2])) for row in results]
+        numbers = [(*row[:2], _value(row[2])) for row in results]
         rows: list[dict[str, Any]] = dspy.Evaluate._prepare_results_output(numbers, metric_name)  # noqa: SLF001
         return [
             {**row, f"{metric_name}_feedback": getattr(score, "feedback", "")}
             for row, (_, _, score) in zip(rows, results, strict=True)
         ]
+
+
+def _value(score: Any) -> float | None:
+    return None if math.isnan(float(score)) else float(score)

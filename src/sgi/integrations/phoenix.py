@@ -13,12 +13,9 @@ from sgi.kernel.metric import AnyMetric
 
 with require_extra("sgi.integrations.phoenix", "phoenix"):
     from phoenix.evals import Evaluator, Score
-    from phoenix.evals.utils import to_annotation_dataframe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pandas as pd
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import Score as SgiScore
@@ -78,13 +75,3 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
             )
             for name, score in scores.items()
         ]
-
-
-def annotation_frame(scored: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of `evaluate_dataframe` for ``Client().spans.log_span_annotations_dataframe``.
-
-    It is `to_annotation_dataframe` with None for absent values, since the client of Phoenix cannot send NaN.
-    The index or a column of ``scored`` has the ids of spans, as ``context.span_id``.
-    """
-    frame = to_annotation_dataframe(dataframe=scored)
-    return frame.astype(object).where(frame.notna(), None)  # type: ignore[no-any-return]  # as above
