@@ -13,7 +13,7 @@ from sgi.engine.token_features import unusable_texts
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores, encode
-from sgi.kernel.vectors import EntailmentTable, VectorTable, unusable_rows
+from sgi.kernel.vectors import EntailmentTable, VectorTable, usable_unit_rows
 from sgi.kernel.work_counter import current_work
 
 if TYPE_CHECKING:
@@ -154,18 +154,16 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
         remaining = [text for text in texts if text not in unusable]
         try:
             rows, truncated = await in_thread(encode, embedder, remaining)
-            bad = unusable_rows(name, remaining, rows)
+            unit, usable = usable_unit_rows(name, remaining, rows)
         except EmbedderError as error:
             named = unusable_texts(error) - unusable
             if not named:
                 return TextVectors(VectorTable(name), failure=str(error))
             unusable |= named
         else:
-            cut = compress(remaining, truncated)
-            if not bad.any():
-                return TextVectors(VectorTable.of(name, remaining, rows, truncated=cut), unusable)
-            table = VectorTable.of(name, list(compress(remaining, ~bad)), rows[~bad], truncated=cut)
-            return TextVectors(table, unusable.union(compress(remaining, bad)))
+            index = {text: row for row, text in enumerate(compress(remaining, usable))}
+            table = VectorTable(name, index, unit, frozenset(compress(remaining, truncated)))
+            return TextVectors(table, unusable.union(compress(remaining, ~usable)))
 
 
 async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:

@@ -117,26 +117,43 @@ def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale vectors to length 1 and convert them to float32; those of length 1 (to 1e-6) keep their bits."""
+    """Scale vectors to length 1, as `usable_unit_rows` does, but raise an error if one is not usable."""
+    unit, usable = usable_unit_rows(model, texts, rows)
+    if not usable.all():
+        raise unusable_error(model, texts, usable)
+    return unit
+
+
+def usable_unit_rows(
+    model: str, texts: Sequence[str], rows: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Scale vectors to length 1 and convert them to float32; those of length 1 (to 1e-6) keep their bits.
+
+    Returns:
+        The vectors that are not zero, NaN or infinite, and a mask of these vectors, shape (n,).
+
+    Raises:
+        EmbedderError: there is not one vector of numbers for each text.
+    """
     array = _checked_array(model, texts, rows)
     norms = _norms(array)
-    bad = np.flatnonzero(~_has_direction(norms))
-    if bad.size:
-        text = texts[bad[0]]
-        raise NonFiniteVectorError(
-            f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
-            f"the first: {shorten(text)!r}.",
-            texts=tuple(texts[row] for row in bad.tolist()),
-        )
+    usable = np.isfinite(norms) & (norms > 0)
+    if not usable.all():
+        array, norms = array[usable], norms[usable]
     off = np.abs(norms - 1) > _UNIT_TOLERANCE
-    if not off.any():
-        return np.ascontiguousarray(array, dtype=np.float32)
-    return np.where(off[:, None], array / norms[:, None], array).astype(np.float32)
+    if off.any():
+        array = np.where(off[:, None], array / norms[:, None], array)
+    return np.ascontiguousarray(array, dtype=np.float32), usable
 
 
-def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return a mask of vectors that are zero, NaN or infinite, shape (n,); refuse a wrong shape."""
-    return ~_has_direction(_norms(_checked_array(model, texts, rows)))
+def unusable_error(model: str, texts: Sequence[str], usable: NDArray[np.bool_]) -> NonFiniteVectorError:
+    """Return the error that names the texts without a usable vector."""
+    bad = [texts[row] for row in np.flatnonzero(~usable).tolist()]
+    return NonFiniteVectorError(
+        f"{model} returned a zero or non-finite vector for {len(bad)} of {len(texts)} texts, "
+        f"the first: {shorten(bad[0])!r}.",
+        texts=tuple(bad),
+    )
 
 
 def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -145,10 +162,6 @@ def _checked_array(model: str, texts: Sequence[str], rows: NDArray[np.float32]) 
         message = f"{model} returned {array.dtype} of shape {array.shape} for {len(texts)} texts."
         raise EmbedderError(message, hint="An embedder must return one vector of numbers for each text.")
     return array
-
-
-def _has_direction(norms: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(norms) & (norms > 0))
 
 
 def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.kernel.protocols import Embeddings, embedder_name, encode
 from sgi.kernel.signature import digest
 from sgi.kernel.tokens import are_unit
-from sgi.kernel.vectors import unit_rows, unusable_rows
+from sgi.kernel.vectors import unusable_error, usable_unit_rows
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct
 
@@ -91,17 +91,18 @@ class CachedEmbedder:
             part = positions[start : start + step]
             part_texts = [texts[position] for position in part]
             rows, truncated = encode(self.embedder, part_texts)
-            usable = ~unusable_rows(name, part_texts, rows)
-            unit = unit_rows(name, list(compress(part_texts, usable)), rows[usable])
+            unit, usable = usable_unit_rows(name, part_texts, rows)
             fresh = {
-                keys[position]: bytes([int(cut)]) + row.astype(_ROW).tobytes()
-                for position, row, cut in zip(compress(part, usable), unit, truncated[usable], strict=True)
+                keys[position]: bytes([cut]) + row.tobytes()
+                for position, row, cut in zip(
+                    compress(part, usable), unit.astype(_ROW), truncated[usable].tolist(), strict=True
+                )
             }
             self.cache.put_many(fresh)
             work.reach(before + start + len(part))  # for an embedder that does not count
             values |= fresh
             if not usable.all():
-                unit_rows(name, part_texts, rows)  # raises, naming the texts without a usable row
+                raise unusable_error(name, part_texts, usable)
         return values
 
 

@@ -24,7 +24,7 @@ from sgi.engine.model_wrappers import BudgetAsFailure
 from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, batches
 from sgi.engine.score import BatchScores, evaluate_batch
-from sgi.kernel.errors import SgiError
+from sgi.kernel.errors import EmbedderError, SgiError
 from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
@@ -32,7 +32,7 @@ from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.local import LocalEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.resources import Resources
@@ -334,15 +334,25 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - as above
             if len(jobs) == 1:
                 jobs[0].fail(error)
-                return
-            for job in jobs:  # so that only callers whose rows fail get the error
-                await self._score_group([job])
+            else:
+                await self._score_halves(jobs)
+            return
+        if len(jobs) == 1:
+            jobs[0].finish(scores)
+        elif scores.failures and await _models_work(scores.failures, resources):
+            await self._score_halves(jobs)
         else:
             start = 0
             for job in jobs:
                 stop = start + len(job.samples)
                 job.finish(scores.rows(start, stop))
                 start = stop
+
+    async def _score_halves(self, jobs: Sequence[_Job]) -> None:
+        """Score both halves of jobs that failed together, so that only callers with a fault get the error."""
+        half = len(jobs) // 2
+        await self._score_group(jobs[:half])
+        await self._score_group(jobs[half:])
 
     async def _warm(self) -> None:
         while True:
@@ -389,3 +399,16 @@ def _is_local(resources: Resources) -> bool:
 async def _warm_up(embedder: Embedder) -> None:
     # Not abandoned: a process that ends while a runtime is being opened is aborted.
     await anyio.to_thread.run_sync(encode, embedder, ["warm"])
+
+
+async def _models_work(names: Iterable[str], resources: Resources) -> bool:
+    """Return whether embedders that failed for several callers still embed a short text.
+
+    If not, the fault is not in the text of one caller, and more calls would fail too.
+    """
+    try:
+        for embedder in (resources.embedders[name] for name in names if name in resources.embedders):
+            await _warm_up(embedder.embedder if isinstance(embedder, CachedEmbedder) else embedder)
+    except EmbedderError:
+        return False
+    return True

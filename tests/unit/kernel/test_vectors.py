@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
-from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, unusable_rows
+from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, usable_unit_rows
 
 
 def test_rows_come_by_text_in_the_order_asked():
@@ -58,7 +58,9 @@ def test_rows_without_direction_are_refused_with_their_text(bad):
     rows = np.eye(3, dtype=np.float32)
     rows[1] *= np.float32(bad) if bad == 0.0 else 1
     rows[1, 2] = bad
-    assert unusable_rows("m", ["a", "b", "c"], rows).tolist() == [False, True, False]
+    unit, usable = usable_unit_rows("m", ["a", "b", "c"], rows)
+    assert usable.tolist() == [True, False, True]
+    assert unit.tolist() == rows[[0, 2]].tolist()
     with pytest.raises(NonFiniteVectorError, match=r"^m returned .* for 1 of 3 texts, the first: 'b'\.$"):
         unit_rows("m", ["a", "b", "c"], rows)
 

@@ -220,6 +220,47 @@ def test_an_exception_is_raised_only_in_the_calls_with_its_rows(model, threads):
     assert "in metric fragile" in errors[0].__notes__[0]
 
 
+class FaultyEmbedder(PausedEmbedder):
+    """An embedder that fails as a whole on some texts, without saying which, or on all texts."""
+
+    def __init__(self, bad=""):
+        super().__init__()
+        self.bad, self.requests = bad, []
+
+    def embed(self, texts, /):
+        vectors = super().embed(texts)
+        self.requests.append(texts)
+        if any(self.bad in text for text in texts):
+            raise EmbedderError("The model failed.")
+        return vectors
+
+
+@pytest.mark.parametrize("bad", [{5}, {0, 7}, {2, 3, 4}])
+def test_a_text_on_which_the_embedder_fails_fails_only_its_caller(threads, bad):
+    model = FaultyEmbedder("defect")
+    rows = [row(n, response=f"{'defect' if n in bad else 'answer'} {n}") for n in range(8)]
+    with Scorer(SIMILARITY, model) as scorer:
+        start_first_batch(scorer, model, threads)
+        calls = [threads.submit(scorer.score, each) for each in rows]
+        wait_until(lambda: scorer.waiting == len(rows))
+        model.resume.set()
+        scores = [call.result()["semantic_similarity"] for call in calls]
+        alone = [scorer.score(each)["semantic_similarity"] for each in rows]
+    assert scores == alone
+    assert {n for n, score in enumerate(scores) if score.reason == "The model failed."} == bad
+
+
+def test_a_model_that_fails_on_all_texts_is_not_called_for_each_caller(threads):
+    model = FaultyEmbedder()
+    with Scorer(SIMILARITY, model) as scorer:
+        start_first_batch(scorer, model, threads)
+        calls = [threads.submit(scorer.score, row(n)) for n in range(8)]
+        wait_until(lambda: scorer.waiting == len(calls))
+        model.resume.set()
+        assert {call.result()["semantic_similarity"].reason for call in calls} == {"The model failed."}
+    assert model.requests[2:] == [["warm"]]  # after the first row, and the other rows together
+
+
 def test_an_exception_ends_a_call_with_many_rows():
     rows = [row(n, response="defect" if n == 300 else "fine") for n in range(600)]
     with Scorer(Fragile()) as scorer, pytest.raises(ZeroDivisionError):

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.analysis import ResponseAnalysis
-from sgi.metrics.grounding.evidence_map import EvidenceMap, SignalPart
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.explain import SentenceScore, build_evidence_map
 from sgi.metrics.grounding.model import grounding_model, sigmoid
 from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
@@ -162,8 +162,8 @@ def _score_row(
     ]
     evidence_map = build_evidence_map(row, analysis, similarity, by_sentence, signals)
     if entailment is not None:
-        evidence_map = entailment.add_to(evidence_map)
-    return value, evidence_map.model_dump(mode="json")
+        entailment.add_to(evidence_map)
+    return value, evidence_map
 
 
 def _by_sentence(
@@ -178,10 +178,11 @@ def _by_sentence(
     ]
 
 
-def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, SignalPart]:
+def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, dict[str, float | None]]:
     return {
-        name: SignalPart(
-            value=None if math.isnan(value) else round(value, 6) + 0.0, log_odds=round(part, 4) + 0.0
-        )
+        name: {
+            "value": None if math.isnan(value) else round(value, 6) + 0.0,
+            "log_odds": round(part, 4) + 0.0,
+        }
         for name, value, part in zip(Signals._fields, signals, parts, strict=True)
     }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.facts.fact import merge_spans
 from sgi.metrics.grounding.signals import Signals
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
-    from sgi.metrics.grounding.evidence_map import SignalPart
     from sgi.metrics.grounding.facts.check import Check
     from sgi.metrics.grounding.passage_similarity import PassageSimilarity
     from sgi.metrics.grounding.prepared_row import PreparedRow
@@ -36,10 +34,10 @@ def build_evidence_map(
     analysis: ResponseAnalysis,
     similarity: PassageSimilarity,
     scores: Sequence[SentenceScore | None],
-    signals: Mapping[str, SignalPart],
-) -> EvidenceMap:
-    """Build the evidence map of a response; ``scores`` has None for sentences that claim nothing."""
-    sentences: list[SentenceEvidence] = []
+    signals: Mapping[str, Mapping[str, float | None]],
+) -> dict[str, Any]:
+    """Build the `EvidenceMap` of a response as JSON; ``scores`` has None where a sentence claims nothing."""
+    sentences: list[dict[str, Any]] = []
     used: set[int] = set()
     for number, (sentence, score) in enumerate(zip(analysis.sentences, scores, strict=True)):
         places = analysis.support.places[number]
@@ -50,26 +48,32 @@ def build_evidence_map(
         }
         start, end = row.response.original_span(sentence.start, sentence.end)
         sentences.append(
-            SentenceEvidence(
-                text=row.sample.response[start:end],
-                start=start,
-                end=end,
-                score=None if score is None else round(score.score, _DIGITS),
-                contributions=_contributions_by_name(score),
-                about_passages=sentence.silent,
-                passage=row.positions[best],
-                beside=row.passage_sentences[best][similarity.place[number, best]],
-                similarity=tuple(np.round(similarity.best[number], _DIGITS).tolist()),
-                unbacked=tuple(
-                    row.response.original_span(*span) for span in unsupported_spans(analysis, sentence)
-                ),
-                checks=tuple(_fact_evidence(check, sentence, row) for check in sentence.checks),
-            )
+            {
+                "text": row.sample.response[start:end],
+                "start": start,
+                "end": end,
+                "score": None if score is None else round(score.score, _DIGITS),
+                "contributions": _contributions_by_name(score),
+                "about_passages": sentence.silent,
+                "passage": row.positions[best],
+                "beside": row.passage_sentences[best][similarity.place[number, best]],
+                "similarity": np.round(similarity.best[number], _DIGITS).tolist(),
+                "unbacked": [
+                    [*row.response.original_span(*span)] for span in unsupported_spans(analysis, sentence)
+                ],
+                "checks": [_fact_evidence(check, sentence, row) for check in sentence.checks],
+                "entailment": None,
+                "contradiction": None,
+                "entailment_windows": 0,
+            }
         )
-    unused = tuple(position for at, position in enumerate(row.positions) if at not in used)
-    return EvidenceMap(
-        signals=dict(signals), sentences=tuple(sentences), passages=row.positions, unused=unused
-    )
+    unused = [position for at, position in enumerate(row.positions) if at not in used]
+    return {
+        "signals": dict(signals),
+        "sentences": sentences,
+        "passages": [*row.positions],
+        "unused": unused,
+    }
 
 
 def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
@@ -104,25 +108,25 @@ def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tu
     return merge_spans(spans)
 
 
-def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> FactEvidence:
+def _fact_evidence(check: Check, sentence: Sentence, row: PreparedRow) -> dict[str, Any]:
     start, end = row.response.original_span(
         sentence.start + check.fact.start, sentence.start + check.fact.end
     )
     location: tuple[int | None, int | None] = (None, None)
     if check.passage is not None and check.start is not None and check.end is not None:
         location = row.passages[check.passage].original_span(check.start, check.end)
-    return FactEvidence(
-        fact=row.sample.response[start:end],
-        kind=check.fact.kind.value,
-        start=start,
-        end=end,
-        verdict=check.verdict.value,
-        passage=None if check.passage is None else row.positions[check.passage],
-        found=check.found,
-        found_start=location[0],
-        found_end=location[1],
-        how=check.how,
-    )
+    return {
+        "fact": row.sample.response[start:end],
+        "kind": check.fact.kind.value,
+        "start": start,
+        "end": end,
+        "verdict": check.verdict.value,
+        "passage": None if check.passage is None else row.positions[check.passage],
+        "found": check.found,
+        "found_start": location[0],
+        "found_end": location[1],
+        "how": check.how,
+    }
 
 
 def _contributions_by_name(score: SentenceScore | None) -> dict[str, float]:

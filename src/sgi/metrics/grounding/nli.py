@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.evidence_map import SignalPart
 from sgi.metrics.grounding.model import grounding_model
 from sgi.metrics.grounding.signals import MEASURED
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.vectors import EntailmentTable
     from sgi.metrics.grounding.analysis import ResponseAnalysis
-    from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 SIGNAL = "entailment"
 """Name of the signal that the entailment model gives."""
@@ -105,17 +103,16 @@ class ResponseEntailment:
         entailments = [sentence.entailment for sentence in self.sentences if sentence is not None]
         return _log_odds([self.least, *entailments])
 
-    def add_to(self, evidence: EvidenceMap) -> EvidenceMap:
-        """Return the evidence map with the signal, and with entailment and contradiction of each sentence."""
+    def add_to(self, evidence_map: dict[str, Any]) -> None:
+        """Add the signal to an `EvidenceMap`, as JSON, and entailment and contradiction to each sentence."""
         value, part = self.least, float(self.log_odds[0])
-        signal = SignalPart(value=None if np.isnan(value) else round(value, 6), log_odds=round(part, _DIGITS))
-        sentences = tuple(
-            sentence if entailment is None else sentence.model_copy(update=_rounded_scores(entailment))
-            for sentence, entailment in zip(evidence.sentences, self.sentences, strict=True)
-        )
-        return evidence.model_copy(
-            update={"signals": {**evidence.signals, SIGNAL: signal}, "sentences": sentences}
-        )
+        evidence_map["signals"][SIGNAL] = {
+            "value": None if np.isnan(value) else round(value, 6),
+            "log_odds": round(part, _DIGITS),
+        }
+        for sentence, entailment in zip(evidence_map["sentences"], self.sentences, strict=True):
+            if entailment is not None:
+                sentence.update(_rounded_scores(entailment))
 
 
 def _best(pairs: Sequence[Pair], table: EntailmentTable) -> SentenceEntailment:

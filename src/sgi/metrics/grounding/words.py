@@ -131,6 +131,6 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer
+    from sgi.metrics.grounding.stemmer import FastStemmer
 
-    return snowballstemmer.stemmer("english")
+    return FastStemmer()
