@@ -30,6 +30,7 @@ ODD = [
     {"id": "evasive", "question": "Who?", "contexts": ["x"], "response": "I don't know.", "reference": "b"},
     {"id": "long", "question": "Who?", "contexts": ["x " * 900], **LONG},
     {"id": "no passage", "question": " ", "contexts": [], "response": "An answer.", "reference": "b"},
+    {"id": "cited", "contexts": ["The old tower is red."], "response": 'The tower is "old and red" [1][2].'},
     {"id": "copy", "question": "Who?", "contexts": ["It was 3."], "response": "It was 3.", "reference": "3"},
     {"id": "blank reference", "question": "Who?", "contexts": ["x"], "response": "y", "reference": " "},
 ]

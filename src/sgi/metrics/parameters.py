@@ -33,3 +33,13 @@ def checked_weights(weights: object, parts: tuple[str, ...]) -> tuple[float, ...
             f"weights must be {len(parts)} numbers from 0, for {', '.join(parts)}, not all 0; not {weights!r}"
         )
     return tuple(map(float, weights))
+
+
+def check_share(name: str, value: object) -> None:
+    """Raise an error if a parameter is not a number from 0 to 1.
+
+    Raises:
+        ValueError: the value is not such a number.
+    """
+    if type(value) not in (int, float) or not 0 <= value <= 1:  # type: ignore[operator]
+        raise ValueError(f"{name} must be a number from 0 to 1, not {value!r}")

@@ -59,7 +59,15 @@ SAMPLES = (
     _row(
         1, "When was the tower completed?", (_TOWER,), "In 1920, by Gustave. He liked it!", "1889", "In 1889"
     ),
-    _row(2, "Which river is longest?", _RIVERS, "The Nile. It is 6,650 km long.", "The Nile", "Nile", "nile"),
+    _row(
+        2,
+        "Which river is longest?",
+        _RIVERS,
+        'The Nile [9]. It is "6,650 km long" [1].',
+        "The Nile",
+        "Nile",
+        "nile",
+    ),
     _row(3, "Which river is longest?", ("", *_RIVERS[1:], "  "), "The Amazon.", "The Nile"),
     _row(4, "Which item?", _MANY, "Item 49, says passage 7. Others differ. Is that all?", "49"),
     _row(5, "An empty answer?", (_TOWER,), "", "something"),

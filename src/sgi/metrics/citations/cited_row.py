@@ -1,0 +1,162 @@
+"""A row with its statements, its citations, and normalised passages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sgi.metrics.grounding.analysis import ResponseText
+from sgi.metrics.grounding.normalize_unicode import normalize_text
+from sgi.metrics.grounding.prepared_row import PreparedRow
+from sgi.text.cited_text import split_cited_text
+from sgi.text.linear_pattern import LinearPattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.text.cited_text import CitedText
+
+BLANK = "the response is blank"
+NO_CLAIMS = "the response claims nothing that passages could support"
+NO_CITATIONS = "the response cites nothing"
+
+
+class Target(NamedTuple):
+    """A passage that a citation names, and the index of this context; None if it does not exist."""
+
+    name: str
+    passage: int | None
+
+
+class Citation(NamedTuple):
+    """A citation with the indices of the statements that it cites; see `CitationEvidence`."""
+
+    text: str
+    start: int | None
+    end: int | None
+    statements: tuple[int, ...]
+    targets: tuple[Target, ...]
+
+
+class Statement(NamedTuple):
+    """A statement with its analysis; ``cited`` are the indices of the contexts that it cites."""
+
+    start: int
+    end: int
+    text: str
+    analysis: ResponseText
+    claims: bool
+    cited: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CitedRow:
+    """A row with its statements and citations.
+
+    Citations are those of the column ``citations`` if one of them has a span or the response has no marker,
+    otherwise the markers of the response.
+
+    Attributes:
+        pattern: the syntax of inline ids; "" for none.
+        results: computed citation maps; metrics with the same settings share them.
+    """
+
+    sample: Sample
+    pattern: str
+    results: dict[Any, Any]
+
+    @cached_property
+    def text(self) -> CitedText:
+        """The response, split into statements and markers."""
+        pattern = LinearPattern(self.pattern) if self.pattern else None
+        return split_cited_text(self.sample.response, pattern=pattern, ids=self._positions)
+
+    @cached_property
+    def row(self) -> PreparedRow:
+        """The row without markers, with normalised texts."""
+        return PreparedRow.of(self.sample.with_response(self.text.plain))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """The index of each passage by its id."""
+        return {name: at for at, name in enumerate(getattr(self.sample, "context_ids", ()))}
+
+    @cached_property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations of the response, in order."""
+        cited_by: dict[int, list[int]] = {}
+        for number, statement in enumerate(self.text.statements):
+            for marker in statement.markers:
+                cited_by.setdefault(marker, []).append(number)
+        markers = tuple(
+            Citation(
+                self.sample.response[marker.start : marker.end],
+                marker.start,
+                marker.end,
+                tuple(cited_by.get(number, ())),
+                tuple(map(self._target, marker.targets)),
+            )
+            for number, marker in enumerate(self.text.markers)
+        )
+        entries = getattr(self.sample, "citations", ())
+        if entries and (not markers or any(entry.start is not None for entry in entries)):
+            return tuple(self._from_columns(entries))
+        return markers
+
+    def _from_columns(self, entries: Sequence[Any]) -> Iterator[Citation]:
+        """Yield the entries of the column; without a span, they cite the statements that no span cites."""
+        spans = [(statement.start, statement.end) for statement in self.text.statements]
+        cited = [
+            tuple(
+                number
+                for number, (start, end) in enumerate(spans)
+                if entry.start is not None and start < entry.end and entry.start < end
+            )
+            for entry in entries
+        ]
+        with_span = {number for statements in cited for number in statements}
+        others = tuple(number for number in range(len(spans)) if number not in with_span)
+        for entry, statements in zip(entries, cited, strict=True):
+            own = others if entry.start is None else statements
+            yield Citation("", entry.start, entry.end, own, (self._target(entry.passage),))
+
+    def _target(self, name: int | str) -> Target:
+        number = self._positions.get(str(name))
+        if number is None and isinstance(name, int) and 1 <= name <= len(self.sample.contexts):
+            number = name - 1
+        return Target(str(name), number)
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """The statements of the response, with the passages that they cite."""
+        cited: list[dict[int, None]] = [{} for _ in self.text.statements]
+        for citation in self.citations:
+            found = [target.passage for target in citation.targets if target.passage is not None]
+            for number in citation.statements:
+                cited[number] |= dict.fromkeys(found)
+        statements = []
+        for part, own in zip(self.text.statements, cited, strict=True):
+            analysis = ResponseText.of(normalize_text(part.text).text)
+            statements.append(
+                Statement(part.start, part.end, part.text, analysis, analysis.claims_something, tuple(own))
+            )
+        return tuple(statements)
+
+    def forget(self) -> None:
+        """Drop the cached analysis of the passages; it needs much more memory than the passages."""
+        for passage in self.row.passages:
+            passage.text.results.clear()  # type: ignore[attr-defined]
+
+    @property
+    def reason(self) -> str:
+        """Why there are no statements to check; "" if there are some."""
+        if not self.sample.response.strip():
+            return BLANK
+        return "" if any(statement.claims for statement in self.statements) else NO_CLAIMS
+
+
+def cited_rows(batch: Batch, pattern: str) -> tuple[CitedRow, ...]:
+    """Prepare the rows of a batch."""
+    return tuple(CitedRow(sample, pattern, {}) for sample in batch.samples)

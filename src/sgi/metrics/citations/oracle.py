@@ -1,0 +1,109 @@
+"""Decide whether passages support a statement: with the grounding detector, or with an entailment model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
+
+from sgi.metrics.grounding.analysis import ResponseAnalysis
+from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.passage_index import PassageIndex
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+from sgi.metrics.grounding.signals import signals_of, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.kernel.vectors import EntailmentTable, VectorTable
+    from sgi.metrics.citations.cited_row import CitedRow, Statement
+
+GROUNDING_THRESHOLD = 0.5
+"""Smallest grounding score with which passages support a statement; chosen by scripts/citations_page.py."""
+
+ENTAILMENT_THRESHOLD = 0.5
+"""Smallest probability of entailment with which passages support a statement."""
+
+Pair = tuple[str, str]
+
+
+class Oracle(Protocol):
+    """Scores how well passages support a statement."""
+
+    def score(self, statement: Statement, contexts: Sequence[int], /) -> float:
+        """Return the score, from 0 to 1, of these contexts together; blank contexts support nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroundingOracle:
+    """The grounding score of a statement as a response to the question, with the cited passages alone."""
+
+    row: CitedRow
+    vectors: VectorTable
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The index among the passages that are not blank, by the index of the context."""
+        return {context: place for place, context in enumerate(self.row.row.positions)}
+
+    def score(self, statement: Statement, contexts: Sequence[int], /) -> float:
+        """Return the grounding score of these contexts together."""
+        prepared = self.row.row
+        places = [self._places[context] for context in contexts if context in self._places]
+        if not places:
+            return 0.0
+        index = PassageIndex.of([prepared.passages[place].text for place in places])
+        analysis = ResponseAnalysis.of(statement.analysis, index, prepared.question)
+        text = statement.analysis.text
+        question = self.vectors.rows([prepared.question])[0] if prepared.question else None
+        similarity = PassageSimilarity.of(
+            self.vectors.rows([text[start:end] for start, end in statement.analysis.spans]),
+            [self.vectors.rows(prepared.passage_sentences[place]) for place in places],
+            question,
+        )
+        logistic = grounding_model().logistic
+        odds = logistic.contributions(table([signals_of(analysis, similarity)])).sum(axis=1)
+        return float(sigmoid(odds + logistic.intercept)[0])
+
+
+def grounding_texts(row: CitedRow) -> Iterator[str]:
+    """List the texts whose vectors `GroundingOracle` uses."""
+    cited = [statement for statement in row.statements if statement.claims and statement.cited]
+    used = {passage for statement in cited for passage in statement.cited}
+    for statement in cited:
+        text = statement.analysis.text
+        yield from (text[start:end] for start, end in statement.analysis.spans)
+    for context, sentences in zip(row.row.positions, row.row.passage_sentences, strict=True):
+        if context in used:
+            yield from sentences
+    if cited and row.row.question:
+        yield row.row.question
+
+
+@dataclass(frozen=True, eq=False)
+class EntailmentOracle:
+    """The probability that the passages, joined by line breaks, entail a statement (Gao et al., 2023)."""
+
+    row: CitedRow
+    entailments: EntailmentTable
+
+    def score(self, statement: Statement, contexts: Sequence[int], /) -> float:
+        """Return the probability of entailment by these contexts together."""
+        pair = _pair(self.row, statement, contexts)
+        return 0.0 if not pair[0] else float(self.entailments.pairs([pair]).entailment[0])
+
+
+def entailment_pairs(row: CitedRow) -> Iterator[Pair]:
+    """List the (passages, statement) pairs that may be used: each passage, all passages, all but one."""
+    for statement in row.statements:
+        if statement.claims and statement.cited:
+            cited = statement.cited
+            rests = [[other for other in cited if other != one] for one in cited] if len(cited) > 1 else []
+            pairs = (_pair(row, statement, part) for part in chain(([one] for one in cited), [cited], rests))
+            yield from (pair for pair in pairs if pair[0])
+
+
+def _pair(row: CitedRow, statement: Statement, contexts: Sequence[int]) -> Pair:
+    texts = [row.sample.contexts[context] for context in contexts]
+    return "\n".join(text for text in texts if text.strip()), statement.text

@@ -1,0 +1,232 @@
+"""Finds citation markers in a text, such as ``[1]``, ``[2, 3]``, ``(Source 2)`` or a superscript digit."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.text.footnotes import footnote_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from sgi.text.linear_pattern import LinearPattern
+
+MAX_RANGE = 50
+"""A range of more numbers, such as ``[100-900]``, is not a marker."""
+
+_BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\]|【([^【】\n]{1,120})】|［([^［］\n]{1,120})］")
+_PARENTHESES = re.compile(r"\(([^()\n]{1,120})\)")
+_WORD = (
+    r"(?:source|document|doc|passage|context|reference|ref|citation|chunk|excerpt|snippet|article|footnote)s?"
+)
+_ITEM = re.compile(
+    rf"(?:see )?(?P<word>{_WORD}\.?\s?[:#]?\s?)?\^?(?P<first>\d{{1,3}})"
+    r"(?:\s?[-\u2013\u2014]\s?(?P<last>\d{1,3}))?",
+    re.IGNORECASE,
+)
+_SEPARATOR = re.compile(r"[,;/]\s?(?:and\s)?|\s(?:and|&)\s", re.IGNORECASE)
+_ID_SEPARATOR = re.compile(r"[,;]|\s(?:and|&)\s", re.IGNORECASE)
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
+_SPACES = re.compile(r"\s+")
+_SUPERSCRIPT = re.compile(
+    "[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}(?:[,\u02d2\u207b][\u00b9\u00b2\u00b3\u2070\u2074-\u2079]{1,3}){0,19}"
+)
+_TO_DIGITS = str.maketrans(
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u02d2", "0123456789-,"
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+_IDENTIFIER = re.compile(r"[^\W\d]\w{0,40}\Z")
+_INDEXED = frozenset(
+    {"arr", "array", "list", "vec", "vector", "matrix", "args", "argv", "index", "row", "col"}
+)
+_AFTER_INDEX = re.compile(r"\s?[=+*<>/](?!\w{0,9}>)|\.\w|\[\w|\(")
+_INTERVAL = re.compile(
+    r"(?:\b(?:range|interval|vector|list|array|coordinates|point|set|between)(?:\s(?:of|from))?|[=∈≤≥<>+*])\s?\Z",
+    re.IGNORECASE,
+)
+_UNITS = frozenset(
+    [
+        "m",
+        "cm",
+        "mm",
+        "km",
+        "dm",
+        "nm",
+        "ft",
+        "in",
+        "yd",
+        "mi",
+        "mc",
+        "sin",
+        "cos",
+        "tan",
+        "log",
+        "chi",
+        "meter",
+        "meters",
+        "metre",
+        "metres",
+        "feet",
+        "inches",
+        "miles",
+    ]
+)
+_BEFORE = 60  # characters before a bracket that decide what the bracket is
+
+
+class Marker(NamedTuple):
+    """A citation marker: its span in the text, and the positions (from 1) or ids that it names."""
+
+    start: int
+    end: int
+    targets: tuple[int | str, ...]
+
+
+def find_markers(
+    text: str, *, pattern: LinearPattern | None = None, ids: Collection[str] = ()
+) -> list[Marker]:
+    """Find the citation markers of a text, in order, without overlaps.
+
+    Markers are numbers of at most three digits in brackets (``[1]``, ``[2, 3]``, ``[1-3]``, ``[^4]``,
+    ``【1†source】``), superscript digits after a word or a punctuation mark, and named numbers
+    (``(Source 2)``, ``[Doc 3]``). Years, Markdown links, array indexes, intervals, exponents, code and
+    footnote definitions are not markers.
+
+    Args:
+        text: the text.
+        pattern: the syntax of inline ids, in brackets or not.
+        ids: the ids of passages; an id in square brackets is a marker.
+
+    >>> [(text := "It is old (built in 1889) [1, 3]. It is red.²"), *find_markers(text)][1:]
+    [Marker(start=26, end=32, targets=(1, 3)), Marker(start=44, end=45, targets=(2,))]
+    """
+    excluded = [*footnote_spans(text), *(match.span() for match in _CODE.finditer(text))]
+    candidates = chain(
+        _bracketed(text, pattern, frozenset(ids)),
+        _in_parentheses(text, pattern),
+        _superscripts(text),
+        _bare_ids(text, pattern),
+    )
+    markers: list[Marker] = []
+    end = 0
+    ordered = sorted(candidates, key=lambda marker: (marker.start, -marker.end))
+    for marker in _outside(ordered, sorted(excluded)):
+        if marker.start >= end:
+            markers.append(marker)
+            end = marker.end
+    return markers
+
+
+def _outside(markers: list[Marker], excluded: list[tuple[int, int]]) -> Iterator[Marker]:
+    """Yield the markers that begin in none of the excluded spans; both lists are sorted."""
+    at = last = 0
+    for marker in markers:
+        while at < len(excluded) and excluded[at][0] <= marker.start:
+            last = max(last, excluded[at][1])
+            at += 1
+        if marker.start >= last:
+            yield marker
+
+
+def _bracketed(text: str, pattern: LinearPattern | None, ids: frozenset[str]) -> Iterator[Marker]:
+    previous_end = -1
+    for match in _BRACKETS.finditer(text):
+        start, end = match.span()
+        content = _plain(match[0][1:-1])
+        targets: tuple[int | str, ...] = _named(content, pattern, ids)
+        if not targets:
+            numbers = _numbers(content, plain=True)
+            if numbers and _is_marker(text, start, end, numbers, previous_end):
+                targets = numbers
+        if targets:
+            previous_end = end
+            if text[start - 1 : start] + text[end : end + 1] in {"[]", "()"}:
+                start, end = start - 1, end + 1
+            yield Marker(start, end, targets)
+
+
+def _in_parentheses(text: str, pattern: LinearPattern | None) -> Iterator[Marker]:
+    for match in _PARENTHESES.finditer(text):
+        content = _plain(match[1])
+        targets = _named(content, pattern, frozenset()) or _numbers(content, plain=False)
+        if targets:
+            yield Marker(*match.span(), targets)
+
+
+def _plain(content: str) -> str:
+    return _SPACES.sub(" ", _INVISIBLE.sub("", content)).strip()
+
+
+def _named(content: str, pattern: LinearPattern | None, ids: frozenset[str]) -> tuple[str, ...]:
+    """Return the ids in a bracket; empty if one of its parts is not an id."""
+    if not ids and pattern is None:
+        return ()
+    if content in ids or (pattern is not None and pattern.matches(content)):
+        return (content,)
+    parts = [part.strip() for part in _ID_SEPARATOR.split(content)]
+    known = all(part in ids or (pattern is not None and pattern.matches(part)) for part in parts)
+    return tuple(dict.fromkeys(parts)) if known else ()
+
+
+def _numbers(content: str, *, plain: bool) -> tuple[int, ...]:
+    """Return the numbers in a bracket; without ``plain``, only after a word such as "source"."""
+    numbers: dict[int, None] = {}
+    for number, part in enumerate(_SEPARATOR.split(content.partition("†")[0])):
+        item = _ITEM.fullmatch(part.strip())
+        if item is None or not (plain or number or item["word"]):
+            return ()
+        first = int(item["first"])
+        last = first if item["last"] is None else int(item["last"])
+        if not first <= last < first + MAX_RANGE:
+            return ()
+        numbers |= dict.fromkeys(range(first, last + 1))
+    return tuple(numbers)
+
+
+def _is_marker(text: str, start: int, end: int, targets: tuple[int, ...], previous_end: int) -> bool:
+    """Return whether numbers in a bracket cite passages, judged by the text around the bracket."""
+    before, after = text[max(0, start - _BEFORE) : start], text[end : end + 12]
+    if after.startswith(("(", "]:")) or (after.startswith("](") and not before.endswith("[")):
+        return False  # a Markdown link
+    if (
+        before.endswith(("]", "!"))
+        and start != previous_end
+        and not (before.endswith("!") and before[-2:-1].isalpha())
+    ):
+        return False  # [text][1] is a reference link of Markdown
+    if len(targets) > 1 and (0 in targets or _INTERVAL.search(before)):
+        return False
+    name = _IDENTIFIER.search(before)
+    return name is None or not _is_index(name[0], after)
+
+
+def _is_index(name: str, after: str) -> bool:
+    """Return whether a bracket directly after a name is an array index, as in ``x[1]``."""
+    if len(name) == 1 or name.lower() in _INDEXED or "_" in name:
+        return True
+    mixed = any(map(str.isdigit, name)) or any(a.islower() and b.isupper() for a, b in pairwise(name))
+    return mixed or _AFTER_INDEX.match(after) is not None
+
+
+def _superscripts(text: str) -> Iterator[Marker]:
+    if text.isascii():
+        return
+    for match in _SUPERSCRIPT.finditer(text):
+        start, end = match.span()
+        before, after = text[max(0, start - _BEFORE) : start], text[end : end + 1]
+        word = _IDENTIFIER.search(before)
+        is_exponent = word is not None and (len(word[0]) == 1 or word[0].lower() in _UNITS)
+        if not before.strip() or before[-1].isspace() or before[-1].isdecimal() or is_exponent:
+            continue
+        if after.isalnum() or after in {"\u2044", "\u207b"} or before[-1] in "\u207b\u207a^/":
+            continue
+        targets = _numbers(match[0].translate(_TO_DIGITS), plain=True)
+        if targets:
+            yield Marker(start, end, targets)
+
+
+def _bare_ids(text: str, pattern: LinearPattern | None) -> Iterator[Marker]:
+    if pattern is not None:
+        yield from (Marker(start, end, (text[start:end],)) for start, end in pattern.spans(text))

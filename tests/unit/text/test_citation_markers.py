@@ -1,0 +1,103 @@
+"""Citation markers in texts, and the brackets that are not markers."""
+
+import pytest
+
+from sgi.text.citation_markers import find_markers
+from sgi.text.linear_pattern import LinearPattern
+
+
+def markers(text, **options):
+    return {text[marker.start : marker.end]: marker.targets for marker in find_markers(text, **options)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is old [1].", {"[1]": (1,)}),
+        ("It is old[2, 3].", {"[2, 3]": (2, 3)}),
+        ("Built in 1889[4]", {"[4]": (4,)}),
+        ("A [1-3] b [5–6]", {"[1-3]": (1, 2, 3), "[5–6]": (5, 6)}),
+        ("A [1; 3] b [1, 2 and 4]", {"[1; 3]": (1, 3), "[1, 2 and 4]": (1, 2, 4)}),
+        ("Old [^4].", {"[^4]": (4,)}),
+        ("A [1][2]", {"[1]": (1,), "[2]": (2,)}),
+        ("Old.¹ Red²", {"¹": (1,), "²": (2,)}),
+        ("Old.¹,³ Red²⁻³", {"¹,³": (1, 3), "²⁻³": (2, 3)}),
+        ("Old (Source 2).", {"(Source 2)": (2,)}),
+        ("Old (Sources 1, 2 and 3).", {"(Sources 1, 2 and 3)": (1, 2, 3)}),
+        ("Old (see Document 7).", {"(see Document 7)": (7,)}),
+        ("Old [Doc 3] and [Passage #2]", {"[Doc 3]": (3,), "[Passage #2]": (2,)}),
+        ("Old【1】 red 【4†source】", {"【1】": (1,), "【4†source】": (4,)}),
+        ("Old [[3]] and ([2])", {"[[3]]": (3,), "([2])": (2,)}),
+        ("Old [٣] and ［１］", {"[٣]": (3,), "［１］": (1,)}),
+        ("Old [\u200b7] and [ 8 ]", {"[\u200b7]": (7,), "[ 8 ]": (8,)}),
+        ("Old [0].", {"[0]": (0,)}),
+        ("Wow! [1] Great![2]", {"[1]": (1,), "[2]": (2,)}),
+    ],
+)
+def test_markers_have_their_targets(text, expected):
+    assert markers(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In [2019] and (1999).",
+        "See [1](https://example.org) and ![2](a.png) and [Source 3](page).",
+        "See [the page][1].",
+        "x[1] = arr[2]; my_list[0]; foo1[3]; rowCount[4]; names[5].upper()",
+        "`old [1]` and ```\nold [2]\n```",
+        "The interval [0, 1], the range [1, 5], v = [1, 2, 3].",
+        "An area of 5 m², 10³, x², mc², ¹⁴C and ¹⁄₂.",
+        "[100-900] [3-1] [] [ ] [x] [sic] [1 km] (1) (2)",
+        "- [ ] a task",
+        "Source 2 says so.",
+        "[1]: https://example.org\n[^2]: a note",
+    ],
+)
+def test_other_brackets_are_not_markers(text):
+    assert markers(text) == {}
+
+
+def test_a_final_list_of_sources_has_no_markers():
+    text = "It is old [1].\n\n**Sources:**\n[1] A page\n[2] Another page"
+    assert markers(text) == {"[1]": (1,)}
+    assert markers("Old [1], red [2].\n\n[1] A page\n[2] A page") == {"[1]": (1,), "[2]": (2,)}
+
+
+def test_lines_that_begin_with_markers_are_not_a_list_of_sources():
+    text = "[1] The tower is old.\n[2] The door is red."
+    assert markers(text) == {"[1]": (1,), "[2]": (2,)}
+
+
+def test_ids_of_passages_in_brackets_are_markers():
+    assert markers("Old [wiki/42] [wiki/42; b] [c].", ids={"wiki/42", "b"}) == {
+        "[wiki/42]": ("wiki/42",),
+        "[wiki/42; b]": ("wiki/42", "b"),
+    }
+
+
+def test_ids_of_a_pattern_are_markers_with_and_without_brackets():
+    found = markers("See doc-1, [a-2, b-3] (c-4) xdoc-5x A-6", pattern=LinearPattern("[a-z]+-[0-9]+"))
+    assert found == {"doc-1": ("doc-1",), "[a-2, b-3]": ("a-2", "b-3"), "(c-4)": ("c-4",)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[1" * 50_000,
+        "(" * 100_000,
+        "¹" * 100_000,
+        "```" * 30_001,
+        "(Source " * 12_000,
+        "]" * 9,
+    ],
+)
+def test_unfinished_markers_are_not_markers(text):
+    assert len(find_markers(text, pattern=LinearPattern("(a+)+b"))) <= 1
+
+
+def test_one_hundred_thousand_brackets_are_markers():
+    found = find_markers("[1]" * 33_334)
+    assert len(found) == 33_334
+    assert found[-1] == (99_999, 100_002, (1,))
