@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import itemgetter
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -13,14 +16,17 @@ from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator
 
 MEMORY = 16_000_000
-"""The size of the spans in memory, above which they are written to a temporary database."""
+"""The size of the spans in memory, above which they are written to a temporary file."""
 
-_AT_ONCE = 500
 _OVERHEAD = 200
+"""Bytes of a trace in memory besides its encoded spans."""
+_BY_TRACE = """
+    SELECT trace, place, size FROM (SELECT trace AS name, MIN(place) AS first FROM parts GROUP BY trace)
+    JOIN parts ON trace = name ORDER BY first, place
+"""
 
 
 def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[list[Span] | RawRow]:
@@ -29,69 +35,85 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
     Raw rows of spans that cannot be read come first, in the order of the file. ``memory`` is the limit in
     bytes.
     """
-    held: dict[str, list[bytes]] = {}
+    traces: dict[str, bytearray] = {}
     size = 0
-    items = iter(items)
-    for item in items:
-        encoded = item if isinstance(item, RawRow) else encode_span(item)
-        if isinstance(encoded, RawRow):
-            yield encoded
-            continue
-        # A copy: orjson's own bytes occupy several times their length.
-        held.setdefault(encoded[0], []).append(bytes(memoryview(encoded[1])))
-        size += _OVERHEAD + len(encoded[1])
-        if size > memory:
-            yield from _by_database(held, items)
-            return
-    most = input_limits().file
-    for trace, spans in held.items():
-        yield _too_large(trace) if sum(map(len, spans)) > most else [*map(decode_span, spans)]
-
-
-def _by_database(
-    held: dict[str, list[bytes]], items: Iterator[Span | RawRow]
-) -> Iterator[list[Span] | RawRow]:
-    import sqlite3  # only large files need it
-
-    # An empty name is a temporary file that SQLite deletes.
-    with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as database:
-        database.execute("PRAGMA journal_mode=OFF")
-        database.execute("PRAGMA synchronous=OFF")
-        database.execute("PRAGMA cache_size=-16000")
-        database.execute("CREATE TABLE spans (place INTEGER PRIMARY KEY, trace TEXT, span BLOB)")
-        database.execute("BEGIN")
-        while held:
-            trace = next(iter(held))
-            _insert(database, [(trace, span) for span in held.pop(trace)])
-        waiting: list[tuple[str, bytes]] = []
+    with closing(_SpanFile()) as file:
         for item in items:
             encoded = item if isinstance(item, RawRow) else encode_span(item)
             if isinstance(encoded, RawRow):
                 yield encoded
                 continue
-            waiting.append(encoded)
-            if len(waiting) >= _AT_ONCE:
-                _insert(database, waiting)
-                waiting = []
-        _insert(database, waiting)
-        database.execute("CREATE INDEX by_trace ON spans (trace, place)")
-        for (trace,) in database.execute("SELECT trace FROM spans GROUP BY trace ORDER BY MIN(place)"):
-            yield _trace(database, trace)
+            trace, span = encoded
+            spans = traces.get(trace)
+            if spans is None:
+                spans = traces[trace] = bytearray()
+                size += _OVERHEAD
+            spans += span
+            spans += b","
+            size += len(span)
+            if size > memory:
+                file.write(traces)
+                traces, size = {}, 0
+        if file.is_open:
+            file.write(traces)
+            traces = {}
+            yield from file.traces()
+    most = input_limits().file
+    for trace, spans in traces.items():
+        yield _too_large(trace) if len(spans) > most else _decode_spans(spans)
 
 
-def _insert(database: sqlite3.Connection, spans: list[tuple[str, bytes]]) -> None:
-    database.executemany("INSERT INTO spans (trace, span) VALUES (?, ?)", spans)
+class _SpanFile:
+    """A temporary file of encoded spans, with a database that says where those of each trace are."""
 
+    def __init__(self) -> None:
+        self.is_open = False
 
-def _trace(database: sqlite3.Connection, trace: str) -> list[Span] | RawRow:
-    spans: list[Span] = []
-    size, most = 0, input_limits().file
-    for (encoded,) in database.execute("SELECT span FROM spans WHERE trace = ? ORDER BY place", (trace,)):
-        size += len(encoded)
-        if size > most:
-            return _too_large(trace)
-        spans.append(decode_span(encoded))
-    return spans
+    def write(self, traces: dict[str, bytearray]) -> None:
+        """Append the spans of traces."""
+        if not self.is_open:
+            self._open()
+        place = self._file.tell()
+        parts = []
+        for trace, spans in traces.items():
+            parts.append((place, trace, len(spans)))
+            place += len(spans)
+        self._file.writelines(traces.values())
+        self._database.executemany("INSERT INTO parts VALUES (?, ?, ?)", parts)
+
+    def _open(self) -> None:
+        import sqlite3  # only large files need it
+
+        self._file = TemporaryFile()  # noqa: SIM115 - closed by `close`
+        # An empty name is a temporary file that SQLite deletes.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self.is_open = True
+        self._database.execute("PRAGMA journal_mode=OFF")
+        self._database.execute("PRAGMA synchronous=OFF")
+        self._database.execute("PRAGMA cache_size=-16000")
+        self._database.execute("CREATE TABLE parts (place INTEGER PRIMARY KEY, trace TEXT, size INTEGER)")
+        self._database.execute("BEGIN")
+
+    def traces(self) -> Iterator[list[Span] | RawRow]:
+        """Yield the spans of each trace."""
+        most = input_limits().file
+        self._database.execute("CREATE INDEX by_trace ON parts (trace, place, size)")
+        for trace, parts in groupby(self._database.execute(_BY_TRACE), itemgetter(0)):
+            spans = bytearray()
+            for _, place, size in parts:
+                if len(spans) + size > most:
+                    yield _too_large(trace)
+                    break
+                self._file.seek(place)
+                spans += self._file.read(size)
+            else:
+                yield _decode_spans(spans)
+
+    def close(self) -> None:
+        """Delete the file and the database."""
+        if self.is_open:
+            self._file.close()
+            self._database.close()
 
 
 def _too_large(trace: str) -> RawRow:
@@ -101,8 +123,11 @@ def _too_large(trace: str) -> RawRow:
 
 def encode_span(span: Span) -> tuple[str, bytes] | RawRow:
     """Return a span as JSON with the id of its trace, or the error of a value that JSON does not have."""
+    values: tuple[Any, ...] = tuple(span)
+    if span.events:
+        values = (*span[:7], [tuple(event) for event in span.events], *span[8:])
     try:
-        return span.trace_id, orjson.dumps((*span[:7], [tuple(event) for event in span.events], *span[8:]))
+        return span.trace_id, orjson.dumps(values)
     except TypeError as error:
         return RawRow(
             span.line, DataError(f"the span has a value that is not JSON: {error}", sample_id=span.span_id)
@@ -111,6 +136,15 @@ def encode_span(span: Span) -> tuple[str, bytes] | RawRow:
 
 def decode_span(encoded: bytes) -> Span:
     """Return the span of `encode_span`."""
-    values = orjson.loads(encoded)
+    return _span(orjson.loads(encoded))
+
+
+def _decode_spans(encoded: bytearray) -> list[Span]:
+    """Return the spans, each of which has a comma after it."""
+    encoded[-1:] = b"]"
+    return [*map(_span, orjson.loads(b"[" + encoded))]
+
+
+def _span(values: list[Any]) -> Span:
     values[7] = tuple(Event(name, attributes) for name, attributes in values[7])
-    return Span(*values)
+    return Span._make(values)
