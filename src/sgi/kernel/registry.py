@@ -59,6 +59,7 @@ BUILT_IN: dict[str, str] = {
     "correct_answers": f"{_CLASSES}:CorrectAnswers",
     "wrong_answers": f"{_CLASSES}:WrongAnswers",
     "dont_know_answers": f"{_CLASSES}:DontKnowAnswers",
+    "refusal": "sgi.metrics.refusal.detector:Refusal",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
     "context_relevance": f"{_RATINGS}:ContextRelevance",
     "groundedness": f"{_RATINGS}:Groundedness",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key", bound=Hashable)
 _MODELS = ("hash", "other")
-_DIMENSIONS = (64, 48)
+_DIMENSIONS = (384, 48)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _UNIT_TOLERANCE = 1e-4
 

@@ -29,16 +29,17 @@ _SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'
 _CLAUSE = re.compile(r"[.!?;:,\n…。！？、，；：—–]+|\s-+\s|\b(?:but|however|though|although)\b")
 _EDGE_SIGNS = " \t\r\f\v\"'“”«»*_`()[]{}<>#-"
 
-_SOURCE = (
+SOURCE = (
     r"(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|information|data|materials?"
     r"|knowledge|question|details?|answers?|records?)"
 )
+"""Names of what was given to answer from, as a pattern."""
 _WE = r"(?:i|we)"
 _BE = r"(?:is|are|was|were|remains?|be)"
 _HOW = r"(?: (?:really|honestly|just|simply|currently|still|quite|entirely|completely|also))?"
 _ABOUT = (
     r"(?: (?:what|who|whom|whose|when|where|which|why|how|if|whether|about|of|because|since|as|the answer"
-    rf"|(?:from|in|given|based on|with|using) .*\b{_SOURCE})\b.*| (?:that|this|it|either))?"
+    rf"|(?:from|in|given|based on|with|using) .*\b{SOURCE})\b.*| (?:that|this|it|either))?"
 )
 _GIVEN = (
     r"(?: (?:available|found|given|provided|present|here))?"
@@ -46,10 +47,10 @@ _GIVEN = (
 )
 _LAST = (
     r"(?: (?:at (?:this|the) (?:time|moment)|at present|to (?:me|us)"
-    rf"|(?:from|in|within|based on) .*\b{_SOURCE}\b.*))?"
+    rf"|(?:from|in|within|based on) .*\b{SOURCE}\b.*))?"
 )
 _NO_INFORMATION = (
-    rf"(?:there(?:'s| is| was| are){_HOW} |{_WE} (?:have|found|find|see) |the .*\b{_SOURCE} \w+ )?"
+    rf"(?:there(?:'s| is| was| are){_HOW} |{_WE} (?:have|found|find|see) |the .*\b{SOURCE} \w+ )?"
     rf"(?:no information|no data|insufficient data)(?: {_BE})?{_GIVEN}"
 )
 
@@ -60,24 +61,25 @@ _UNCERTAIN = re.compile(
             rf"(?:{_WE}(?:'m|'re| am| are)?{_HOW} )?not{_HOW} sure{_ABOUT}",
             rf"(?:{_WE} )?cannot{_HOW} (?:determine|answer)\b.*",
             rf"(?:{_WE}(?:'m|'re| am| are)?{_HOW} )?unable to answer\b.*",
-            rf"(?:(?:{_WE}|the .*\b{_SOURCE}){_HOW} )?don't{_HOW} have enough information\b.*",
+            rf"(?:(?:{_WE}|the .*\b{SOURCE}){_HOW} )?don't{_HOW} have enough information\b.*",
             rf"(?:(?:\S+ ){{1,8}}{_BE}{_HOW} )?(?:unknown|not available){_LAST}",
             _NO_INFORMATION,
         ]
     )
 )
-_DENIAL = re.compile(
-    r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
-)
-_TELLING = re.compile(
-    rf"\b{_SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found"
+DENIAL = r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
+"""Negations, as a pattern."""
+
+TELLING = (
+    rf"\b{SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found"
     r"|tell|told|describe|discuss|address|cover|help|assist)"
 )
+"""What a source does: verbs of telling, and its names, as a pattern."""
 _COURTESY = re.compile(
     r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
     r"|(?:i|we) apologi[sz]e|(?:the )?(?:final |short )?answer|thanks?(?: you)?"
     r"|(?:please|let me know|if you|if more|could you|can you|would you)\b.*"
-    rf"|(?:based on|according to|from|given|in|with) .*\b{_SOURCE}|as an? (?:ai|language model|assistant)\b.*"
+    rf"|(?:based on|according to|from|given|in|with) .*\b{SOURCE}|as an? (?:ai|language model|assistant)\b.*"
 )
 _CONJUNCTION = re.compile(r"(?:and|so|or|because|since|as|that|then)\s+")
 
@@ -108,7 +110,7 @@ def is_no_answer(text: str) -> bool:
 
 
 def _adds_nothing(clause: str, uncertain: bool) -> bool:
-    denies = bool(_DENIAL.search(clause) and _TELLING.search(clause))
+    denies = bool(re.search(DENIAL, clause) and re.search(TELLING, clause))
     return uncertain or denies or bool(_COURTESY.fullmatch(clause))
 
 

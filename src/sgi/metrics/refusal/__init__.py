@@ -1,0 +1,1 @@
+"""Detects responses that refuse or cannot answer."""

@@ -1,0 +1,127 @@
+"""The metric ``refusal``: whether a response refuses or says that it cannot answer, without a judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+import numpy as np
+from typing_extensions import TypedDict
+
+from sgi.kernel.details import closed
+from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores
+from sgi.kernel.sample import RESPONSE
+from sgi.metrics.refusal.clauses import AnalysedResponse, Role, analyse_response
+from sgi.metrics.refusal.model import EMBEDDER, refusal_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.features import Features
+    from sgi.kernel.sample import Batch
+
+Kind = Literal["no_answer", "not_in_passages", "policy", "partial", "answer"]
+"""What a response does; the first three are refusals."""
+
+BLANK = "the response is blank"
+_THRESHOLD = 0.5
+
+
+@closed
+class RefusalDetails(TypedDict, total=False):
+    """Why a response is a refusal or not.
+
+    Attributes:
+        kind: ``no_answer``: it says that it does not know or cannot answer; ``not_in_passages``: it says that
+            the passages do not have the answer; ``policy``: it declines the request; ``partial``: it answers,
+            and says that it does not know a part or is not sure; ``answer``: it answers.
+        probability: the probability of a refusal, in [0, 1].
+        phrase: the first clause that does not answer; absent if no clause matches a pattern.
+        start: the offset of the phrase in the response.
+        end: the offset of its end.
+        language: the language of the patterns that match: en, de, fr, es, it or pt.
+    """
+
+    kind: Kind
+    probability: float
+    phrase: str
+    start: int
+    end: int
+    language: str
+
+
+@dataclass(frozen=True)
+class Refusal(Metric["Batch"]):
+    """1 if the response refuses or says that it cannot answer, 0 if it answers; the mean is their share.
+
+    Patterns in English, German, French, Spanish, Italian and Portuguese find the clauses that do not answer,
+    and a logistic model weighs them against the rest of the response. If no pattern matches, another logistic
+    model reads the embedding by ``minilm``. A probability of at least 0.5 is a refusal. An answer with a
+    caveat ("The date is not given, but it was built in Rome") is not a refusal; neither is a quotation of
+    one. A blank response is undefined.
+
+    Limits: `docs/refusals.md` has the errors by language. In other languages, only the embedding can detect a
+    refusal, and it mostly does not.
+
+    References: our own; the weights are trained by scripts/train_refusal.py.
+
+    >>> import sgi
+    >>> result = sgi.evaluate([{"response": "I'm sorry, but the passages do not give the price."}], "refusal")
+    >>> result["refusal"].row(0).value, result["refusal"].details[0]["kind"]
+    (1.0, 'not_in_passages')
+    """
+
+    spec: ClassVar = MetricSpec(
+        "refusal",
+        1,
+        needs=RESPONSE,
+        higher_is_better=False,
+        unit=COUNT,
+        citation="our own; trained by scripts/train_refusal.py",
+        category="kind",
+        classes=get_args(Kind),
+        details=RefusalDetails,
+    )
+
+    def embedder_names(self, _configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Return the embedder that the weights belong to."""
+        return (EMBEDDER,)
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """List the responses that are not blank."""
+        return (text for text in batch.response if text.strip())
+
+    def score(self, batch: Batch, features: Features, /) -> Scores:
+        """Return 1 or 0 for each response."""
+        given = [text for text in batch.response if text.strip()]
+        analysed = [analyse_response(text) for text in given]
+        probabilities = refusal_model().probabilities(analysed, features.vectors.rows(given))
+        details = iter(map(_details, given, analysed, probabilities.tolist()))
+        blank = np.array([not text.strip() for text in batch.response], dtype=np.bool_)
+        values = np.zeros(len(batch))
+        values[~blank] = probabilities >= _THRESHOLD
+        return Scores.of(
+            values, undefined={BLANK: blank}, details=[{} if none else next(details) for none in blank]
+        )
+
+
+def _details(text: str, analysed: AnalysedResponse, probability: float) -> dict[str, JsonValue]:
+    details: dict[str, JsonValue] = {
+        "kind": _kind(analysed, refuses=probability >= _THRESHOLD),
+        "probability": probability,
+    }
+    if denials := analysed.denials:
+        start, end = denials[0].start, denials[0].end
+        details |= {"phrase": text[start:end], "start": start, "end": end, "language": analysed.language}
+    return details
+
+
+def _kind(analysed: AnalysedResponse, *, refuses: bool) -> Kind:
+    roles = {clause.role for clause in analysed.denials}
+    if not refuses:
+        return "partial" if roles else "answer"
+    if Role.POLICY in roles:
+        return "policy"
+    return "not_in_passages" if Role.SILENT in roles else "no_answer"

@@ -1,0 +1,61 @@
+import pytest
+
+import sgi
+from sgi.kernel.metric import Status
+from sgi.metrics.refusal.clauses import analyse_response
+
+CASES = [
+    ("I cannot answer this question based on the provided context.", 1, "no_answer", "en"),
+    ("The passages do not mention when the bridge was opened.", 1, "not_in_passages", "en"),
+    ("As an AI language model, I cannot give medical advice.", 1, "policy", "en"),
+    ("Ich kann diese Frage anhand des Kontexts nicht beantworten.", 1, "no_answer", "de"),
+    ("Les passages ne mentionnent pas la date.", 1, "not_in_passages", "fr"),
+    ("Lo siento, no puedo ayudarte con eso.", 1, "policy", "es"),
+    ("Non lo so.", 1, "no_answer", "it"),
+    ("Não há informações sobre o preço nos documentos.", 1, "not_in_passages", "pt"),
+    ("The passage does not give the date, but it was built in Rome.", 0, "partial", "en"),
+    ("I'm not sure, but I think it was Paris.", 0, "partial", "en"),
+    ("The unknown soldier is buried under the arch.", 0, "answer", None),
+    ('She answered: "I don\'t know."', 0, "answer", None),
+    ("If you do not know your number, ask at the counter.", 0, "answer", None),
+    ("Paris.", 0, "answer", None),
+]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return sgi.evaluate([{"response": text} for text, *_ in CASES], "refusal")["refusal"]
+
+
+@pytest.mark.parametrize("row", range(len(CASES)), ids=[text for text, *_ in CASES])
+def test_a_response_gets_its_value_kind_and_language(scores, row):
+    text, value, kind, language = CASES[row]
+    details = scores.details[row]
+    assert (scores.values[row], details["kind"], details.get("language")) == (value, kind, language)
+    assert (details["probability"] >= 0.5) == bool(value)
+    if language:
+        assert text[details["start"] : details["end"]] == details["phrase"]
+
+
+def test_a_blank_response_is_undefined():
+    score = sgi.evaluate([{"response": " \n"}], "refusal")["refusal"].row(0)
+    assert (score.status, score.reason) == (Status.UNDEFINED, "the response is blank")
+
+
+def test_offsets_are_those_of_the_first_clause_that_does_not_answer():
+    text = "Sorry, I’m afraid — the passages don’t say.  Please ask again."
+    denial = analyse_response(text).denials[0]
+    assert text[denial.start : denial.end] == "the passages don’t say"
+
+
+def test_a_response_in_quotation_marks_is_not_a_quotation():
+    assert analyse_response("“I don't know.”").denials
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i don't know " * 20_000, "not " * 50_000, '"' * 100_000, "." * 200_000, ", but " * 50_000],
+    ids=range(5),
+)
+def test_long_texts_are_analysed(text):
+    assert analyse_response(text) == analyse_response(text)
