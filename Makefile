@@ -79,7 +79,7 @@ oracles: $(VENV)-oracles/.done        ## Compare with the reference implementati
 
 # One lock holds all frameworks beside SGI; each has an environment with those of the packages that it needs.
 INTEGRATIONS := $(patsubst tests/integrations/test_%.py,%,$(wildcard tests/integrations/test_*.py))
-HEAVY        := dspy haystack huggingface inspect_ai llama_index mlflow phoenix weave
+HEAVY        := dspy haystack huggingface inspect_ai llama_index mlflow phoenix promptfoo weave
 LIGHT        := $(filter-out $(HEAVY),$(INTEGRATIONS))
 UV           := .venv-integrations/uv/bin/uv
 LOCK         := requirements/integrations.txt
@@ -97,6 +97,15 @@ $(INTEGRATIONS:%=.venv-integrations/%/.done): .venv-integrations/%/.done: $(LOCK
 	$(UV) pip install --quiet --python $(@D)/bin/python --require-hashes --constraint $(LOCK) --requirement $(@D)/requirements.txt
 	$(UV) pip install --quiet --python $(@D)/bin/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# promptfoo is a program for Node. Without its optional packages it is 270 MB instead of 1.9 GB; it needs only its database.
+PROMPTFOO := .venv-integrations/promptfoo/node_modules
+$(PROMPTFOO): .venv-integrations/promptfoo/.done
+	npm install --silent --no-audit --no-fund --ignore-scripts --omit=optional --prefix $(@D) promptfoo@0.121.20 \
+	    @libsql/$$(node -p "process.platform + '-' + process.arch + (process.platform === 'linux' ? '-gnu' : '')")
+	@touch $@
+
+test-integration-promptfoo: $(if $(shell command -v npm),$(PROMPTFOO))
 
 # The frameworks have warnings of their own, which are not errors here.
 $(INTEGRATIONS:%=test-integration-%): test-integration-%: .venv-integrations/%/.done

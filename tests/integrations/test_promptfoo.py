@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +13,11 @@ import sgi
 from sgi.integrations.promptfoo import get_assert
 from support.adapter_contract import ROOT, AdapterContract, HostResult, HostRow
 
-PROMPTFOO = os.environ.get("SGI_PROMPTFOO") or shutil.which("promptfoo")
+PROMPTFOO = Path(sys.prefix) / "node_modules" / ".bin" / "promptfoo"
+needs_node = pytest.mark.skipif(
+    not PROMPTFOO.exists(),
+    reason="make test-integration-promptfoo installs promptfoo if the machine has Node",
+)
 RAG = """
 def call_api(prompt, options, context):
     answers = {"lost": "", "wrong": "It was built in 1789."}
@@ -79,7 +83,7 @@ def test_wrong_settings_are_refused(config, text):
         assertion("Paris", **config)
 
 
-@pytest.mark.skipif(PROMPTFOO is None, reason="promptfoo is not installed (npm install -g promptfoo)")
+@needs_node
 def test_the_configuration_of_the_page_runs_in_promptfoo(tmp_path):
     page = (ROOT / "docs/integrations/promptfoo.md").read_text("utf-8")
     (tmp_path / "grounding.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
@@ -92,7 +96,7 @@ def test_the_configuration_of_the_page_runs_in_promptfoo(tmp_path):
     assert row["namedScores"].keys() == {"grounding", "grounding.coverage"}
 
 
-@pytest.mark.skipif(PROMPTFOO is None, reason="promptfoo is not installed (npm install -g promptfoo)")
+@needs_node
 def test_promptfoo_records_values_and_reasons(tmp_path):
     (tmp_path / "grounding.py").write_text("from sgi.integrations.promptfoo import get_assert\n")
     (tmp_path / "rag.py").write_text(RAG)

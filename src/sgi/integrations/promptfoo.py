@@ -33,7 +33,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     The score is the value of the first metric; every value is a named score. A metric without a value does
     not pass, and has no named score; the reason says why. The named score ``METRIC.coverage`` is 1 with a
     value and 0 without, so its mean is the share of outputs with a value. promptfoo requires a score of
-    every assertion: without a value it is 0, as promptfoo sets it if an assertion raises an error.
+    every assertion, and has no error state for one in Python: without a value the score is 0, as promptfoo
+    sets it if an assertion raises an error.
 
     Raises:
         UsageError: the ``config`` has an unknown setting or a threshold of another metric.
@@ -72,7 +73,10 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 
 def _component(name: str, score: Score, threshold: float | None) -> dict[str, Any]:
     if score.value is None:
-        return {"pass": False, "score": 0, "reason": f"{name} has no value, {describe(score)}."}
+        reason = (
+            f"{name} has no value, {describe(score)}. The score is 0 because promptfoo requires a number."
+        )
+        return {"pass": False, "score": 0, "reason": reason}
     passed = threshold is None or score.value >= threshold
     limit = "" if threshold is None else f", {'at least' if passed else 'below'} {threshold:g}"
     reason = f"{name} is {score.value:.3g}{limit}. {explain(score)}".rstrip()
