@@ -3,7 +3,7 @@
     python scripts/make_licences_page.py [SITE_PACKAGES]
 
 SITE_PACKAGES is the directory of a second environment, for extras that are not installed in this one. The
-script fails if a licence is missing or not allowed.
+script fails if an extra is not installed, or if a licence is missing or not allowed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ALLOWED = {
 }
 FRAMEWORKS = {
     *("dspy", "haystack", "huggingface", "inspect-ai", "langchain", "langfuse", "langsmith", "llama-index"),
-    *("mlflow", "phoenix", "pydantic-evals", "weave"),
+    *("mlflow", "phoenix", "phoenix-client", "pydantic-evals", "weave"),
 }
 """Extras that name the framework of an adapter: its users have it already, and accepted its licence."""
 
@@ -82,6 +82,9 @@ def dependencies(environment: Environment) -> dict[str, set[str]]:
         if extra in FRAMEWORKS:
             continue
         queue = [Requirement(text) for text in direct]
+        for requirement in queue:
+            if environment.find(requirement.name) is None:
+                sys.exit(f"{requirement.name} of the extra {extra!r} is not installed. Name SITE_PACKAGES.")
         visited: set[tuple[str, frozenset[str]]] = set()
         while queue:
             requirement = queue.pop()

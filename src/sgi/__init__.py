@@ -1,4 +1,7 @@
-"""SGI: RAG evaluation that people can trust.
+"""SGI: evaluation of retrieval-augmented generation (RAG). Every row gets a value, or a status and a reason.
+
+`evaluate` scores data, `Scorer` scores single rows, `run` scores a file and stores the scores, and `check`
+explains the score of one answer. The package ``sgi.metrics`` has the classes of the metrics.
 
 >>> import sgi
 >>> rows = [{"question": "Who?", "response": "Jane Austen", "reference": "Austen"}]
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.similarity import cosine_similarity
-    from sgi.service.scorer import Scorer
+    from sgi.service.scorer import Scorer, ScorerBusyError, ScorerClosedError
     from sgi.service.service import RAGEvalService
     from sgi.testing import DummyEmbedder
 
@@ -77,6 +80,8 @@ _MODULES = {
     "Sample": "sgi.kernel.sample",
     "Score": "sgi.kernel.metric",
     "Scorer": "sgi.service.scorer",
+    "ScorerBusyError": "sgi.service.scorer",
+    "ScorerClosedError": "sgi.service.scorer",
     "Scores": "sgi.kernel.metric",
     "SgiError": _ERRORS,
     "Status": "sgi.kernel.metric",
@@ -137,6 +142,8 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "Sample",
     "Score",
     "Scorer",
+    "ScorerBusyError",
+    "ScorerClosedError",
     "Scores",
     "SgiError",
     "Status",

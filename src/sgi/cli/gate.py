@@ -114,6 +114,7 @@ def gate(
       sgi gate last "grounding>=0.6" "semantic_similarity>=0.7"
       sgi gate last rules.toml --junit gate.xml --looks 20
       sgi gate last --against main --max-drop 0.02
+      sgi gate last "grounding>=0.6" --github
     """
     from sgi.analysis.gate.looks import gate_stored_run
     from sgi.analysis.gate.rules import read_rules

@@ -31,7 +31,7 @@ _SUMMARY, _OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
 
 @dataclass(frozen=True)
 class GateOutput:
-    """Where the decisions go besides the terminal.
+    """Outputs of a gate besides the terminal.
 
     ``junit`` and ``code_quality`` are files. ``github`` stands for the job summary, the outputs of the step
     and the annotations of GitHub Actions. ``worst`` is the number of rows of each failed rule.

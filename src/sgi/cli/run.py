@@ -49,11 +49,13 @@ def run(context: typer.Context, options: RunOptions) -> None:
     Examples:
       sgi run answers.csv
       sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly --tag gpt-4o
+      sgi run traces.jsonl -m grounding --cluster session_id
       sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
       sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --cascade alpha=0.05
       sgi run answers.jsonl --calibration sgi.calibration.json
       sgi run answers.jsonl -m grounding --nli models/nli
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
+      sgi run answers.jsonl -m sgi --fast
       sgi run answers.jsonl -m sgi --backend openvino --precision int8
       sgi run summaries.jsonl -m sgi --cluster contexts
       sgi run patients.csv --no-texts

@@ -35,7 +35,7 @@ Otlp = Annotated[
     ),
 ]
 Sample = Annotated[
-    float, _traces_option(min=0.0, max=1.0, help="Share of the traces to score, decided by the trace id.")
+    float, _traces_option(min=0.0, max=1.0, help="Share of the traces to score; the trace id decides which.")
 ]
 RunsOption = Annotated[
     Literal["hour", "service"],

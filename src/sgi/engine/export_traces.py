@@ -39,8 +39,8 @@ class TraceExport:
     """The scores of a run in the form of a tracing tool.
 
     Attributes:
-        rows: the number of rows exported so far.
-        left_out: the number of rows so far that have no trace or span id that the format requires.
+        rows: the number of exported rows so far.
+        left_out: the number of rows so far without the trace id or span id that the format requires.
 
     Raises UsageError if the run stores no metadata, or if at the end no row was exported.
     """

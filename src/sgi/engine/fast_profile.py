@@ -1,4 +1,4 @@
-"""The precision ``fast``: which arithmetic is fastest on this processor, and how much it changes metrics."""
+"""The precision ``fast``: the fastest arithmetic on this processor, and how much it changes metrics."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class MetricChange(BaseModel, frozen=True):
-    """How much a precision changes a metric.
+    """The change of a metric by a precision.
 
     Attributes:
         largest: the largest absolute change of a value.
@@ -96,8 +96,8 @@ class FastProfile(BaseModel, frozen=True):
 def fast_profile(name: str | Path = DEFAULT_EMBEDDER, backend: str = "auto") -> FastProfile | None:
     """Return the fastest arithmetic for a model; measured once for each processor, model and runtime.
 
-    The measurement takes some seconds. Its result is kept in the user's cache folder. Models that are opened
-    with ``precision="fast"`` use it.
+    The measurement takes some seconds. Its result is stored in the user's cache folder. Models that are
+    opened with ``precision="fast"`` use it.
 
     Args:
         name: the model, as for `sgi.load_embedder`.
@@ -185,7 +185,7 @@ def _change(
 
 
 def _best_threshold(values: NDArray[np.float64], labels: NDArray[np.bool_]) -> float:
-    """Return the value from which on most rows are labelled true, and below which most are not."""
+    """Return the threshold that classifies most rows as their labels do."""
     order = np.sort(values)
     middles = (order[1:] + order[:-1]) / 2
     right = [np.count_nonzero((values >= middle) == labels) for middle in middles.tolist()]
@@ -193,7 +193,7 @@ def _best_threshold(values: NDArray[np.float64], labels: NDArray[np.bool_]) -> f
 
 
 def _key(candidates: dict[Arithmetic, LocalEmbedder]) -> str:
-    """Return a digest of everything that decides the profile."""
+    """Return a digest of everything that the profile depends on."""
     facts: Sequence[Any] = (
         package_version(),
         _processor(),

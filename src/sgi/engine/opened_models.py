@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 
 MAX_MODELS = 8
-"""The maximum number of models that stay open without a user; the least recently used one is closed."""
+"""The maximum number of models that stay open while nothing uses them; the least recently used is closed."""
 
 
 class OpenedModels:
     """Opened models by their identity: digests of the files, backend, precision and number of threads.
 
     A model that is opened again is the same object, so its weights are loaded once, also if several threads
-    open it at the same time. Files that changed have another digest, and are opened anew.
+    open it at the same time. A file that changed has another digest, so its model is opened again.
     """
 
     def __init__(self, most: int = MAX_MODELS) -> None:
@@ -65,7 +65,7 @@ def shared_embedder(
 ) -> Embedder:
     """Return the opened embedder of this name; the arguments are those of `load_embedder`.
 
-    The precision ``fast`` becomes the one that is fastest for this model; see `sgi.engine.fast_profile`.
+    The precision ``fast`` selects the fastest one for this model; see `sgi.engine.fast_profile`.
     """
     from sgi.models.embedder.load import FAST, load_embedder
 

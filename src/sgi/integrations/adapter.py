@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
 
 MAX_WAITING = 1 << 20
-"""The host decides how many rows it evaluates at once, so a row is never refused because others wait."""
+"""The host decides how many rows it evaluates at once, so waiting rows are not limited."""
 
 MAX_KEYS = 12
 """The maximum number of keys of a part in the reason of a missing field."""
@@ -49,7 +49,7 @@ def describe(score: Score) -> str:
 
 
 def explain(score: Score) -> str:
-    """Return the text that belongs beside a score: why there is no value, or which sentences are doubtful.
+    """Return the explanation of a score: why it has no value, or which sentences are doubtful.
 
     A sentence is doubtful if its `grounding` is below 0.5; for other metrics the text is empty.
     """

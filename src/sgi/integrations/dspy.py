@@ -64,7 +64,7 @@ class SgiMetric:
         """Score a prediction; with a trace and ``minimum``, return whether it is good enough.
 
         Raises:
-            NoScoreError: there is no value.
+            NoScoreError: the example has no value.
         """
         del pred_trace
         (score,) = self._host.score(inputs=gold.inputs(), prediction=pred, labels=gold.labels()).values()

@@ -176,7 +176,9 @@ class SgiMetric(evaluate.Metric):  # type: ignore[misc]  # the base has no types
 def _inputs(**columns: Any) -> dict[str, Any]:
     """Return all inputs; None for those that are not given."""
     if unknown := sorted(columns.keys() - _FIELDS.keys()):
-        raise UsageError(f"There is no input {unknown[0]!r}.", hint=f"The inputs: {', '.join(_FIELDS)}.")
+        raise UsageError(
+            f"{unknown[0]!r} is not an input of this metric.", hint=f"The inputs: {', '.join(_FIELDS)}."
+        )
     return dict.fromkeys(_FIELDS) | columns
 
 

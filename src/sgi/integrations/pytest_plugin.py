@@ -119,8 +119,8 @@ def pytest_runtest_makereport(
 def sgi_scorer(pytestconfig: pytest.Config) -> Iterator[Scorer]:
     """Fixture: the `sgi.Scorer` of this process. Its models open at the first use, and stay open.
 
-    The setting ``sgi_metrics`` names its metrics. For other options, such as a judge, define your own fixture
-    of this name.
+    The option ``sgi_metrics`` of the configuration file names its metrics. For other settings, such as a
+    judge, define your own fixture of this name.
     """
     from sgi.service.scorer import Scorer
 

@@ -1,4 +1,4 @@
-"""The score of one row in a test: comparisons fail with the reason, if there is no value."""
+"""The score of one row in a test: without a value, comparisons fail with the reason."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class RowScores:
 
         names = [name for name in self.scores if metric in {name, metric_name(name)}]
         if len(names) != 1:
-            hint = f"It has: {', '.join(self.scores)}. Set sgi_metrics in the settings of pytest."
+            hint = f"It has: {', '.join(self.scores)}. Set sgi_metrics in the configuration file of pytest."
             raise UnknownNameError("metric of the scorer", metric, hint=hint)
         return RowScore(names[0], self.row, self.scores[names[0]])
 

@@ -1,4 +1,4 @@
-"""The part that all uploads of scores to tracing tools share."""
+"""Shared code of the uploads of scores to tracing tools."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def renew_in_child(opened: Renewable) -> None:
 
 
 def keep_forever(opened: object) -> None:
-    """Never destroy an object, also not when the process ends.
+    """Keep an object for ever, also when the process ends.
 
     A child process needs this for sessions of model runtimes: their destructors wait for threads, which
     exist only in the parent.

@@ -98,12 +98,15 @@ class Score:
     """The score of one metric for one row.
 
     Attributes:
-        value: the value; None if, and only if, the status is not ``ok``.
-        reason: why there is no value; empty if there is one.
-        details: intermediate results, by key.
+        value: the value; None if and only if the status is not ``ok``.
+        status: ``ok``, ``undefined`` (the metric has no value for these texts), ``missing`` (a field is not
+            given) or ``failed`` (an error).
+        reason: why the row has no value; empty if it has one.
+        details: intermediate results; ``sgi.metric(NAME).spec.details`` describes the keys.
 
-    >>> Score(None, Status.MISSING, "the sample has no reference").value is None
-    True
+    >>> score = Score(None, Status.MISSING, "the sample has no reference")
+    >>> score.status == "missing", score.details
+    (True, {})
     """
 
     value: float | None

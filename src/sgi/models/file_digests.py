@@ -18,7 +18,7 @@ _State = tuple[int, int, int, int]
 
 
 class FileDigests:
-    """The sha256 of files, as long as size, times of change and inode of a file stay the same.
+    """The sha256 of files; a file is hashed again if its size, its times or its inode have changed.
 
     ``hashed_bytes`` counts the bytes that were read.
     """

@@ -1,4 +1,4 @@
-"""One thread that scores the rows of many callers: it joins them into batches, and asks the judge."""
+"""A thread that scores the rows of many callers: it joins rows into batches, and asks the judge."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class _Job:
     Attributes:
         embedders: the embedders to use instead of the open ones; None for the open ones.
         scores: the future of their scores; the caller may cancel it.
-        asking: the scope of the requests to the judge, once it is asked.
-        limited: whether the rows count for the limit of waiting rows.
+        asking: the cancel scope of the requests to the judge; None before them.
+        limited: whether the limit of waiting rows applies.
         at_judge: whether the rows wait for the judge.
     """
 
@@ -116,7 +116,7 @@ class Dispatcher:
         self._pid = os.getpid()
         self._lock = RLock()  # the garbage collector may call `close` in a thread that holds it
         self._calls: set[Future[Any]] = set()
-        self._waiting = {False: 0, True: 0}
+        self._waiting = {False: 0, True: 0}  # rows that wait for a batch, and for the judge
         self._queue: deque[_Job] = deque()
         self._closed = False
         opened: Future[Resources] = Future()
@@ -157,7 +157,7 @@ class Dispatcher:
     def submit_all(
         self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]
     ) -> Future[list[BatchScores]]:
-        """Return the future of the scores of any number of rows, in consecutive parts; it is never refused.
+        """Return the future of the scores of any number of rows, in consecutive parts; no limit applies.
 
         Raises:
             ScorerClosedError: the dispatcher is closed.
@@ -170,7 +170,7 @@ class Dispatcher:
         return scores
 
     def close(self) -> None:
-        """Accept no more rows; finish the current batch, and reject waiting rows. Does not wait."""
+        """Accept no more rows, finish the current batch and reject waiting rows; does not wait."""
         if self._pid != os.getpid():  # the thread is in the parent process
             return
         with self._lock:

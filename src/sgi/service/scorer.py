@@ -47,39 +47,38 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WAITING", "Scorer", "ScorerBusyError", "ScorerClosedError", "allowed_metrics"]
 
 MAX_WAITING = 1024
-"""The most waiting rows: four batches, so that accepted rows are scored soon."""
+"""Default maximum of waiting rows: four batches, so that accepted rows are scored soon."""
 
 
 class Scorer:
     """Scores single rows with models that stay open.
 
-    Use it as ``with Scorer(...) as scorer`` or ``async with``, or call ``close`` at the end; models open at
-    first use. Threads and event loops may share a scorer: rows of callers at the same time form one batch.
-    Scores do not depend on the other rows; they equal those of `sgi.evaluate`. A child process that is
-    forked opens its own models. A scorer that is never closed ends with its last reference.
+    Use it as ``with Scorer(...) as scorer`` or ``async with``, or call ``close`` at the end. Models open at
+    the first use. Threads and event loops may share a scorer: rows that wait at the same time form one batch.
+    Scores do not depend on the other rows; they equal those of `sgi.evaluate`. A forked child process opens
+    its own models. A scorer that you do not close stops when the last reference to it is gone.
 
-    A failure of a model or of the judge, and an exhausted ``max_cost``, give scores with the status
-    ``failed``. Asynchronous embedders and judges run in the event loop of the scorer, not in that of the
-    caller.
+    If a model or the judge fails, or ``max_cost`` is reached, the scores have the status ``failed``.
+    Asynchronous embedders and judges run in the event loop of the scorer, not in that of the caller.
 
     Args:
         metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for the default metrics that need no
             judge: grounding, sgi, semantic_similarity and lexical_aggregate.
-        embedder: a name, a folder or an embedder, or several, the primary first; None: the bundled one.
+        embedder: a name, a folder or an embedder; or several, the primary first; None for the bundled one.
         judge: a name such as ``"openai:NAME@URL"``, a mapping of its settings, or a judge.
         calibration: a file from ``sgi calibrate``; adds its metric, with probability and verdict.
-        columns: field → column, if the columns' names are not recognised.
-        backend: runtime of models given by name.
-        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16``, ``int8``, or
-            ``fast``: what is fastest here.
+        columns: field → column, for columns whose names are not recognised.
+        backend: runtime of models given by name: ``auto``, ``onnx``, ``openvino`` or ``torch``.
+        precision: arithmetic of models given by name: ``auto``, ``f32``, ``bf16``, ``int8``, or ``fast``,
+            the fastest on this processor (see `sgi.fast_profile`).
         threads: number of batches that a model computes in parallel; None for all cores.
-        cache: a file for vectors and replies, your user cache (True), or bounded memory (False).
-        max_waiting: the maximum number of waiting rows; `score` raises ScorerBusyError for more.
+        cache: where vectors and replies are cached: a file, your user cache (True), or memory (False).
+        max_waiting: the maximum number of waiting rows; above it, `score` raises ScorerBusyError.
         open_embedders: False if every call is `score_batch` with its own embedders.
 
     Raises:
         UnknownNameError: a metric does not exist.
-        UsageError: a metric needs a judge and there is none, or weighs tokens over all data.
+        UsageError: a metric needs a judge but ``judge`` is None, or weighs tokens by all references.
 
     >>> with Scorer(["content_f1"]) as scorer:
     ...     scorer.score({"response": "The capital is Paris.", "reference": "Paris is the capital."})
@@ -157,7 +156,7 @@ class Scorer:
         return _by_row([await asyncio.wrap_future(self._submit_row(row))])[0]
 
     def score_many(self, rows: Iterable[Row]) -> list[dict[str, Score]]:
-        """Score any number of rows, in order; like `score`, but it waits when others are waiting.
+        """Score any number of rows, in order, like `score`; wait while too many rows are waiting.
 
         Raises:
             DataError: a row cannot be read, or two rows have the same id; the message names row and field.
@@ -176,7 +175,7 @@ class Scorer:
         metrics: Sequence[AnyMetric] | None = None,
         embedders: Mapping[str, Embedder] | None = None,
     ) -> BatchScores:
-        """Score 1 to 256 samples, with other metrics or embedders than those of the scorer if given.
+        """Score 1 to 256 samples; ``metrics`` and ``embedders`` replace those of the scorer.
 
         Raises:
             UsageError: a metric needs a judge or a model that is not open, or there are too many rows.
@@ -225,7 +224,7 @@ class Scorer:
         return "The scorer is closed." if self._closed else self._dispatcher().trouble
 
     def warm(self) -> None:
-        """Load the models in the background, so that no caller waits for it; see ``trouble``."""
+        """Load the models in the background, so that no caller waits for them; see ``trouble``."""
         self._dispatcher().warm()
 
     def close(self) -> None:
@@ -261,7 +260,7 @@ class Scorer:
             await self.aclose()
 
     def renew_after_fork(self) -> None:
-        """Let the child process open its own models at the next use."""
+        """Forget the models and the lock of the parent process."""
         self._lock = RLock()
         self._opened = None
 
@@ -315,7 +314,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 def _prepare(
     metrics: Sequence[AnyMetric], options: ResourceOptions, resources: Resources, *, any_metric: bool
 ) -> Resources:
-    """Check that rows can be scored one by one; with ``any_metric``, add the models' token encoders."""
+    """Check that rows can be scored one by one; if ``any_metric`` is True, add the models' token encoders."""
     if any_metric:
         encoders = _token_encoders(as_list(options.embedders), options.backend, options.precision)
         resources = replace(resources, token_encoders=encoders)

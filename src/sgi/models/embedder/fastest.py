@@ -1,4 +1,4 @@
-"""Finds the runtime and the precision that compute one row fastest on this processor, by measuring them."""
+"""Measures which runtime and precision compute one row fastest on this processor."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FailingRow:
-    """A row that violates a rule, that has no value although the rule needs one, or that has a low value.
+    """A row that violates a rule, has no value although the rule needs one, or has a low value.
 
     Attributes:
         rule: the rule as text; for a row with a low value, the metric.
