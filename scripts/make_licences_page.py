@@ -74,17 +74,23 @@ class Environment:
             return self.others.get(canonicalize_name(name))
 
 
+def direct_dependencies() -> dict[str, list[Requirement]]:
+    """Return what each extra requires, without those of frameworks; the base has an empty name."""
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    extras = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {
+        extra: [Requirement(text) for text in texts]
+        for extra, texts in extras.items()
+        if extra not in FRAMEWORKS
+    }
+
+
 def dependencies(environment: Environment) -> dict[str, set[str]]:
     """Return the installed packages that SGI needs, with the extras that need them; none for the base."""
     needed_by: dict[str, set[str]] = {}
-    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    for extra, direct in {"": project["dependencies"], **project["optional-dependencies"]}.items():
-        if extra in FRAMEWORKS:
-            continue
-        queue = [Requirement(text) for text in direct]
-        for requirement in queue:
-            if environment.find(requirement.name) is None:
-                sys.exit(f"{requirement.name} of the extra {extra!r} is not installed. Name SITE_PACKAGES.")
+    for extra, direct in direct_dependencies().items():
+        queue = [*direct]
+
         visited: set[tuple[str, frozenset[str]]] = set()
         while queue:
             requirement = queue.pop()
@@ -157,7 +163,11 @@ The packages of Phoenix have the Elastic License 2.0.
 
 def main() -> None:
     """Check the licences, and write the page."""
-    packages = rows(Environment(sys.argv[1:]))
+    environment = Environment(sys.argv[1:])
+    direct = [each.name for extra in direct_dependencies().values() for each in extra]
+    if absent := [name for name in direct if environment.find(name) is None]:
+        sys.exit(f"Not installed: {', '.join(absent)}. Name the SITE_PACKAGES that have them.")
+    packages = rows(environment)
     errors = [f"{name}: {text or 'no licence'}" for name, text, _ in packages if not is_allowed(text)]
     if errors:
         sys.exit("Not allowed:\n" + "\n".join(errors))
