@@ -93,6 +93,7 @@ def sample(position: int, *, response: str = HOSTILE, **parts: Any) -> SampleVie
         "response": response,
         "reference": HOSTILE,
         "alternatives": ("Another.", HOSTILE),
+        "further": {"context_ids": ["d1", HOSTILE]},
         "label": label_of(position),
         "metadata": {"topic": HOSTILE, HOSTILE: 3},
         "reason": "",

@@ -92,6 +92,9 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
     if sample.alternatives:
         yield "also accepted"
         yield from _block(list(sample.alternatives))
+    if further := sample.further_values():
+        yield ""
+        yield from value_lines(further, _NO_LIMIT)
     if reason:
         yield ""
         yield from _pair("no response", reason)

@@ -10,10 +10,11 @@ from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
 from sgi.io.write import check_target, csv_lines, json_line, open_writer, write_chunks
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.store.stored_batches import stored_batches
+from sgi.kernel.sample import FURTHER_FIELDS
+from sgi.store.stored_batches import further_fields, stored_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -46,7 +47,7 @@ def nested_row(
 def flat_row(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> Iterator[Mapping[str, JsonValue]]:
-    """Return ``{id, label, metadata, metric, metric_status, metric_reason, …}``, with equal keys in all rows.
+    """Return ``{id, label, metadata, metric, metric_status, metric_reason, …}``; all rows have equal keys.
 
     A metric with classes has one more column, named by `MetricSpec.category`, such as ``metric_verdict``;
     None if a row has no class. Further details are only in nested rows.
@@ -56,9 +57,13 @@ def flat_row(
 
 
 def flat_columns(
-    batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
+    batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False, further: Iterable[str] = ()
 ) -> dict[str, Sequence[JsonValue]]:
-    """Return the columns of `flat_row`; batches with the same metrics have the same columns."""
+    """Return the columns of `flat_row`.
+
+    With ``inputs``, there is a column for each of `FURTHER_FIELDS` that is in a row or in ``further``. Apart
+    from these, batches with the same metrics have the same columns.
+    """
     keys = class_keys(scores)
     samples = batch.samples
     columns: dict[str, Sequence[JsonValue]] = {
@@ -73,6 +78,9 @@ def flat_columns(
             "response": [sample.response for sample in samples],
             "reference": [sample.reference for sample in samples],
         }
+        rows = [sample.further_values() for sample in samples]
+        present = {*further, *(name for row in rows for name in row)}
+        columns |= {name: [row.get(name) for row in rows] for name in FURTHER_FIELDS if name in present}
     for metric, metric_scores in scores.items():
         values = zip(metric_scores.values.tolist(), metric_scores.ok.tolist(), strict=True)
         columns[metric] = [value if ok else None for value, ok in values]
@@ -133,11 +141,12 @@ def export_chunks(
         StoreError: the run was changed or deleted meanwhile; the chunks so far are incomplete.
     """
     first = True
+    further = further_fields(database, record) if inputs and kind == "csv" else ()
     for stored in exported_batches(database, record, inputs=inputs):
         if kind == "jsonl":
             yield b"".join(map(json_line, nested_row(stored.batch, stored.scores, inputs=inputs)))
             continue
-        columns = flat_columns(stored.batch, stored.scores, inputs=inputs)
+        columns = flat_columns(stored.batch, stored.scores, inputs=inputs, further=further)
         rows = zip(*columns.values(), strict=True)
         yield csv_lines(chain([columns], rows) if first else rows)
         first = False

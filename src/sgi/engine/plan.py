@@ -36,7 +36,7 @@ BATCH_SIZE = 256
 MAX_BATCH_BYTES = 16_000_000
 """Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
 _LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
-"""The fields of a sample that can be large."""
+"""The fields of most data that can be large."""
 PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
 _MAX_COLUMNS = 6  # listed in an error
@@ -208,7 +208,7 @@ def batch_digest(batch: Batch) -> bytes:
     """Return a hash of the given fields of each sample; absent and blank fields differ."""
     state = blake2b(digest_size=16)
     for sample in batch.samples:
-        state.update(json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)}))
+        state.update(json_line(sample.field_values()))
     return state.digest()
 
 
@@ -301,6 +301,8 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
     for sample in samples:
         rows.append(sample)
         size_in_bytes += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
+        if further := sample.further_values():
+            size_in_bytes += size_of(further, MAX_BATCH_BYTES)
         if len(rows) == size or size_in_bytes >= MAX_BATCH_BYTES:
             yield Batch(tuple(rows))
             rows, size_in_bytes = [], 0

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.mapping import clean_name, resolve
-from sgi.io.printed_list import read_list
+from sgi.io.printed_list import parse_printed, read_list
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -75,12 +75,45 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "alternatives": ("alternatives",),
     "label": ("label", "is_grounded", "grounded", "is_correct", *_INVERTED),
+    "context_ids": (
+        "context_ids",
+        "retrieved_ids",
+        "retrieved_context_ids",
+        "retrieved_document_ids",
+        "retrieved_doc_ids",
+        "retrieved_passage_ids",
+        "retrieved_chunk_ids",
+        "document_ids",
+        "doc_ids",
+        "passage_ids",
+        "chunk_ids",
+    ),
+    "context_scores": ("context_scores", "retrieval_scores", "retrieved_scores", "retriever_scores"),
+    "gold_ids": (
+        "gold_ids",
+        "relevant_ids",
+        "reference_context_ids",
+        "gold_document_ids",
+        "gold_doc_ids",
+        "gold_passage_ids",
+        "relevant_document_ids",
+        "relevant_doc_ids",
+    ),
+    "relevance": ("relevance", "qrels"),
+    "gold_passages": ("gold_passages", "gold_contexts", "reference_contexts", "relevant_passages"),
+    "citations": ("citations",),
+    "answerable": ("answerable", "is_answerable"),
+    "turns": ("turns", "conversation"),
     "metadata": ("metadata", "meta"),
 }
 """Field → its accepted column names, in order of preference. Case, spaces and hyphens do not matter."""
 
 _SCORABLE = {"question", "contexts", "response", "reference", "alternatives"}
-_JOINABLE = ("contexts", "reference", "alternatives")
+_RECOGNISED = {*_SCORABLE, "context_ids", "turns"}
+"""A row must have a column for one of these fields."""
+_JOINABLE = ("contexts", "reference", "alternatives", "gold_passages", "context_ids", "gold_ids")
+_JSON = ("context_scores", "relevance", "citations", "turns", "context_ids", "gold_ids")
+"""Fields whose cells in a table are JSON, also without texts, as ``[1, 2]``."""
 _PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", "response", "summary"))
 _NO_COLUMNS: frozenset[str] = frozenset()
 _SHOWN = 20
@@ -167,7 +200,7 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
             unused |= {column: name for column in candidates if column != chosen[name]}
     composed = {name: sources for name, sources in composed.items() if chosen[name] != sources[0].column}
     pair = None if {"response", "label"} & {*chosen, *dict(mapping)} else _pair(by_name)
-    if not pair and not _SCORABLE & chosen.keys():
+    if not pair and not _RECOGNISED & chosen.keys():
         raise unrecognised_columns(columns, mapping)
     taken = {*chosen.values(), *(pair or ())}
     taken |= {source.column for sources in composed.values() for source in sources}
@@ -320,6 +353,9 @@ def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = F
     for column in plan.columns_of("metadata"):
         if isinstance(values[column], str):
             read[column] = _object_in(values[column])
+    for column in (column for name in _JSON for column in plan.columns_of(name)):
+        if isinstance(values[column], str) and not isinstance(read.get(column), list):
+            read[column] = _json_in(values[column])
     if blank_response:
         read |= {column: "" for column in plan.columns_of("response") if values[column] is None}
     return {**values, **read} if read else values
@@ -333,6 +369,18 @@ def _list_in(cell: str, name: str, column: str) -> Any:
         hint = "Write it again as JSON. A text that only looks like a list can be a JSON list of one text."
         raise DataError(f"{error}{where}", field=name, hint=hint) from None
     return cell if value is None else value
+
+
+def _json_in(cell: str) -> Any:
+    """Return the list or object in a cell, as JSON or as Python prints it; other texts stay the same."""
+    text = cell.strip()
+    if not text.startswith(("[", "{")):
+        return cell
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        printed = parse_printed(text)
+        return cell if printed is None else printed
 
 
 def _object_in(cell: str) -> Any:

@@ -17,6 +17,7 @@ from sgi.io.columns import checked_mapping, missing_mapped, recognise, table_row
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, with_place
+from sgi.io.retrieval_cells import READ_RETRIEVAL
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.sample import Sample
@@ -41,6 +42,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "alternatives": cells.as_answers,
     "label": cells.as_label,
     "metadata": cells.as_object,
+    **READ_RETRIEVAL,
 }
 _TEXTS = ("question", "response", "reference")
 _NOTED = 50
@@ -323,7 +325,7 @@ def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
     except DataError as error:
         raise with_place(error, sample_id=known) from None
     given["id"] = known or unnamed
-    return Sample.model_validate(given)
+    return Sample.from_row(given)
 
 
 def _pair(
@@ -336,7 +338,7 @@ def _pair(
     answers = [_read(cells.as_text, values, "response", column) for column in pair]
     given.setdefault("reference", answers[0])
     return [
-        Sample.model_validate({"id": f"{name}-{kind}", **given, "response": answer, "label": label})
+        Sample.from_row({"id": f"{name}-{kind}", **given, "response": answer, "label": label})
         for kind, answer, label in zip(("right", "hallucinated"), answers, (True, False), strict=True)
     ]
 

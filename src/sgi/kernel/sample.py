@@ -9,12 +9,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_validator
 from pydantic import Field as PydanticField
 
 from sgi.kernel.clusters import BY_QUESTION, cluster_number
+from sgi.kernel.errors import DataError
+from sgi.kernel.json_shapes import first_problem
 from sgi.kernel.placeholders import placeholder, with_placeholders
 from sgi.kernel.ragged import Ragged
+from sgi.kernel.sample_parts import (
+    Citation,
+    Grade,
+    RetrievalScore,
+    Turn,
+    check_lengths,
+    check_spans,
+    check_unique,
+    relevance_of,
+)
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -35,6 +47,13 @@ class Field(StrEnum):
     RESPONSE = "response"
     REFERENCE = "reference"
     LABEL = "label"
+    CONTEXT_IDS = "context_ids"
+    CONTEXT_SCORES = "context_scores"
+    RELEVANCE = "relevance"
+    GOLD_PASSAGES = "gold_passages"
+    CITATIONS = "citations"
+    ANSWERABLE = "answerable"
+    TURNS = "turns"
 
 
 Fields = frozenset[Field]
@@ -43,8 +62,29 @@ CONTEXTS: Fields = frozenset({Field.CONTEXTS})
 RESPONSE: Fields = frozenset({Field.RESPONSE})
 REFERENCE: Fields = frozenset({Field.REFERENCE})
 LABEL: Fields = frozenset({Field.LABEL})
+CONTEXT_IDS: Fields = frozenset({Field.CONTEXT_IDS})
+CONTEXT_SCORES: Fields = frozenset({Field.CONTEXT_SCORES})
+RELEVANCE: Fields = frozenset({Field.RELEVANCE})
+GOLD_PASSAGES: Fields = frozenset({Field.GOLD_PASSAGES})
+CITATIONS: Fields = frozenset({Field.CITATIONS})
+ANSWERABLE: Fields = frozenset({Field.ANSWERABLE})
+TURNS: Fields = frozenset({Field.TURNS})
 _TEXTS = ("question", "response", "reference")
-_LISTS = ("contexts", "alternatives")
+_LISTS = ("contexts", "alternatives", "gold_passages")
+FURTHER_FIELDS = (
+    "context_ids",
+    "context_scores",
+    "relevance",
+    "gold_passages",
+    "citations",
+    "answerable",
+    "turns",
+)
+"""The fields of retrieval, citations and conversations, which most data lacks."""
+_OF_CONTEXTS = ("contexts", "context_ids", "context_scores")
+"""The fields with one value for each passage."""
+_OF_RESPONSE = ("response", "citations")
+_OBJECTS = frozenset({"citations", "turns"})
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
@@ -78,6 +118,13 @@ class Sample(BaseModel):
         reference: the expected answer.
         alternatives: more accepted answers; metrics that compare with a reference use the best one.
         label: True if the response is grounded or correct.
+        context_ids: the ids of the retrieved passages, best first; a row may have ids without texts.
+        context_scores: their retrieval scores.
+        relevance: the grade of each gold passage by its id; a passage is relevant if its grade is above 0.
+        gold_passages: the texts of the gold passages.
+        citations: the citations of the response.
+        answerable: whether the data can answer the question.
+        turns: the conversation, in order.
         metadata: further columns; reports can group rows by them.
 
     >>> sample = Sample(id="1", question="Who?", response="")
@@ -94,6 +141,13 @@ class Sample(BaseModel):
     reference: str | None = None
     alternatives: tuple[str, ...] = ()
     label: bool | None = None
+    context_ids: tuple[str, ...] = ()
+    context_scores: tuple[RetrievalScore, ...] = ()
+    relevance: dict[str, Grade] = PydanticField(default_factory=dict)
+    gold_passages: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    answerable: bool | None = None
+    turns: tuple[Turn, ...] = ()
     metadata: dict[str, JsonValue] = PydanticField(default_factory=dict)
 
     __repr__ = short_repr
@@ -112,9 +166,40 @@ class Sample(BaseModel):
             present["reference"] = references[0]
         if references[1:]:
             present["alternatives"] = tuple(references[1:])
-        if "contexts" in present:
-            present["contexts"] = _as_list(present["contexts"])
+        for name in ("contexts", "gold_passages"):
+            if name in present:
+                present[name] = _as_list(present[name])
         return present
+
+    @model_validator(mode="after")
+    def _check_passages(self) -> Self:
+        """Check that ids are unique, and that fields with a value for each passage have the same length."""
+        given = [name for name in _OF_CONTEXTS if name in self.model_fields_set]
+        if given and given != ["contexts"]:
+            check_lengths({name: getattr(self, name) for name in given})
+            check_unique("context_ids", self.context_ids)
+        return self
+
+    @classmethod
+    def from_row(cls, values: Mapping[str, Any]) -> Self:
+        """Make a sample of the fields of a row; ``gold_ids`` and a list of grades become ``relevance``.
+
+        Raises:
+            DataError: a value is not valid; the error names the id and the field.
+        """
+        try:
+            if "gold_ids" in values or "relevance" in values:
+                values = dict(values)
+                values["relevance"] = relevance_of(values.pop("gold_ids", None), values.get("relevance"))
+            sample = cls.model_validate(values)
+            check_spans(sample.citations, len(sample.response) if sample.has(Field.RESPONSE) else None)
+        except (ValidationError, ValueError) as error:
+            problem = first_problem(error) if isinstance(error, ValidationError) else str(error)
+            place, _, message = problem.partition(": ")
+            field, _, part = place.partition(".")
+            message = f"{part}: {message}" if part else message
+            raise DataError(message, sample_id=values.get("id"), field=field) from None
+        return sample
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -122,8 +207,12 @@ class Sample(BaseModel):
         return () if self.reference is None else (self.reference, *self.alternatives)
 
     def with_response(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
-        """Return a copy with another response (None removes it) and, unless None, other passages."""
-        values = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
+        """Return a copy with another response (None removes it) and, unless None, other passages.
+
+        The copy has no citations and, if it has other passages, neither their ids nor their scores.
+        """
+        dropped = _OF_RESPONSE if contexts is None else (*_OF_RESPONSE, *_OF_CONTEXTS)
+        values = {name: getattr(self, name) for name in self.model_fields_set if name not in dropped}
         if response is not None:
             values["response"] = response
         if contexts is not None:
@@ -135,15 +224,40 @@ class Sample(BaseModel):
         fields = self.model_fields_set
         values: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in fields}
         values |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in fields}
+        if "turns" in fields:
+            values["turns"] = tuple(turn.with_texts(change) for turn in self.turns)
         return self.model_copy(update=values)
 
     def with_placeholders(self) -> Sample:
-        """Return a copy with every text replaced by its placeholder; see `sgi.kernel.placeholders`."""
-        sample = self.with_texts(placeholder)
-        if not self.metadata:
-            return sample
-        metadata = {name: with_placeholders(value) for name, value in self.metadata.items()}
-        return sample.model_copy(update={"metadata": metadata})
+        """Return a copy with every text and passage id replaced by its placeholder.
+
+        See `sgi.kernel.placeholders`.
+        """
+        fields = self.model_fields_set
+        values: dict[str, Any] = {}
+        if self.metadata:
+            values["metadata"] = {name: with_placeholders(value) for name, value in self.metadata.items()}
+        if "relevance" in fields:
+            values["relevance"] = {placeholder(name): grade for name, grade in self.relevance.items()}
+        if "context_ids" in fields:
+            values["context_ids"] = tuple(map(placeholder, self.context_ids))
+        if "citations" in fields:
+            values["citations"] = tuple(citation.with_placeholder() for citation in self.citations)
+        return self.with_texts(placeholder).model_copy(update=values)
+
+    def field_values(self) -> dict[str, Any]:
+        """Return the fields that are present, in alphabetical order, as JSON values."""
+        values = {name: getattr(self, name) for name in sorted(self.model_fields_set)}
+        for name in _OBJECTS & values.keys():
+            values[name] = [part.model_dump(exclude_none=True) for part in values[name]]
+        return values
+
+    def further_values(self) -> dict[str, Any]:
+        """Return those of `FURTHER_FIELDS` that are present, as JSON values."""
+        if self.model_fields_set.isdisjoint(FURTHER_FIELDS):
+            return {}
+        values = self.field_values()
+        return {name: values[name] for name in FURTHER_FIELDS if name in values}
 
     def has(self, field: Field) -> bool:
         """Return whether the field is present; a blank text is present."""

@@ -54,6 +54,7 @@ def _shorten_sample(sample: SampleView, length: int) -> SampleView:
         response=shorten(sample.response, length),
         reference=None if sample.reference is None else shorten(sample.reference, length),
         alternatives=tuple(_few([shorten(text, length) for text in sample.alternatives])),
+        further=_shorten_value(dict(sample.further), length),
         metadata=_shorten_value(dict(sample.metadata), length),
         reason=shorten(sample.reason, length),
         scores={name: _shorten_score(score, length) for name, score in sample.scores.items()},

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 
 from sgi.kernel.names import as_name
+from sgi.kernel.sample import FURTHER_FIELDS
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks
 from sgi.store.text_codec import encode_json, encode_text
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _A_STATEMENT = 500
 """Rows per statement; PostgreSQL allows 65535 values in one."""
+_NO_FURTHER = (None,) * len(FURTHER_FIELDS)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,15 @@ def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
         encode_json(sample.alternatives) if "alternatives" in given else None,
         sample.label,
         encode_json(sample.metadata) if "metadata" in given else None,
+        *_further_values(sample),
     )
+
+
+def _further_values(sample: Sample) -> Iterable[Any]:
+    if not (values := sample.further_values()):
+        return _NO_FURTHER
+    columns = map(values.get, FURTHER_FIELDS)
+    return (value if value is None or isinstance(value, bool) else encode_json(value) for value in columns)
 
 
 def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:

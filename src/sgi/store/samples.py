@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from pydantic import ValidationError
 
+from sgi.kernel.json_shapes import first_problem
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.database_location import damaged_error
 from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TEXTS = ("question", "response", "reference")
-_OTHERS = ("contexts", "alternatives", "label", "metadata")
+_OTHERS = tuple(name for name in Sample.model_fields if name not in {"id", *_TEXTS})
 _ANSWER = ("run", "response", "contexts", "reason")
 
 
@@ -58,7 +61,10 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
     """Convert a row of the table ``samples``, or of `answered_samples`, which has the target's answer."""
     given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}
     texts = {name: decode_text(given[name]) for name in _TEXTS if name in given}
-    sample = Sample(id=decode_text(row["id"]), **(given | texts))
+    try:
+        sample = Sample(id=decode_text(row["id"]), **(given | texts))
+    except ValidationError as errors:
+        raise damaged_error(f"a sample: {first_problem(errors)}") from errors
     if row.get("answer_run") is None:
         return sample
     response, contexts = row["answer_response"], row["answer_contexts"]

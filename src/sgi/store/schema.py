@@ -43,6 +43,13 @@ samples = sa.Table(
     sa.Column("alternatives", _JSON),
     sa.Column("label", sa.Boolean),
     sa.Column("metadata", _JSON),
+    sa.Column("context_ids", _JSON),
+    sa.Column("context_scores", _JSON),
+    sa.Column("relevance", _JSON),  # passage id -> grade
+    sa.Column("gold_passages", _JSON),
+    sa.Column("citations", _JSON),
+    sa.Column("answerable", sa.Boolean),
+    sa.Column("turns", _JSON),
     sa.UniqueConstraint("dataset", "id"),
 )
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
-from sgi.kernel.sample import Batch
+from sgi.kernel.sample import FURTHER_FIELDS, Batch
 from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
@@ -104,6 +104,15 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
         batch = Batch.of([sample_of(dict(row)) for row in rows])
         scores = _scores(connection, record.id, start, head.rows)
     return StoredBatch(start, batch, scores, head.truncated, head.failures)
+
+
+def further_fields(database: Database, record: RunRecord) -> tuple[str, ...]:
+    """Return those of `FURTHER_FIELDS` that a sample of the run has."""
+    counts = [sa.func.count(schema.samples.c[name]).label(name) for name in FURTHER_FIELDS]
+    query = sa.select(*counts).where(schema.samples.c.dataset == record.dataset)
+    with database.reading() as connection:
+        row = connection.execute(query).mappings().one()
+    return tuple(name for name in FURTHER_FIELDS if row[name])
 
 
 def read_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:

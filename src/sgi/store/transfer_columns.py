@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, first_problem, validate
 from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
 from sgi.kernel.provenance import MetricProvenance
+from sgi.kernel.sample_parts import Citation, Grade, Turn
 from sgi.store import schema
 from sgi.store.run_names import checked_tags, require_run_name
 from sgi.store.text_codec import encode_json, encode_text
@@ -21,10 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Texts = list[AnyText]
+_MODELS = (list[Citation], list[Turn])
 _JSON: dict[str, Any] = {
     "samples.contexts": _Texts,
     "samples.alternatives": _Texts,
     "samples.metadata": JsonObject,
+    "samples.context_ids": _Texts,
+    "samples.context_scores": list[Finite],
+    "samples.relevance": dict[AnyText, Grade],
+    "samples.gold_passages": _Texts,
+    "samples.citations": _MODELS[0],
+    "samples.turns": _MODELS[1],
     "runs.spec": JsonObject,
     "runs.versions": dict[AnyText, AnyText],
     "runs.summary": JsonObject,
@@ -74,6 +82,8 @@ def _read_json(kind: Any, value: Any) -> str:
     if kind is MetricProvenance:  # its known fields, and only those that the file has
         fields = asdict(checked)
         checked = {name: fields[name] for name in value if name in fields}
+    if kind in _MODELS:
+        checked = [part.model_dump(exclude_none=True) for part in checked]
     return encode_json(checked)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.sample import Sample
@@ -71,7 +72,44 @@ def samples(*, complete: bool = False) -> SearchStrategy[Sample]:
         ),
     }
     if complete:
-        rows = st.fixed_dictionaries(always | fields)
+        rows = st.fixed_dictionaries(always | fields | _retrieval_fields())
     else:
-        rows = st.fixed_dictionaries(always, optional=fields)
-    return rows.map(Sample.model_validate)
+        none: SearchStrategy[dict[str, Any]] = st.just({})
+        retrieval = none | st.fixed_dictionaries({}, optional=_retrieval_fields())
+        rows = st.builds(operator.or_, st.fixed_dictionaries(always, optional=fields), retrieval)
+    return rows.map(_with_equal_lengths).map(Sample.model_validate)
+
+
+def _retrieval_fields() -> dict[str, SearchStrategy[Any]]:
+    """Return strategies for the fields that most data lacks."""
+    ids = texts(8).filter(str.strip)
+    return {
+        "context_ids": st.lists(ids, max_size=5, unique=True),
+        "context_scores": st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5),
+        "relevance": st.dictionaries(ids, st.integers(-1, 3), max_size=3),
+        "gold_passages": st.lists(texts(), max_size=3),
+        "citations": st.lists(_citations(ids), max_size=3),
+        "answerable": st.booleans(),
+        "turns": st.lists(_turns(), max_size=3),
+    }
+
+
+def _citations(ids: SearchStrategy[str]) -> SearchStrategy[dict[str, Any]]:
+    spans = st.tuples(st.integers(0, 50), st.integers(1, 50)).map(
+        lambda span: {"start": span[0], "end": span[0] + span[1]}
+    )
+    passages = st.fixed_dictionaries({"passage": ids | st.integers(1, 9)})
+    return st.builds(operator.or_, passages, st.just({}) | spans)
+
+
+def _turns() -> SearchStrategy[dict[str, Any]]:
+    roles = st.sampled_from(("user", "assistant", "system", "tool"))
+    contexts = st.lists(texts(), max_size=2)
+    return st.fixed_dictionaries({"role": roles, "text": texts()}, optional={"contexts": contexts})
+
+
+def _with_equal_lengths(values: dict[str, Any]) -> dict[str, Any]:
+    """Cut passages, their ids and their scores to the shortest of the three."""
+    given = {"contexts", "context_ids", "context_scores"} & values.keys()
+    length = min((len(values[name]) for name in given), default=0)
+    return values | {name: values[name][:length] for name in given}

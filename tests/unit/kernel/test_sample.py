@@ -156,3 +156,30 @@ def test_a_sample_and_its_placeholders_are_in_one_cluster(by):
     )
     again = sample.with_texts(lambda text: " ".join(text.split()))
     assert sample.cluster(0, by) == sample.with_placeholders().cluster(1, by) == again.cluster(2, by)
+
+
+FURTHER = Sample(
+    id="1",
+    response="Emma is hers [1].",
+    contexts=("Emma",),
+    context_ids=("d1",),
+    context_scores=(1.0,),
+    relevance={"d1": 1},
+    citations=[{"passage": "d1", "start": 0, "end": 4}],
+    turns=[{"role": "user", "text": "Who?", "contexts": ["Emma"]}],
+)
+
+
+def test_another_response_has_no_citations_and_other_passages_no_ids():
+    assert "citations" not in FURTHER.with_response("It is.").model_fields_set
+    other = FURTHER.with_response("It is.", ("Persuasion", "Emma"))
+    assert other.further_values().keys() == {"relevance", "turns"}
+
+
+def test_placeholders_replace_ids_and_turns_and_still_match_each_other():
+    kept = FURTHER.with_placeholders()
+    assert "d1" not in kept.model_dump_json()
+    assert "Who?" not in kept.model_dump_json()
+    assert kept.context_ids[0] == next(iter(kept.relevance)) == kept.citations[0].passage
+    assert kept.turns[0].contexts == kept.contexts
+    assert kept.with_placeholders() == kept

@@ -87,6 +87,7 @@ def sample(name="q1", **changed):
         response="Anke.",
         reference="Anke",
         alternatives=(),
+        further={},
         label=False,
         metadata={},
         reason="",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,18 @@ def test_there_is_no_way_back(database_url):
         assert database.revision() == migrations.HEAD
 
 
+@contextmanager
+def later_columns(database):
+    """Give the samples the columns that later migrations add, so that `add_run` can write them."""
+    added = [column.name for column in schema.samples.columns][11:]
+    for change in ("ADD COLUMN {} TEXT", "DROP COLUMN {}"):
+        with database.writing() as connection:
+            for name in added:
+                connection.exec_driver_sql(f"ALTER TABLE samples {change.format(name)}")
+        if change.startswith("ADD"):
+            yield
+
+
 @pytest.fixture
 def first_schema(database_url):
     """A database of the first schema, with a run and what a judge said of it."""
@@ -76,8 +89,9 @@ def first_schema(database_url):
             command.upgrade(migrations.configuration(connection), "0001")
             if database.dialect == "sqlite":
                 connection.exec_driver_sql(f"PRAGMA application_id = {database_module.APPLICATION_ID}")
-        add_run(database, scores={"sgi": (1.25,), "groundedness": (0.5,)})
-        add_run(database, "r2", name="second", scores={"answer_relevance_rated": (1.0,)})
+        with later_columns(database):
+            add_run(database, scores={"sgi": (1.25,), "groundedness": (0.5,)})
+            add_run(database, "r2", name="second", scores={"answer_relevance_rated": (1.0,)})
         with database.writing() as connection:
             numbers = connection.exec_driver_sql("SELECT id FROM run_metrics WHERE metric <> 'sgi'").all()
             said = [(number, 0, '{"reasoning":"so it is"}') for (number,) in numbers]

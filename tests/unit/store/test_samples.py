@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.kernel.errors import StoreDamagedError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.database import open_database
@@ -15,10 +16,18 @@ from support.runs import HOSTILE, add_run
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8) | st.sampled_from(
     ["", HOSTILE, "\0", "\ufdd00000"]
 )
+
+
+def with_equal_lengths(given):
+    passages = {"contexts", "context_ids", "context_scores"} & given.keys()
+    length = min((len(given[name]) for name in passages), default=0)
+    return given | {name: given[name][:length] for name in passages}
+
+
 LISTS = st.lists(ANY_TEXT, max_size=3).map(tuple)
 JSON = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ANY_TEXT
 SAMPLES = st.builds(
-    lambda given: Sample(**given),
+    lambda given: Sample(**with_equal_lengths(given)),
     st.fixed_dictionaries(
         {"id": ANY_TEXT},
         optional={
@@ -28,6 +37,16 @@ SAMPLES = st.builds(
             "reference": ANY_TEXT,
             "alternatives": LISTS,
             "label": st.booleans(),
+            "context_ids": st.lists(ANY_TEXT.filter(str.strip), max_size=1),
+            "context_scores": st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=1),
+            "relevance": st.dictionaries(ANY_TEXT, st.integers(-(2**31), 2**31 - 1), max_size=2),
+            "gold_passages": LISTS,
+            "citations": st.lists(st.fixed_dictionaries({"passage": ANY_TEXT.filter(str.strip)}), max_size=2),
+            "answerable": st.booleans(),
+            "turns": st.lists(
+                st.fixed_dictionaries({"role": st.just("user"), "text": ANY_TEXT, "contexts": LISTS}),
+                max_size=2,
+            ),
             "metadata": st.dictionaries(ANY_TEXT, JSON | st.lists(JSON, max_size=2), max_size=3),
         },
     ),
@@ -73,3 +92,9 @@ def test_rows_with_nothing_to_share_stand_for_themselves(database_url):
         add_run(database, samples=(Sample(id="1"), Sample(id="2"), Sample(id="3", question="")))
         with database.reading() as connection:
             assert len(set(connection.execute(sa.select(schema.samples.c.cluster)).scalars())) == 3
+
+
+def test_a_sample_that_is_not_valid_is_reported_as_damage():
+    row = dict.fromkeys(schema.samples.columns.keys()) | {"id": "1", "context_ids": ["a", "a"]}
+    with pytest.raises(StoreDamagedError, match="a sample: context_ids: the id 'a' occurs twice"):
+        sample_of(row)

@@ -47,6 +47,7 @@ class SampleView:
         reference: the expected answer; None if there is none.
         alternatives: further accepted answers.
         label: the known label; None if there is none.
+        further: the fields of retrieval, citations and conversations that the row has.
         metadata: further columns of the data.
         reason: why there is no response; empty if there is one.
         scores: the scores by canonical name of the metric, in the requested order.
@@ -60,6 +61,7 @@ class SampleView:
     reference: str | None
     alternatives: tuple[str, ...]
     label: bool | None
+    further: Mapping[str, Any]
     metadata: Mapping[str, Any]
     reason: str
     scores: Mapping[str, ScoreView]
@@ -95,6 +97,7 @@ def evaluation_view(evaluation: StoredEvaluation) -> SampleView:
         reference=sample.reference,
         alternatives=sample.alternatives,
         label=sample.label,
+        further=sample.further_values(),
         metadata=sample.metadata,
         reason=evaluation.reason,
         scores={

@@ -88,6 +88,9 @@ def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
             hint = "Ids must be unique. The default id of a row is its number."
             raise DataError(message, line=number, sample_id=name, field="id", hint=hint)
         row_of_id[name] = number
-        values = {key: value for key, value in row if value is not None}
-        samples.append(Sample.model_validate({**values, "id": name}))
+        values = row.model_dump(exclude_none=True) | {"id": name}
+        try:
+            samples.append(Sample.from_row(values))
+        except DataError as error:
+            raise DataError(error.message, line=number, sample_id=name, field=error.field) from None
     return tuple(samples)

@@ -17,6 +17,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.details import details_schema
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.sample_parts import Citation, Grade, RetrievalScore, Role
 from sgi.reporting.views.comparison import ComparisonView
 from sgi.reporting.views.headline import Headline
 from sgi.reporting.views.run_header import RunHeader
@@ -57,6 +58,20 @@ Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Texts = Annotated[list[Text], Field(max_length=MAX_PASSAGES)]
 
 
+PassageId = Annotated[str, Field(max_length=MAX_ID)]
+Ids = Annotated[list[PassageId], Field(max_length=MAX_PASSAGES)]
+
+
+class Message(BaseModel):
+    """A message of a conversation."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    role: Role
+    text: Text
+    contexts: Texts = Field([], description="The passages that were retrieved for it.")
+
+
 class Row(BaseModel):
     """A question with its passages and its response. A null field counts as missing."""
 
@@ -73,6 +88,22 @@ class Row(BaseModel):
     )
     alternatives: Texts | None = Field(None, description="Further accepted answers.")
     label: bool | None = Field(None, description="Label of the row.")
+    context_ids: Ids | None = Field(None, description="Ids of the retrieved passages, best first.")
+    context_scores: Annotated[list[RetrievalScore], Field(max_length=MAX_PASSAGES)] | None = Field(
+        None, description="Their retrieval scores."
+    )
+    gold_ids: Ids | None = Field(None, description="Ids of the gold passages.")
+    relevance: dict[PassageId, Grade] | list[Grade] | None = Field(
+        None, description="Grades of gold passages: an object by id, or a list beside `gold_ids`."
+    )
+    gold_passages: Texts | None = Field(None, description="Texts of the gold passages.")
+    citations: Annotated[list[Citation], Field(max_length=MAX_PASSAGES)] | None = Field(
+        None, description="The citations of the response."
+    )
+    answerable: bool | None = Field(None, description="Whether the data can answer the question.")
+    turns: Annotated[list[Message], Field(max_length=MAX_PASSAGES)] | None = Field(
+        None, description="The conversation, in order."
+    )
     metadata: dict[str, JsonValue] | None = Field(None, description="Other data. It does not affect scores.")
 
 

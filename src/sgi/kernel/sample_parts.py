@@ -1,0 +1,147 @@
+"""Parts of a sample: citations and turns, and the checks of passage ids, retrieval scores and relevance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, Strict, model_validator
+
+from sgi.kernel.placeholders import placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+RetrievalScore = Annotated[FiniteFloat, Strict()]
+"""The score of a retrieved passage: any finite number."""
+
+Grade = Annotated[int, Strict(), Field(ge=-(2**31), lt=2**31)]
+"""The relevance of a passage to the question; it is relevant if the grade is above 0."""
+
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who wrote a message."""
+
+_Offset = Annotated[int, Strict(), Field(ge=0, lt=2**31)]
+_SHOWN = 60
+
+
+def _check_passage(value: object) -> object:
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31:
+        return value
+    raise ValueError("it must be an id, or a position from 1")
+
+
+class Citation(BaseModel):
+    """A citation of a passage by a response.
+
+    Attributes:
+        passage: the id of the passage, or its position in the contexts, from 1.
+        start: where the cited statement begins in the response, in characters; None if unknown.
+        end: where it ends (exclusive); None if unknown.
+
+    >>> Citation(passage=1, start=0, end=12).passage
+    1
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    passage: Annotated[int | str, BeforeValidator(_check_passage)]
+    start: _Offset | None = None
+    end: _Offset | None = None
+
+    @model_validator(mode="after")
+    def _check_span(self) -> Self:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("start and end must be given together")
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ValueError(f"start {self.start} is not before end {self.end}")
+        return self
+
+    def with_placeholder(self) -> Citation:
+        """Return a copy whose passage id is replaced by its placeholder."""
+        if isinstance(self.passage, int):
+            return self
+        return self.model_copy(update={"passage": placeholder(self.passage)})
+
+
+class Turn(BaseModel):
+    """A message of a conversation.
+
+    Attributes:
+        role: who wrote it.
+        text: the message.
+        contexts: the passages that were retrieved for it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role
+    text: str
+    contexts: tuple[str, ...] = ()
+
+    def with_texts(self, change: Callable[[str], str]) -> Turn:
+        """Return a copy with a function applied to every text."""
+        contexts = tuple(map(change, self.contexts))
+        return self.model_copy(update={"text": change(self.text), "contexts": contexts})
+
+
+def check_unique(field: str, ids: Sequence[str]) -> None:
+    """Raise a ValueError if an id of a field is blank or occurs twice.
+
+    >>> check_unique("context_ids", ["d1", "d2", "d1"])
+    Traceback (most recent call last):
+    ValueError: context_ids: the id 'd1' occurs twice
+    """
+    seen: set[str] = set()
+    for name in ids:
+        if not name.strip():
+            raise ValueError(f"{field}: an id is blank")
+        if name in seen:
+            raise ValueError(f"{field}: the id {name[:_SHOWN]!r} occurs twice")
+        seen.add(name)
+
+
+def check_lengths(fields: Mapping[str, Sequence[Any]]) -> None:
+    """Raise a ValueError if a field has another number of values than the first field."""
+    (first, values), *others = fields.items()
+    for name, other in others:
+        if len(values) != len(other):
+            raise ValueError(f"{name}: it has {len(other)} values, but {first} has {len(values)}")
+
+
+def check_spans(citations: Sequence[Citation], length: int | None) -> None:
+    """Raise a ValueError if a cited statement ends after the response; ``length`` None: there is none."""
+    for number, citation in enumerate(citations, 1):
+        if citation.end is not None and (length is None or citation.end > length):
+            have = "there is no response" if length is None else f"the response has {length} characters"
+            raise ValueError(f"citations: citation {number} ends at {citation.end}, but {have}")
+
+
+def relevance_of(
+    gold_ids: Sequence[str] | None, relevance: Mapping[str, Any] | Sequence[Any] | None
+) -> Mapping[str, Any]:
+    """Return the grade of each gold passage by its id.
+
+    Args:
+        gold_ids: ids of gold passages; each has grade 1 unless ``relevance`` has a list of grades.
+        relevance: grades by id, or a list of grades beside ``gold_ids``.
+
+    Raises:
+        ValueError: an id is blank or occurs twice, or the two do not fit; the message begins with the field.
+
+    >>> relevance_of(["d1", "d2"], [2, 1])
+    {'d1': 2, 'd2': 1}
+    """
+    if isinstance(relevance, dict):
+        if gold_ids is not None:
+            raise ValueError("relevance: gold_ids has ids too; give one of them, or a list of grades")
+        check_unique("relevance", tuple(relevance))
+        return relevance
+    if gold_ids is None:
+        raise ValueError("relevance: a list of grades needs gold_ids; an object {id: grade} does not")
+    grades = [1] * len(gold_ids) if relevance is None else list(relevance)
+    if len(grades) != len(gold_ids):
+        raise ValueError(f"relevance: it has {len(grades)} grades, but gold_ids has {len(gold_ids)} ids")
+    check_unique("gold_ids", gold_ids)
+    return dict(zip(gold_ids, grades, strict=True))
