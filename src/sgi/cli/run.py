@@ -136,7 +136,7 @@ def _start_or_resume(
     idle = record is not None and record.finished and not (options.retry_failed or reread)
     trusted = options.trust_target
     spec = run_spec(settings, record, trusted=trusted or idle, database=options.db)
-    if not options.quiet:
+    if not (options.quiet or spec.arithmetic):
         print_fast_profiles(spec.embedders, spec.backend, spec.precision)
     flags = f"{resume_options(spec)}{database_option(options.db)}"
     with (

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.models.embedder.fastest import Arithmetic
+    from sgi.engine.spec import Arithmetic
+    from sgi.models.embedder.fastest import Candidate
     from sgi.models.embedder.local import LocalEmbedder
 
 ROWS = 100
@@ -125,17 +126,17 @@ def fast_profile(name: str | Path = DEFAULT_EMBEDDER, backend: str = "auto") -> 
     return profile
 
 
-def fast_arithmetic(name: str | Path, backend: str) -> tuple[str, str]:
-    """Return backend and precision for a model with the precision ``fast``; log the profile."""
+def fast_arithmetic(name: str | Path, backend: str) -> Arithmetic:
+    """Return runtime and precision of a model with the precision ``fast``; log the profile."""
     profile = fast_profile(name, backend)
     if profile is None:
-        return backend, "auto"
+        return {"backend": backend, "precision": "auto"}
     for line in profile.lines():
         logger.info(line)
-    return profile.backend, profile.precision
+    return {"backend": profile.backend, "precision": profile.precision}
 
 
-def _measure(candidates: dict[Arithmetic, LocalEmbedder]) -> FastProfile:
+def _measure(candidates: dict[Candidate, LocalEmbedder]) -> FastProfile:
     batch, labels = _sample()
     texts = [(row.question, *row.contexts, row.response) for row in batch.samples[: 2 * TIMED_ROWS : 2]]
     seconds = time_candidates(candidates, texts) if len(candidates) > 1 else dict.fromkeys(candidates, 0.0)
@@ -192,7 +193,7 @@ def _best_threshold(values: NDArray[np.float64], labels: NDArray[np.bool_]) -> f
     return float(middles[int(np.argmax(right))])
 
 
-def _key(candidates: dict[Arithmetic, LocalEmbedder]) -> str:
+def _key(candidates: dict[Candidate, LocalEmbedder]) -> str:
     """Return a digest of everything that the profile depends on."""
     facts: Sequence[Any] = (
         package_version(),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import BaseModel
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.spec import RunSpec
+    from sgi.engine.opened_models import ModelOptions
+    from sgi.engine.spec import Arithmetic, RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
@@ -35,14 +36,6 @@ else:
     JudgeLike = Any
 
 EmbedderLike = str | Path | Embedder
-
-
-class ModelOptions(TypedDict, total=False):
-    """Settings of the models that are given by name; see `ResourceOptions`."""
-
-    backend: str
-    precision: str
-    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +57,7 @@ class ResourceOptions:
         calibration: the calibration that is checked against the models and the judge once they are open.
         backend: runtime of models given by name.
         precision: arithmetic of models given by name.
+        arithmetic: with the precision ``fast``: the arithmetic of models for which it is known.
         threads: number of batches computed in parallel; None for all cores of this process.
         open_embedders: whether embedders are opened; otherwise each batch brings its own.
         cache: where vectors are stored: a file, the user's cache (True), or nowhere (False).
@@ -80,6 +74,7 @@ class ResourceOptions:
     calibration: CalibrationFile | None = None
     backend: str = "auto"
     precision: str = "auto"
+    arithmetic: Mapping[str, Arithmetic] = field(default_factory=dict)
     threads: int | None = None
     cache: bool | str | Path = True
     cache_replies: bool = True
@@ -99,6 +94,7 @@ class ResourceOptions:
             calibration=spec.calibration,
             backend=spec.backend,
             precision=spec.precision,
+            arithmetic=spec.arithmetic,
             cache_replies=not spec.no_texts,
         )
 
@@ -118,10 +114,11 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
             metrics,
             options.embedders,
             cache=options.cache,
+            with_embedders=options.open_embedders,
             backend=options.backend,
             precision=options.precision,
+            arithmetic=options.arithmetic,
             threads=options.threads,
-            with_embedders=options.open_embedders,
         )
         resources = stack.enter_context(models)
         judge = open_judge(
@@ -190,10 +187,8 @@ def open_models(
     embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
     cache: bool | str | Path = True,
-    backend: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
     with_embedders: bool = True,
+    **options: Unpack[ModelOptions],
 ) -> Iterator[Resources]:
     """Context manager that opens the models for these metrics, and closes them; see `ResourceOptions`.
 
@@ -206,12 +201,12 @@ def open_models(
         MissingExtraError: an optional dependency is not installed.
         StoreError: the cache cannot be opened.
     """
-    options: ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
     encoders: dict[TokenModel, TokenEncoder] = {}
     if models := token_models(metrics):
         encoders = {model: shared_token_encoder(model, **options) for model in models}
     entailment: dict[str, EntailmentModel] = {}
     if names := entailment_models(metrics):
+        threads = options.get("threads")
         entailment = {name: shared_entailment_model(name, threads=threads) for name in names}
     if not (with_embedders and any(metric.vector_needs for metric in metrics)):
         yield Resources(token_encoders=encoders, entailment_models=entailment)
@@ -287,6 +282,20 @@ def load_embedder(
 
     sqlite_cache = None if cache is None else SqliteCache(Path(cache))
     return open_embedder(name, sqlite_cache, backend=backend, precision=precision)
+
+
+def with_arithmetic(spec: RunSpec, metrics: Sequence[AnyMetric]) -> RunSpec:
+    """With the precision ``fast``, add the arithmetic of each model to a spec, for resuming the run."""
+    from sgi.engine.fast_profile import fast_arithmetic
+    from sgi.models.embedder.load import FAST
+
+    if spec.precision != FAST:
+        return spec
+    names = [model.name for model in token_models(metrics)]
+    if any(metric.vector_needs for metric in metrics):
+        names += [*map(str, as_list(spec.embedders)), *extra_embedders(metrics, spec.embedders)]
+    arithmetic = {name: fast_arithmetic(name, spec.backend) for name in names}
+    return spec.model_copy(update={"arithmetic": arithmetic | spec.arithmetic})
 
 
 def as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:

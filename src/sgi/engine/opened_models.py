@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from sgi.kernel.fork_safety import renew_in_child
 from sgi.models.file_digests import DIGESTS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
     from pathlib import Path
 
+    from sgi.engine.spec import Arithmetic
     from sgi.kernel.protocols import Embedder, EntailmentModel, TokenEncoder
     from sgi.kernel.tokens import TokenModel
 
@@ -60,29 +61,38 @@ class OpenedModels:
 _OPENED = OpenedModels()
 
 
-def shared_embedder(
-    name: str | Path, *, backend: str = "auto", precision: str = "auto", threads: int | None = None
-) -> Embedder:
-    """Return the opened embedder of this name; the arguments are those of `load_embedder`.
+class ModelOptions(TypedDict, total=False):
+    """Settings of the models that are given by name; see `sgi.engine.open_resources.ResourceOptions`."""
 
-    The precision ``fast`` selects the fastest one for this model; see `sgi.engine.fast_profile`.
+    backend: str
+    precision: str
+    arithmetic: Mapping[str, Arithmetic]
+    threads: int | None
+
+
+def shared_embedder(name: str | Path, **options: Unpack[ModelOptions]) -> Embedder:
+    """Return the opened embedder of this name.
+
+    The precision ``fast`` selects that of ``arithmetic``, or else the fastest one; see `fast_profile`.
     """
     from sgi.models.embedder.load import FAST, load_embedder
 
-    if precision == FAST:
+    how: Arithmetic = {
+        "backend": options.get("backend", "auto"),
+        "precision": options.get("precision", "auto"),
+    }
+    if how["precision"] == FAST:
         from sgi.engine.fast_profile import fast_arithmetic
 
-        backend, precision = fast_arithmetic(name, backend)
-    return _OPENED.share(load_embedder(name, backend=backend, precision=precision, threads=threads))
+        how = options.get("arithmetic", {}).get(str(name)) or fast_arithmetic(name, how["backend"])
+    return _OPENED.share(load_embedder(name, threads=options.get("threads"), **how))
 
 
-def shared_token_encoder(
-    model: TokenModel, *, backend: str = "auto", precision: str = "auto", threads: int | None = None
-) -> TokenEncoder:
+def shared_token_encoder(model: TokenModel, **options: Unpack[ModelOptions]) -> TokenEncoder:
     """Return the opened token encoder; it shares the weights of the embedder with the same name."""
     from sgi.models.token_encoder.load import token_encoder
 
-    embedder = shared_embedder(model.name, backend=backend, precision=precision, threads=threads)
+    embedder = shared_embedder(model.name, **options)
     return _OPENED.share(token_encoder(embedder, model))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from typing_extensions import TypedDict
 
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
@@ -88,6 +89,13 @@ def _check_rule(value: str) -> str:
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
+class Arithmetic(TypedDict):
+    """Runtime and precision of a model."""
+
+    backend: str
+    precision: str
+
+
 class RunSettings(TypedDict, total=False):
     """The arguments that become the settings of a run; see `RunSpec`."""
 
@@ -119,6 +127,7 @@ class RunSpec(BaseModel):
         backend: runtime of models given by name or folder.
         precision: arithmetic: ``auto``, ``f32``, ``bf16``, ``int8``, or
             ``fast``: what is fastest here.
+        arithmetic: with ``fast``: what was fastest for each model, by name, when the run started.
         columns: field → column, if the columns' names are not recognised.
         encoding: encoding of a text file; None for UTF-8, or that of its byte order mark.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
@@ -142,6 +151,7 @@ class RunSpec(BaseModel):
     embedders: Annotated[Names, AfterValidator(_check_secrets)] = ()
     backend: str = "auto"
     precision: str = "auto"
+    arithmetic: dict[str, Arithmetic] = Field(default_factory=dict)
     columns: dict[str, str] = Field(default_factory=dict)
     encoding: str | None = None
     on_error: Literal["stop", "skip"] = "stop"
@@ -221,22 +231,22 @@ class RunSpec(BaseModel):
         return digest(canonical_json(facts)).hex()
 
 
-class Arithmetic(TypedDict):
-    """Runtime and precision of models given by name."""
+class ModelSettings(Arithmetic):
+    """Runtime and precision of models given by name; ``arithmetic`` as in `RunSpec`."""
 
-    backend: str
-    precision: str
+    arithmetic: Mapping[str, Arithmetic]
 
 
-def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], Arithmetic]:
+def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], ModelSettings]:
     """Return the models in the stored settings of a run: their names, runtime and precision.
 
     >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
-    (['minilm'], {'backend': 'auto', 'precision': 'int8'})
+    (['minilm'], {'backend': 'auto', 'precision': 'int8', 'arithmetic': {}})
     """
-    how: Arithmetic = {
+    how: ModelSettings = {
         "backend": values.get("backend", "auto"),
         "precision": values.get("precision", "auto"),
+        "arithmetic": values.get("arithmetic", {}),
     }
     return values.get("embedders", ()), how
 

@@ -1,5 +1,7 @@
 """The precision ``fast``: measured once, kept in a file, and the same in every signature."""
 
+import json
+
 import anyio
 import numpy as np
 import pytest
@@ -7,12 +9,18 @@ import pytest
 from sgi.engine import fast_profile as module
 from sgi.engine.fast_profile import fast_profile
 from sgi.engine.open_resources import load_embedder, open_models
+from sgi.engine.progress import Advanced, RunBegan
+from sgi.engine.runner import RunContext, resume, start_run
+from sgi.engine.spec import RunSpec
+from sgi.engine.stored_spec import stored_spec
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric
-from sgi.models.embedder.fastest import Arithmetic
+from sgi.models.embedder.fastest import Candidate
 from sgi.models.embedder.load import load_embedder as load_without_profile
 from sgi.models.embedder.local import LocalEmbedder
 from sgi.service.scorer import Scorer
+from sgi.store.database import open_database
+from sgi.store.run_queries import find_run
 
 
 @pytest.fixture
@@ -91,6 +99,36 @@ def test_every_model_opens_with_the_fastest_arithmetic(measurements):
     assert len(measurements) == 1
 
 
+def test_a_run_is_resumed_with_the_arithmetic_that_it_started_with(measurements, tmp_path, monkeypatch):
+    row = {"question": "How tall?", "contexts": ["It is 330 m tall."], "response": "It is 312 m tall."}
+    data, database = tmp_path / "rows.jsonl", tmp_path / "sgi.db"
+    data.write_text("".join(f"{json.dumps(row | {'id': str(n)})}\n" for n in range(300)), encoding="utf-8")
+
+    kinds = []
+
+    def stop_after_first_batch(event):
+        kinds.append(type(event))
+        if kinds[-1] is Advanced and RunBegan in kinds:
+            raise KeyboardInterrupt
+
+    context = RunContext(database, cache=False, listener=stop_after_first_batch)
+    spec = RunSpec(data=data, metrics=("sgi",), precision="fast")
+    with pytest.raises(KeyboardInterrupt):
+        anyio.run(start_run, spec, context)
+    with open_database(database) as opened:
+        record = find_run(opened, "last")
+    assert 0 < record.scored < 300
+    (file,) = tmp_path.glob("fast-*.json")
+    file.unlink()
+    fast_profile.cache_clear()
+    monkeypatch.setattr(module, "choose", lambda seconds: next(iter(seconds)))  # now another one is faster
+    report = anyio.run(resume, stored_spec(record), record, RunContext(database, cache=False))
+    assert len(measurements) == 1
+    chosen = record.spec["arithmetic"]["minilm"]
+    assert load_without_profile("minilm", **chosen).fingerprint in report.summary.signature
+    assert load_embedder("minilm", precision="fast").fingerprint not in report.summary.signature
+
+
 def test_a_profile_can_be_measured_while_an_event_loop_runs(measurements):
     async def measure():
         return fast_profile("minilm")
@@ -115,4 +153,4 @@ def test_verdicts_count_the_rows_that_cross_the_best_threshold():
 
 def test_times_name_runtime_and_precision(measurements):
     names = fast_profile("minilm").milliseconds
-    assert str(Arithmetic("onnx", "f32")) in names
+    assert str(Candidate("onnx", "f32")) in names

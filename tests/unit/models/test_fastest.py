@@ -4,9 +4,9 @@ import pytest
 
 from sgi.kernel.errors import UsageError
 from sgi.models.embedder import fastest
-from sgi.models.embedder.fastest import Arithmetic, choose, find_candidates, time_candidates
+from sgi.models.embedder.fastest import Candidate, choose, find_candidates, time_candidates
 
-ONNX, BF16, INT8 = Arithmetic("onnx", "f32"), Arithmetic("openvino", "bf16"), Arithmetic("openvino", "int8")
+ONNX, BF16, INT8 = Candidate("onnx", "f32"), Candidate("openvino", "bf16"), Candidate("openvino", "int8")
 
 
 @pytest.mark.parametrize(

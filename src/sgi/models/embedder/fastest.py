@@ -21,7 +21,7 @@ _LEAST_GAIN = 0.9
 """A less precise arithmetic is chosen only if it needs at most this share of the time."""
 
 
-class Arithmetic(NamedTuple):
+class Candidate(NamedTuple):
     """A runtime with a precision; see `sgi.models.embedder.load.load_embedder`."""
 
     backend: str
@@ -31,7 +31,7 @@ class Arithmetic(NamedTuple):
         return f"{self.backend} {self.precision}"
 
 
-def find_candidates(name: str | Path, backend: str = "auto") -> dict[Arithmetic, LocalEmbedder]:
+def find_candidates(name: str | Path, backend: str = "auto") -> dict[Candidate, LocalEmbedder]:
     """Return a model for each runtime and precision that are installed and that the processor supports.
 
     The most precise is first. None is opened yet; a model without 8-bit weights will not open with int8. The
@@ -52,8 +52,8 @@ def find_candidates(name: str | Path, backend: str = "auto") -> dict[Arithmetic,
 
 
 def time_candidates(
-    candidates: Mapping[Arithmetic, LocalEmbedder], rows: Sequence[Sequence[str]]
-) -> dict[Arithmetic, float]:
+    candidates: Mapping[Candidate, LocalEmbedder], rows: Sequence[Sequence[str]]
+) -> dict[Candidate, float]:
     """Return the seconds of each candidate for one row: the least mean over rounds in which they alternate.
 
     Candidates that do not open are left out.
@@ -74,14 +74,14 @@ def time_candidates(
     return least
 
 
-def choose(seconds: Mapping[Arithmetic, float]) -> Arithmetic:
+def choose(seconds: Mapping[Candidate, float]) -> Candidate:
     """Return the fastest; a less precise one must need at least 10 % less time than a more precise one.
 
     ``seconds`` has the most precise first.
 
-    >>> choose({Arithmetic("onnx", "f32"): 0.020, Arithmetic("openvino", "int8"): 0.019}).precision
+    >>> choose({Candidate("onnx", "f32"): 0.020, Candidate("openvino", "int8"): 0.019}).precision
     'f32'
-    >>> choose({Arithmetic("onnx", "f32"): 0.020, Arithmetic("openvino", "int8"): 0.012}).precision
+    >>> choose({Candidate("onnx", "f32"): 0.020, Candidate("openvino", "int8"): 0.012}).precision
     'int8'
     """
     best, *others = seconds
@@ -91,9 +91,9 @@ def choose(seconds: Mapping[Arithmetic, float]) -> Arithmetic:
     return best
 
 
-def _installed(backend: str) -> Iterator[Arithmetic]:
+def _installed(backend: str) -> Iterator[Candidate]:
     if backend in {"auto", "onnx"}:
-        yield Arithmetic("onnx", "f32")
+        yield Candidate("onnx", "f32")
     if backend in {"auto", "openvino"} and find_spec("openvino") is not None:
         from sgi.models.embedder.openvino import processor
 
@@ -101,7 +101,7 @@ def _installed(backend: str) -> Iterator[Arithmetic]:
         supported: Iterable[bool] = (True, cpu.bf16, cpu.int8)
         for precision, is_supported in zip(_PRECISIONS, supported, strict=True):
             if is_supported:
-                yield Arithmetic("openvino", precision)
+                yield Candidate("openvino", precision)
 
 
 def _opens(embedder: LocalEmbedder) -> bool:
