@@ -18,8 +18,8 @@ JSON = {"Content-Type": "application/json"}
 
 
 def trace_id(number: int) -> bytes:
-    """Return the id of a trace; it is 16 bytes."""
-    return number.to_bytes(16, "big")
+    """Return the id of a trace: 16 bytes that are not all zero."""
+    return (number + 1).to_bytes(16, "big")
 
 
 def span(trace: bytes, name: str, *, parent: bytes = b"", **attributes: str) -> Span:
@@ -81,3 +81,12 @@ def json_request(spans: Iterable[Span], service: str = "shop") -> dict[str, Any]
     ]
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": written}]}]}
+
+
+def nested(number: int, content: bytes) -> bytes:
+    """Encode a message in a field of another message."""
+    size, length = len(content), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *length, size]) + content

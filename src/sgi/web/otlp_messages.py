@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 
 _TEXT_WIRE_TYPE = 2
 _FIXED_SIZES = {1: 8, 5: 4}
-_PATH = (1, 2, 2)  # the fields of a request that lead to a span: resource_spans, scope_spans, spans
+_MESSAGES: dict[str, dict[int, str]] = {
+    "request": {1: "resource_spans"},
+    "resource_spans": {1: "resource", 2: "scope_spans"},
+    "resource": {1: "pair"},
+    "scope_spans": {1: "scope", 2: "span"},
+    "scope": {3: "pair"},
+    "span": {9: "pair", 11: "event", 13: "link"},
+    "event": {3: "pair"},
+    "link": {4: "pair"},
+    "pair": {2: "value"},
+    "value": {5: "array", 6: "pairs"},
+    "array": {1: "value"},
+    "pairs": {1: "pair"},
+}
+"""The messages in each message of a request, by the number of their field."""
 _VARINT_BITS = 64
 _LOW_BITS, _MORE = 0x7F, 0x80  # of a byte of a varint
 
@@ -46,48 +57,37 @@ def status_message(kind: str, code: int, message: str) -> bytes:
     return _number_field(1, code) + _bytes_field(2, message.encode())
 
 
-def has_more_spans(request: bytes, most: int) -> bool:
-    r"""Return whether a Protobuf request has more than ``most`` resources, scopes and spans.
+def has_more_fields(request: bytes, most: int) -> bool:
+    r"""Return whether a Protobuf request has more than ``most`` fields, at all levels.
 
-    It reads the lengths only, because a parsed span needs far more memory than an empty one in the request.
-    The answer for a request that is not Protobuf is False; the parser then reports the mistake.
+    The parser needs far more memory for empty messages than they have bytes in the request. The scan skips
+    what is not Protobuf; the parser then reports the mistake.
 
-    >>> has_more_spans(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_spans(b"\x0a\x04\x12\x02\x12\x00", 3)
+    >>> has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 2), has_more_fields(b"\x0a\x04\x12\x02\x12\x00", 3)
     (True, False)
     """
     count = 0
-    waiting = [iter([(0, len(request))])]
+    waiting: list[tuple[int, int, str]] = [(0, len(request), "request")]
     while waiting:
-        part = next(waiting[-1], None)
-        if part is None:
-            waiting.pop()
-            continue
-        if len(waiting) <= len(_PATH):
-            waiting.append(_parts(request, *part, _PATH[len(waiting) - 1]))
-        count += 1
-        if count - 1 > most:
-            return True
+        at, end, name = waiting.pop()
+        fields = _MESSAGES[name]
+        while at < end:
+            count += 1
+            if count > most:
+                return True
+            tag, at = _read_varint(request, at, end)
+            kind = tag & 7
+            if kind == _TEXT_WIRE_TYPE:
+                size, at = _read_varint(request, at, end)
+                inner = fields.get(tag >> 3)
+                if inner is not None:
+                    waiting.append((at, min(at + size, end), inner))
+                at += size
+            elif kind == 0:
+                _, at = _read_varint(request, at, end)
+            else:
+                at += _FIXED_SIZES.get(kind, 0)  # a group has tags only
     return False
-
-
-def _parts(data: bytes, at: int, end: int, number: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of the messages in a field; stop where the data is not Protobuf."""
-    while at < end:
-        tag, at = _read_varint(data, at, end)
-        kind = tag & 7
-        if kind == _TEXT_WIRE_TYPE:
-            size, at = _read_varint(data, at, end)
-            if at + size > end:
-                return
-            if tag >> 3 == number:
-                yield at, at + size
-            at += size
-        elif kind in _FIXED_SIZES:
-            at += _FIXED_SIZES[kind]
-        elif kind == 0:
-            _, at = _read_varint(data, at, end)
-        else:
-            return
 
 
 def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:

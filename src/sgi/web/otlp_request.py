@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from http import HTTPStatus
 from itertools import islice
@@ -13,7 +14,7 @@ from sgi.io.raw_rows import RawRow
 from sgi.io.traces.otlp_json import request_spans
 from sgi.io.traces.otlp_protobuf import message_spans
 from sgi.kernel.errors import DataError, SgiError
-from sgi.web.otlp_messages import PROTOBUF, has_more_spans
+from sgi.web.otlp_messages import PROTOBUF, has_more_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 CONTENT_LIMIT = 32 << 20
 """Maximum bytes of a request after decompression."""
 MAX_SPANS = 50_000
-"""Maximum number of spans in a request, with their resources and scopes."""
+"""Maximum number of spans in a request."""
+MAX_FIELDS = 2_000_000
+"""Maximum number of Protobuf fields or JSON values in a request."""
 
 _GZIP = 16 + zlib.MAX_WBITS
+_SMALL = 1 << 20  # bytes; a smaller request can be parsed in little memory, whatever it has
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 class OtlpRequestError(SgiError):
@@ -54,7 +59,7 @@ def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawR
     except DataError as error:
         raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(error)) from error
     if len(items) > MAX_SPANS:
-        raise _too_many()
+        raise _too_many(f"{MAX_SPANS:,} spans")
     if items and all(isinstance(item, RawRow) for item in items):
         raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(items[0].values), spans=len(items))  # type: ignore[union-attr]
     return items
@@ -66,21 +71,31 @@ def too_large(limit: int) -> OtlpRequestError:
     return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
 
-def _too_many() -> OtlpRequestError:
-    message = f"A request has at most {MAX_SPANS:,} spans. Send fewer spans in a request."
+def _too_many(limit: str) -> OtlpRequestError:
+    message = f"A request has at most {limit}. Send fewer spans in a request."
     return OtlpRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
 
 def _spans(content: bytes, kind: str) -> Iterator[Span | RawRow]:
+    has_more = has_more_fields if kind == PROTOBUF else _has_more_values
+    if len(content) > _SMALL and has_more(content, MAX_FIELDS):
+        raise _too_many(f"{MAX_FIELDS:,} fields")
     if kind == PROTOBUF:
-        if has_more_spans(content, MAX_SPANS):
-            raise _too_many()
         return message_spans(content, 1)
     try:
         values = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise DataError(f"invalid JSON: {error.msg}") from None
     return request_spans(values, 1)
+
+
+def _has_more_values(content: bytes, most: int) -> bool:
+    """Return whether JSON has more values; the quick count includes the marks in strings."""
+    return _marks(content) > most and _marks(_STRING.sub(b"", content)) > most
+
+
+def _marks(content: bytes) -> int:
+    return sum(map(content.count, (b"{", b"[", b",")))
 
 
 def _decompress(body: bytes) -> bytes:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sgi.io.traces.span import Span
     from sgi.io.traces.turns import Turn
 
+ERROR_REASON = "no answer, but an error"
+"""The reason of a turn that recorded an exception; the message of the exception follows."""
 _MAX_TOOL_OUTPUT = 2000
 _MAX_ERROR = 80
 _SECOND = 1_000_000_000
@@ -183,7 +185,7 @@ def _failure(turn: Turn) -> str | None:
     events = (event for span, _ in turn.spans() for event in span.events if event.name == "exception")
     messages = (event.attributes.get("exception.message") for event in events)
     message = next((message for message in messages if isinstance(message, str) and message.strip()), None)
-    return None if message is None else f"no answer, but an error: {quote(message, _MAX_ERROR)}"
+    return None if message is None else f"{ERROR_REASON}: {quote(message, _MAX_ERROR)}"
 
 
 def _source(text: str, content: Content, attribute: str) -> _Source:
@@ -244,4 +246,6 @@ def _latency(turn: Turn) -> float | None:
         spans = [node.span]
     starts = [span.start for span in spans if span.start is not None]
     ends = [span.end for span in spans if span.end is not None]
-    return round((max(ends) - min(starts)) / 1e6, 3) if starts and ends else None
+    if not starts or not ends or max(ends) < min(starts):  # clocks of two hosts can disagree
+        return None
+    return round((max(ends) - min(starts)) / 1e6, 3)

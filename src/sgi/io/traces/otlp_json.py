@@ -27,6 +27,7 @@ _MAX_DEPTH = 60
 _MAX_NAME = 40
 _HEX = re.compile("[0-9a-f]+").fullmatch
 _TRACE_BYTES, _SPAN_BYTES = 16, 8
+_NO_PARENT = "0" * 2 * _SPAN_BYTES
 _SCALARS = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
 
 
@@ -128,7 +129,7 @@ def _span(values: Mapping[str, Any], resource: Mapping[str, Any], line: int) -> 
     return Span(
         trace_id=hex_id(_get(values, "traceId", "trace_id"), _TRACE_BYTES, "traceId"),
         span_id=hex_id(_get(values, "spanId", "span_id"), _SPAN_BYTES, "spanId"),
-        parent_id=hex_id(parent, _SPAN_BYTES, "parentSpanId") if parent else None,
+        parent_id=hex_id(parent, _SPAN_BYTES, "parentSpanId") if parent and parent != _NO_PARENT else None,
         name=name if isinstance(name, str) else "",
         start=nanoseconds(_get(values, "startTimeUnixNano", "start_time_unix_nano"), "startTimeUnixNano"),
         end=nanoseconds(_get(values, "endTimeUnixNano", "end_time_unix_nano"), "endTimeUnixNano"),
@@ -197,10 +198,14 @@ def _refuse_integer(text: str, field: str) -> int:
 def hex_id(value: Any, size: int, field: str) -> str:
     """Return an id as lower-case hexadecimal text; it may also be base64, which Protobuf's own JSON has.
 
+    Raises DataError for other values, and for an id of zeros, which means that there is no id.
+
     >>> hex_id("0123456789ABCDEF", 8, "spanId"), hex_id("ASNFZ4mrze8=", 8, "spanId")
     ('0123456789abcdef', '0123456789abcdef')
     """
     if isinstance(value, str):
+        if not value.strip("0"):
+            raise DataError("expected an id, found only zeros", field=field)
         if len(value) == 2 * size and _HEX(lower := value.lower()):
             return lower
         try:

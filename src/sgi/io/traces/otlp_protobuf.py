@@ -136,10 +136,11 @@ def _spans(groups: Iterable[Any], line: int) -> Iterator[Span | RawRow]:
 
 
 def _span(span: Any, resource: Mapping[str, Any], line: int) -> Span:
+    parent = span.parent_span_id
     return Span(
         trace_id=_id(span.trace_id, _TRACE_BYTES, "trace_id"),
         span_id=_id(span.span_id, _SPAN_BYTES, "span_id"),
-        parent_id=_id(span.parent_span_id, _SPAN_BYTES, "parent_span_id") if span.parent_span_id else None,
+        parent_id=_id(parent, _SPAN_BYTES, "parent_span_id") if parent.strip(b"\0") else None,
         name=span.name,
         start=span.start_time_unix_nano or None,
         end=span.end_time_unix_nano or None,
@@ -153,6 +154,8 @@ def _span(span: Any, resource: Mapping[str, Any], line: int) -> Span:
 def _id(value: bytes, size: int, field: str) -> str:
     if len(value) != size:
         raise DataError(f"expected {size} bytes, found {len(value)}", field=field)
+    if not value.strip(b"\0"):
+        raise DataError("expected an id, found only zeros", field=field)
     return value.hex()
 
 

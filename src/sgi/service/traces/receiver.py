@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import Counter
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.io.dataset import object_dataset
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.assemble import rows_of_trace
-from sgi.kernel.errors import DataError, SgiError, StoreError
+from sgi.kernel.errors import SgiError, StoreError
 from sgi.service.traces.assembler import Assembler, is_sampled
+from sgi.service.traces.batch import score_traces
 from sgi.service.traces.counts import SharedCounts, TraceStatus
 from sgi.service.traces.spool import EncodedSpan, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from sgi.io.traces.span import Span
-    from sgi.kernel.sample import Sample
     from sgi.service.traces.assembler import CompleteTrace
+    from sgi.service.traces.batch import TraceBatch
     from sgi.service.traces.counts import TraceCounts
     from sgi.service.traces.runs import TraceRuns
     from sgi.service.traces.score_rows import RowScorer
     from sgi.service.traces.spool import SpanSpool
-    from sgi.store.growing_runs import EvaluationRow
 
 logger = logging.getLogger("sgi.traces")
 
@@ -90,6 +86,7 @@ class TraceReceiver:
         self._closing = Event()
         self._next_hour_check = 0.0
         self._waiting: list[CompleteTrace] = []
+        self._batch: TraceBatch | None = None
         waiting = spool.traces()
         self._assembler.restore(waiting, spool.finished(), time.monotonic())
         restored = sum(trace.spans for trace in waiting)
@@ -202,71 +199,24 @@ class TraceReceiver:
             self._waiting += self._assembler.complete(time.monotonic(), every=every)
 
     def _score_waiting(self) -> None:
-        """Score and store the next traces; after an error of the database, they stay."""
-        traces = self._waiting[:_AT_ONCE]
-        turns, unanswered, failed = 0, Counter[str](), Counter[str]()
-        rows: list[tuple[Sample, float]] = []
-        for trace in traces:
-            try:
-                result = rows_of_trace(self._spool.spans(trace.trace_id))
-                samples = [*_samples(row.values for row in result.rows)]
-            except StoreError:
-                raise
-            except SgiError as error:
-                turns += 1
-                failed[_reason(error)] += 1
-                continue
-            except Exception as error:
-                logger.exception("A trace cannot be read.")
-                turns += 1
-                failed[_reason(error)] += 1
-                continue
-            turns += len(result.rows) + len(result.unanswered)
-            unanswered.update(result.unanswered)
-            rows += [(sample, trace.arrived) for sample in samples]
-        failed.update(asyncio.run(self._score(rows)))
-        self._spool.finish([trace.trace_id for trace in traces])
-        del self._waiting[: len(traces)]
-        spans = sum(trace.spans for trace in traces)
+        """Score and store the next traces.
+
+        After an error of the database, the scores stay, so that a judge is not asked again.
+        """
+        if self._batch is None:
+            traces = self._waiting[:_AT_ONCE]
+            self._batch = score_traces(traces, self._spool.spans, self._scorer, self.runs)
+        batch = self._batch
+        batch.save(self.runs)
+        self._spool.finish([trace.trace_id for trace in batch.traces])
+        del self._waiting[: len(batch.traces)]
+        self._batch = None
         self._counts.add(
-            waiting=-spans,
-            assembled=spans,
-            traces=len(traces),
-            turns=turns,
-            scored=turns - unanswered.total() - failed.total(),
+            waiting=-batch.spans,
+            assembled=batch.spans,
+            traces=len(batch.traces),
+            turns=batch.turns,
+            scored=batch.scored,
         )
-        self._counts.add_reasons("unanswered", unanswered)
-        self._counts.add_reasons("failed", failed)
-
-    async def _score(self, rows: Sequence[tuple[Sample, float]]) -> list[str]:
-        """Score rows together, store each, and return the reasons of those that cannot be stored."""
-        scoring = (self._scorer.score(sample) for sample, _ in rows)
-        scored = await asyncio.gather(*scoring, return_exceptions=True)
-        reasons = (
-            self._store(sample, arrived, row) for (sample, arrived), row in zip(rows, scored, strict=True)
-        )
-        return [reason for reason in reasons if reason]
-
-    def _store(self, sample: Sample, arrived: float, row: EvaluationRow | BaseException) -> str:
-        """Store a row; return why it cannot be stored, or an empty text."""
-        if isinstance(row, BaseException):
-            if not isinstance(row, SgiError):
-                logger.error("A row cannot be scored.", exc_info=row)
-            return _reason(row)
-        try:
-            self.runs.save(self.runs.name(sample, arrived), row)
-        except StoreError:
-            raise
-        except SgiError as error:
-            return _reason(error)
-        return ""
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, DataError):
-        return f"{error.field or 'trace'}: {error.message}"
-    return error.message if isinstance(error, SgiError) else f"internal error: {type(error).__name__}"
-
-
-def _samples(rows: Iterable[dict[str, object]]) -> Iterator[Sample]:
-    return object_dataset(list(rows)).samples()
+        self._counts.add_reasons("unanswered", batch.unanswered)
+        self._counts.add_reasons("failed", batch.failed)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.io.raw_rows import RawRow
 from sgi.io.traces.grouping import decode_span, encode_span
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import DataError, StoreError
+from sgi.kernel.limits import input_limits, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ MAX_FINISHED = 50_000
 _OVERHEAD = 500
 """Bytes of a span besides its encoded attributes, for the bound of the buffer."""
 _SIZE = "SELECT COALESCE(SUM(size), 0) FROM spans"
+_SIZE_OF_TRACE = f"{_SIZE} WHERE trace = ?"
 
 
 class EncodedSpan(NamedTuple):
@@ -108,15 +110,25 @@ class SpanSpool:
         return True
 
     def spans(self, trace_id: str) -> list[Span]:
-        """Return the spans of a trace, in order of arrival."""
+        """Return the spans of a trace, in order of arrival.
+
+        Raises:
+            DataError: the trace is larger than the limit of a file.
+            StoreError: the spans cannot be read.
+        """
         query = "SELECT span FROM spans WHERE trace = ? ORDER BY place"
+        most = input_limits().file
         with self._lock, self._errors():
+            (size,) = self._database.execute(_SIZE_OF_TRACE, (trace_id,)).fetchone()
+            if size > most:
+                raise DataError(f"the trace is larger than {size_text(most)}")
             return [decode_span(body) for (body,) in self._database.execute(query, (trace_id,))]
 
     def finish(self, trace_ids: Sequence[str]) -> None:
         """Delete the spans of traces, and remember the traces."""
         names = [(trace_id,) for trace_id in trace_ids]
         with self._lock, self._errors():
+            sizes = [self._database.execute(_SIZE_OF_TRACE, name).fetchone()[0] for name in names]
             with self._transaction():
                 self._database.executemany("DELETE FROM spans WHERE trace = ?", names)
                 self._database.executemany("INSERT INTO finished (trace) VALUES (?)", names)
@@ -124,7 +136,7 @@ class SpanSpool:
                     "DELETE FROM finished WHERE place <= (SELECT MAX(place) FROM finished) - ?",
                     (MAX_FINISHED,),
                 )
-            (self._bytes,) = self._database.execute(_SIZE).fetchone()
+            self._bytes -= sum(sizes)
 
     def finished(self) -> list[str]:
         """Return the last 50,000 finished traces, in order."""
@@ -164,7 +176,8 @@ class SpanSpool:
             yield
             self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            if self._database.in_transaction:  # SQLite has rolled back by itself if the disk is full
+                self._database.execute("ROLLBACK")
             raise
 
     @contextmanager

@@ -2,11 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from sgi.io import open_dataset
 from sgi.io.traces.grouping import by_trace
 from sgi.io.traces.otlp_json import request_spans
-from sgi.io.traces.otlp_protobuf import framing_of
+from sgi.io.traces.otlp_protobuf import framing_of, message_spans
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
@@ -70,6 +71,7 @@ def test_scattered_spans_give_the_same_rows_from_the_temporary_database():
             span(traceId="12"),
             "id '0000000000000001': field 'traceId': expected 32 hexadecimal digits, found text '12'",
         ),
+        (span(trace=0), "field 'traceId': expected an id, found only zeros"),
         (span(spanId=None), "1: field 'spanId': expected 16 hexadecimal digits, found nothing"),
         (span(startTimeUnixNano=[1]), "expected nanoseconds since 1970, found a list"),
         (span(endTimeUnixNano="soon"), "field 'endTimeUnixNano': expected a whole number, found text 'soon'"),
@@ -131,6 +133,22 @@ def test_ids_may_be_base64(read):
     ids = {"traceId": "AAAAAAAAAAAAAAAAAAAAAQ==", "spanId": "AAAAAAAAAAE="}
 
     assert read(request(span(**ids)))[0][0].id == f"{1:032x}"
+
+
+def test_a_parent_of_zeros_is_no_parent():
+    (read_json,) = request_spans(request(span(parentSpanId="0" * 16)), 1)
+    ids = {"trace_id": b"t" * 16, "span_id": b"s" * 8, "parent_span_id": bytes(8)}
+    message = TracesData(resource_spans=[{"scope_spans": [{"spans": [ids]}]}])
+    (read_protobuf,) = message_spans(message.SerializeToString(), 1)
+    assert read_json.parent_id is None
+    assert read_protobuf.parent_id is None
+
+
+def test_protobuf_ids_of_zeros_are_refused():
+    ids = {"trace_id": bytes(16), "span_id": b"s" * 8}
+    message = TracesData(resource_spans=[{"scope_spans": [{"spans": [ids]}]}])
+    (row,) = message_spans(message.SerializeToString(), 1)
+    assert "field 'trace_id': expected an id, found only zeros" in str(row.values)
 
 
 def test_names_of_formats(tmp_path):

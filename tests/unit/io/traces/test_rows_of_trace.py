@@ -225,6 +225,10 @@ def test_a_span_that_was_sent_twice_counts_once():
     assert row(ended)["metadata"]["latency_ms"] == 2.0
 
 
+def test_a_span_that_ends_before_it_starts_has_no_latency():
+    assert "latency_ms" not in row(span("1", attributes=ROOT, start=2, end=1))["metadata"]
+
+
 def test_deep_traces_take_linear_time():
     count = 20_000
     spans = [span(str(n), str(n - 1) if n else None, ROOT if not n else {}) for n in range(count)]

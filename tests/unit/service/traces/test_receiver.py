@@ -76,7 +76,10 @@ def test_a_mistake_in_one_trace_does_not_stop_the_others(database):
     assert values["a"] == values["d"] == 3.0
 
 
-def test_a_database_that_cannot_be_written_delays_the_rows(database, monkeypatch):
+def test_a_database_that_cannot_be_written_delays_the_rows_and_scores_them_once(database, monkeypatch):
+    calls = []
+    score = Words.score
+    monkeypatch.setattr(Words, "score", lambda *arguments: calls.append(1) or score(*arguments))
     monkeypatch.setattr("sgi.service.traces.receiver.RETRY_SECONDS", 0.1)
     failures = iter([StoreError("locked"), StoreError("locked")])
     save = TraceRuns.save
@@ -93,6 +96,22 @@ def test_a_database_that_cannot_be_written_delays_the_rows(database, monkeypatch
         assert opened.counts().scored == 2
     (run,) = list_runs(database)
     assert len(read_evaluations(database, run.id)) == 2
+    assert len(calls) == 1
+
+
+def test_a_row_that_cannot_be_stored_does_not_stop_the_others(database, monkeypatch):
+    save = TraceRuns.save
+
+    def fail_for_one(runs, name, row):
+        if row.sample.id == "a":
+            raise ValueError("a mistake in the database driver")
+        return save(runs, name, row)
+
+    monkeypatch.setattr(TraceRuns, "save", fail_for_one)
+    with receiver(database) as opened:
+        opened.receive([answer("a"), answer("b")])
+        wait_for(opened, 2)
+        assert (opened.counts().scored, opened.counts().failed) == (1, {"internal error: ValueError": 1})
 
 
 def test_scores_of_another_model_or_version_go_to_another_run(database):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.io.traces.span import Event, Span
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import DataError, StoreError
 from sgi.service.traces import spool as module
 from sgi.service.traces.spool import SpanSpool, encode
 
@@ -55,6 +55,22 @@ def test_the_size_is_bounded_and_space_comes_back(spool):
     spool.finish(["a"])
     assert spool.size == 0
     assert spool.add(spans("b", 10), 1e9)
+
+
+def test_a_full_disk_is_named_and_nothing_is_stored(spool):
+    spool._most = 10**9
+    spool._database.execute("PRAGMA max_page_count=10")
+    with pytest.raises(StoreError, match="disk is full"):
+        spool.add([encode(Span("a", "1", attributes={"output.value": "x" * 50_000}))] * 2, 1e9)
+    assert (spool.traces(), spool.size) == ([], 0)
+
+
+def test_a_trace_above_the_limit_of_a_file_is_refused(spool, monkeypatch):
+    monkeypatch.setenv("SGI_MAX_FILE", "1KB")
+    spool.add(spans("a", 1) + spans("b", 3), 1e9)
+    assert len(spool.spans("a")) == 1
+    with pytest.raises(DataError, match="larger than 1 KB"):
+        spool.spans("b")
 
 
 def test_the_finished_traces_are_bounded(spool, monkeypatch):

@@ -16,9 +16,12 @@ from sgi.service.traces.receiver import ReceiverSettings
 from sgi.store.evaluations import read_evaluations
 from sgi.store.run_queries import list_runs
 from sgi.web.routes import otlp
-from support.otlp import JSON, PROTOBUF, answered_trace, json_request, request, span, trace_id
+from support.otlp import JSON, PROTOBUF, answered_trace, json_request, nested, request, span, trace_id
 from support.web_server import open_site, wait_until, web_client
 
+MANY_EVENTS = gzip.compress(b"\x13\x14" + nested(1, nested(2, nested(2, b"\x5a\x00" * 2_000_001))))
+"""A request with a span of many empty events, after a field that no message has."""
+MANY_OBJECTS = gzip.compress(b'{"resourceSpans":[' + b"{}," * 1_000_001 + b"{}]}")
 FAST = ReceiverSettings(quiet=0.1, oldest=60.0)
 
 
@@ -191,7 +194,8 @@ def test_a_request_that_never_fits_is_refused_for_good(serve):
         (b"not gzip", {**PROTOBUF, "Content-Encoding": "gzip"}, 400, "not valid gzip"),
         (gzip.compress(b"{}")[:-4], {**JSON, "Content-Encoding": "gzip"}, 400, "cut off"),
         (gzip.compress(bytes(40 << 20)), {**PROTOBUF, "Content-Encoding": "gzip"}, 413, "32 MB"),
-        (gzip.compress(b"\x0a\x00" * 60_000), {**PROTOBUF, "Content-Encoding": "gzip"}, 413, "50,000"),
+        (MANY_EVENTS, {**PROTOBUF, "Content-Encoding": "gzip"}, 413, "2,000,000"),
+        (MANY_OBJECTS, {**JSON, "Content-Encoding": "gzip"}, 413, "2,000,000"),
         (bytes(17 << 20), PROTOBUF, 413, "16 MB"),
         (json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [{}] * 50_001}]}]}), JSON, 413, "50,000"),
     ],
@@ -262,7 +266,34 @@ def test_no_texts_are_stored(serve, tmp_path):
         assert row.scores["grounding"].value > 0.5
     stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert stored
-    assert not any(text in stored for text in (b"bridge", b"1932", b"opened"))
+    assert not any(text in stored for text in (b"bridge", b"in 1932", b"opened"))
+
+
+def test_without_texts_the_reasons_quote_none(serve):
+    failed = [
+        span(trace_id(1), "chain", input__value="Who?"),
+        span(trace_id(2), "chain", input__value="Who?", output__value="She."),
+    ]
+    event = failed[0].events.add(name="exception")
+    event.attributes.add(key="exception.message").value.string_value = "no row for SECRET"
+    failed[1].attributes.add(key="session.id").value.array_value.values.add().string_value = "SECRET"
+    for no_texts in (True, False):
+        with serve(no_texts=no_texts) as (client, _):
+            client.post("/v1/traces", content=request(failed).SerializeToString(), headers=PROTOBUF)
+            wait_until(lambda client=client: counts(client)["traces"] == 2)
+            counted = counts(client)
+        assert len(counted["unanswered"]) == len(counted["failed"]) == 1
+        assert ("SECRET" in str(counted)) != no_texts
+
+
+def test_a_row_with_very_long_texts_does_not_hold_up_the_others(serve):
+    spans = [*spans_of(1), *answered_trace(2, "It opened in 1932. " * 60_000)]
+    with serve() as (client, _):
+        client.post("/v1/traces", content=request(spans).SerializeToString(), headers=PROTOBUF)
+        wait_until(lambda: counts(client)["traces"] == 2)
+        counted = counts(client)
+    assert counted["scored"] == 1
+    assert counted["failed"] == {"the texts of the row have more than 1,000,000 characters": 1}
 
 
 def test_a_turn_without_an_answer_is_counted_with_its_reason(serve):
