@@ -76,7 +76,10 @@ def test_an_output_without_a_value_does_not_pass_without_thresholds():
 
 @pytest.mark.parametrize(
     ("config", "text"),
-    [({"metric": "rouge_l"}, "Unknown setting"), ({"thresholds": {"sgi": 1}}, "No metric for the threshold")],
+    [
+        ({"metric": "rouge_l"}, "Did you mean 'metrics'"),
+        ({"thresholds": {"sgi": 1}}, "No metric for the threshold"),
+    ],
 )
 def test_wrong_settings_are_refused(config, text):
     with pytest.raises(sgi.UsageError, match=text):

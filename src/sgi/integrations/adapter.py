@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
@@ -12,7 +14,7 @@ from sgi.engine.results import doubtful_sentences
 from sgi.io.coercion import is_absent
 from sgi.io.columns import NAMES, checked_mapping, join_names, known_name
 from sgi.io.mapping import join, read_source, resolve
-from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.metric import AnyMetric, Score, Status
 from sgi.metrics.grounding.evidence_map import evidence_in
@@ -77,7 +79,7 @@ class HostScorer:
         options: further arguments of `sgi.Scorer`, such as ``judge``.
 
     Raises:
-        UsageError: a metric or an option is invalid.
+        UsageError: a metric, an option or a place in ``columns`` is invalid.
 
     >>> host = HostScorer(["squad_em"], parts={"output": "response", "expected": "reference"})
     >>> host.score(output={"answer": "Paris"}, expected="paris")["squad_em"].value
@@ -90,6 +92,7 @@ class HostScorer:
         self,
         metrics: str | AnyMetric | Sequence[str | AnyMetric],
         embedder: EmbedderLike | None = None,
+        /,
         *,
         parts: Mapping[str, str],
         columns: Mapping[str, str] | None = None,
@@ -97,6 +100,10 @@ class HostScorer:
     ) -> None:
         self._parts = dict(parts)
         self._columns = dict(checked_mapping(columns))
+        for text in self._columns.values():
+            if None in resolve(text, tuple(parts)).values():
+                hint = f"Begin it with one of: {', '.join(parts)}."
+                raise UsageError(f"The place {text!r} in `columns` is unknown.", hint=hint)
         self._scorer = shared_scorer(metrics, embedder, **options)
 
     @property
@@ -108,7 +115,8 @@ class HostScorer:
         """Return the canonical string of the metric; raises UsageError if there are several."""
         if len(self.metrics) != 1:
             names = ", ".join(self.metrics)
-            raise UsageError(f"This adapter takes one metric, not {names}.", hint="Leave out `calibration`.")
+            hint = "Make one evaluator for each metric. A `calibration` adds a metric."
+            raise UsageError(f"This adapter takes one metric, not {names}.", hint=hint)
         return self.metrics[0]
 
     def score(self, **values: object) -> dict[str, Score]:
@@ -208,9 +216,20 @@ def _plain(value: Any) -> Any:
 def shared_scorer(
     metrics: str | AnyMetric | Sequence[str | AnyMetric],
     embedder: EmbedderLike | None = None,
+    /,
     **options: Any,
 ) -> Scorer:
-    """Return an open scorer; equal arguments give the same scorer. ``options`` are those of `sgi.Scorer`."""
+    """Return an open scorer; equal arguments give the same scorer. ``options`` are those of `sgi.Scorer`.
+
+    >>> shared_scorer("squad_em", embeder="minilm")
+    Traceback (most recent call last):
+    sgi.kernel.errors.UnknownNameError: Unknown argument 'embeder'. Did you mean 'embedder'? Further ...
+    """
+    parameters = signature(Scorer).parameters.values()
+    known = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    for name in sorted(options.keys() - known):
+        near = tuple(get_close_matches(name, {"metrics", "embedder", *known} - {name}, n=1))
+        raise UnknownNameError("argument", name, near, hint=f"Further arguments: {', '.join(known)}.")
     names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
     options = {"max_waiting": MAX_WAITING, **options}
     configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(options.items())))

@@ -6,6 +6,7 @@ of this module is on one line.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -31,6 +32,7 @@ _FIELDS = {
     "questions": "question",
     "contexts": "contexts",
 }
+_SETTINGS = signature(evaluate.Metric.__init__).parameters.keys()
 _DESCRIPTION = (
     "Scores answers of retrieval-augmented generation with metrics of the Semantic Grounding Index."
 )
@@ -105,7 +107,7 @@ class SgiMetric(evaluate.Metric):  # type: ignore[misc]  # the base has no types
     Args:
         metrics: names or metrics, as for `sgi.evaluate`.
         embedder: a name, a folder or an embedder; None for the bundled model.
-        options: further arguments of `sgi.Scorer`, such as ``judge``.
+        options: further arguments of `evaluate.Metric` and of `sgi.Scorer`, such as ``judge``.
     """
 
     def __init__(
@@ -114,11 +116,11 @@ class SgiMetric(evaluate.Metric):  # type: ignore[misc]  # the base has no types
         *,
         metrics: str | AnyMetric | Sequence[str | AnyMetric] = "grounding",
         embedder: EmbedderLike | None = None,
-        options: Mapping[str, Any] | None = None,
-        **settings: Any,
+        **options: Any,
     ) -> None:
+        settings = {name: options.pop(name) for name in _SETTINGS & options.keys()}
         super().__init__(config_name, **settings)
-        self._scorer = shared_scorer(metrics, embedder, **(options or {}))
+        self._scorer = shared_scorer(metrics, embedder, **options)
 
     def add_batch(self, *, predictions: Any = None, references: Any = None, **inputs: Any) -> None:
         """Add rows; a column that is None or absent is not given."""

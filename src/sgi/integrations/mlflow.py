@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import PrivateAttr
+from pydantic import ConfigDict, PrivateAttr
 
 from sgi.integrations.adapter import HostScorer, describe, explain
 from sgi.kernel.errors import require_extra
@@ -43,6 +43,8 @@ class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we
             ``{"contexts": "outputs.documents"}``, for the fields that are not found by their usual names.
         options: further arguments of `sgi.Scorer`, such as ``judge``.
     """
+
+    model_config = ConfigDict(extra="forbid")
 
     name: str = "sgi"
     metrics: Any = "grounding"

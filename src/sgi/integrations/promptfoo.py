@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Score
 
 PARTS = {"vars": "question", "metadata": "", "output": "response"}
-_SETTINGS = frozenset({"metrics", "thresholds", "embedder", "columns", "judge", "calibration", "backend"})
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     * ``metrics``: names of metrics, ``grounding`` by default;
     * ``thresholds``: the least value of a metric, such as ``{grounding: 0.5}``; a metric without a threshold
       passes with any value;
-    * ``columns``, ``embedder``, ``judge``, ``calibration``, ``backend``: as for `sgi.Scorer`.
+    * ``columns``, ``embedder``, ``judge`` and the other arguments of `sgi.Scorer`.
 
     The score is the value of the first metric; every value is a named score. A metric without a value does
     not pass, and has no named score; the reason says why. The named score ``METRIC.coverage`` is 1 with a
@@ -48,10 +47,6 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     (True, 1)
     """
     config = dict(context.get("config") or {})
-    if unknown := sorted(config.keys() - _SETTINGS):
-        raise UsageError(
-            f"Unknown setting in `config`: {unknown[0]}.", hint=f"Known: {', '.join(sorted(_SETTINGS))}."
-        )
     thresholds = config.pop("thresholds", {})
     host = HostScorer(config.pop("metrics", "grounding"), config.pop("embedder", None), parts=PARTS, **config)
     if others := sorted(thresholds.keys() - {*host.metrics}):

@@ -85,8 +85,6 @@ def test_a_mapping_names_places_by_the_names_of_the_host():
         "reference": None,
     }
     assert scorer.row(outputs={"answer": "Ada"})["contexts"] is None
-    with pytest.raises(UnknownNameError, match="'context'"):
-        host(columns={"context": "outputs.hits"})
 
 
 def test_the_reason_of_a_missing_field_lists_the_keys_that_are_there():
@@ -139,6 +137,20 @@ def test_a_host_with_one_score_takes_one_metric():
     assert HostScorer("squad_em", parts={}).only_metric() == "squad_em"
     with pytest.raises(UsageError, match="one metric, not squad_em, rouge_l"):
         HostScorer(["squad_em", "rouge_l"], parts={}).only_metric()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"metrics": "rouge_l"}, "Unknown argument 'metrics'. Further arguments: judge"),
+        ({"embeder": "x"}, "Did you mean 'embedder'"),
+        ({"columns": {"contexts": "nowhere.hits"}}, "place 'nowhere.hits' .* one of: inputs"),
+        ({"columns": {"context": "outputs.hits"}}, "Unknown field 'context'"),
+    ],
+)
+def test_wrong_arguments_are_errors_of_the_constructor(options, text):
+    with pytest.raises(UsageError, match=text):
+        HostScorer("squad_em", parts=PARTS, **options)
 
 
 def test_a_wrong_configuration_is_an_error_of_the_constructor():
