@@ -70,11 +70,10 @@ _UNCERTAIN = re.compile(
 DENIAL = r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
 """Negations, as a pattern."""
 
-TELLING = (
+_TELLING = (
     rf"\b{SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found"
     r"|tell|told|describe|discuss|address|cover|help|assist)"
 )
-"""What a source does: verbs of telling, and its names, as a pattern."""
 _COURTESY = re.compile(
     r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
     r"|(?:i|we) apologi[sz]e|(?:the )?(?:final |short )?answer|thanks?(?: you)?"
@@ -110,7 +109,7 @@ def is_no_answer(text: str) -> bool:
 
 
 def _adds_nothing(clause: str, uncertain: bool) -> bool:
-    denies = bool(re.search(DENIAL, clause) and re.search(TELLING, clause))
+    denies = bool(re.search(DENIAL, clause) and re.search(_TELLING, clause))
     return uncertain or denies or bool(_COURTESY.fullmatch(clause))
 
 

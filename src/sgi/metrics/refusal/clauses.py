@@ -134,7 +134,7 @@ def _role(text: str, patterns: Patterns, *, english: bool) -> Role:
         return role
     if patterns.filler.match(text) or patterns.assistant.match(text):
         return Role.FILLER
-    return Role.SOURCE if patterns.source.search(text) else Role.CONTENT
+    return Role.SOURCE if patterns.subject.match(text) else Role.CONTENT
 
 
 def _denial(text: str, patterns: Patterns, *, english: bool) -> Role | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from sgi.text.refusals import DENIAL, SOURCE, TELLING
+from sgi.text.refusals import DENIAL, SOURCE
 
 
 class Words(NamedTuple):
@@ -47,151 +47,206 @@ class Words(NamedTuple):
 
 
 ENGLISH = Words(
-    denial=DENIAL,
-    source=SOURCE.replace("contexts?", r"contexts?|manual|results?|list"),
-    telling=rf"{TELLING}|\b(?:there (?:is|are|was|were)|available|have|appears?|explain|detail|allow|show)",
+    denial=rf"{DENIAL}|\b(?:nowhere|impossible|silent|beyond|outside|decline|refuse|rather not"
+    r"|rather say nothing|leaves? open|would need)\b",
+    source=SOURCE.replace("contexts?", r"contexts?|manual|results?|report|handbook"),
+    telling=r"\b(?:say|said|state|mention|specif|contain|give|indicat|includ|tell|told|describe|discuss"
+    r"|address"
+    r"|cover|available|appear|explain|detail|silent|open|infer|list|make clear|reveal)",
     speaker=r"\b(?:i|we|me|i'm|i've|i'd|i'll|we're)\b",
-    ability=r"\b(?:know|answer|determine|say|tell|find|found|help|assist|provide|give|have|able|confirm"
-    r"|comment"
-    r"|recall|access|offer|see|understand|identify|locate|comply|write|sure|certain)\b",
+    ability=r"(?:\bnot|n't|\bcannot|\bunable|\bnever|'t) (?:\w+ ){0,3}?(?:know(?! that)|answer|determine"
+    r"|say|tell|find|help"
+    r"|assist|provide|give|able|confirm|comment|access|offer|identify|locate|comply|recall|understand)\b"
+    r"|(?:\b(?:not|no|any|enough|sufficient|more)|n't)\b.*\b(?:information|access|answer|knowledge|idea"
+    r"|clue|opinions?"
+    r"|comment|data|records?|details?|context)\b|\b(?:i must|i have to|i) (?:decline|refuse)|\bwon't\b"
+    r"|\b(?:beyond|outside) .*\b(?:know|knowledge|learned|area)|\brather (?:not|say nothing)"
+    r"|\bneed .*\b(?:more|further|details|context)\b",
     unable=r"\b(?:cannot|can't|could not|couldn't|unable|impossible|not possible|not able)\b.*"
-    r"\b(?:answer|determine|say|tell|know|infer|conclude|establish|confirm)",
-    unstated=r"\b(?:not|n't|never|nowhere)\b.{0,30}\b(?:mentioned|stated|specified|provided|given"
-    r"|indicated|named|said)",
+    r"\b(?:answer|answered|determined?|say|tell|infer(?:red)?|conclude|establish|confirm)\b|^no (?:idea"
+    r"|clue|comment)|\banswer is not possible"
+    r"|\bquestion\b.*\b(?:outside|beyond|lacks|open)\b|\bbeyond what i\b",
+    unstated=r"\b(?:not|n't|never|nowhere)\s+(?:\w+ly\s+|been\s+|be\s+)?(?:mentioned|stated|specified"
+    r"|indicated)\b"
+    r"|\b(?:there (?:is|are|was|were)|contains?|provides?|gives?|has|have|offers?|includes?) (?:no"
+    r"|not enough) "
+    r"(?:\w+ ){0,2}(?:information|data|details?|answers?|figures?|mention|indication)\b|\bappears? nowhere\b",
     hedge=r"\bnot (?:\w+ )?(?:sure|certain)|\bnot (?:know )?exactly|\bknow (?:exactly|for sure)",
-    assistant=r"\bas an? (?:ai|artificial|large language|language model|assistant|virtual)|\bi(?:'m"
-    r"| am) (?:just |only )?an? ai\b",
-    service=r"\b(?:help|assist|advice|instructions?|opinions?|beliefs?|feelings|request|recommend|diagnos"
-    r"|comply"
-    r"|guidelines|polic(?:y|ies) forbid)",
+    assistant=r"\bas an? (?:ai|artificial|large language|language model|assistant|virtual)"
+    r"|\bi(?:'m| am) (?:just |only )?an? ai\b",
+    service=r"\b(?:help|assist|advice|instructions?|opinions?|beliefs?|feelings|request|diagnos|comply"
+    r"|guidelines"
+    r"|decline|won't)\b",
     filler=r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
-    r"|(?:i|we) apologi[sz]e|please\b|let me know|feel free|could you|can you|would you|if you|thanks?\b",
+    r"|(?:i|we) apologi[sz]e|please\b|let me know|feel free|could you|can you|would you|if you|thanks?\b"
+    r"|as it goes against|you asked about",
     contrast=r"but|however|though|although|yet|nevertheless|that said|while|whereas",
-    join=r"and|so|because|since|as",
+    join=r"and|so|because|since|as|it|they|he|she|there",
     concluding=r"\b(?:therefore|thus|hence|so|consequently|as a result)\b",
     conditional=r"if|when|unless|in case",
 )
 
 GERMAN = Words(
-    denial=r"\b(?:nicht|kein\w*|nichts|nie|niemals|weder|ohne|fehl\w+|leider|unmöglich|mangels)\b",
+    denial=r"\b(?:nicht|kein\w*|nichts|nie|niemals|nirgend\w*|weder|ohne|fehl\w+|leider|unmöglich|mangels"
+    r"|schweig\w*"
+    r"|offen|überfragt|hinaus|ablehn\w*|bräuchte)\b",
     source=r"\b(?:kontext\w*|passagen?|text\w*|dokument\w*|unterlagen|quellen?|artikel\w*|auszüg\w*|auszugs?"
-    r"|informationen?|daten|material\w*|angaben?|frage|antwort(?:en)?|handbuch\w*|details)\b",
-    telling=r"\b(?:erwähn|nenn|genannt|enthalt|enthält|steht|stehen|sag|gesagt|angegeben|angab|lieg|gibt"
+    r"|informationen?|daten|material\w*|angaben?|frage|antwort(?:en)?|handbuch\w*|bericht\w*|details"
+    r"|ihnen)\b",
+    telling=r"\b(?:erwähn|nenn|genannt|enthalt|enthält|steht|stehen|sagt|gesagt|angegeben|angab|lieg|gibt"
     r"|geh|find"
-    r"|gefunden|vorhanden|verfügbar|beschr|erklär|behandel|hervor|reich|ersicht|beantwort|lass|lässt"
-    r"|ausreich)",
+    r"|gefunden|vorhanden|verfügbar|beschr|erklär|behandel|hervor|reich|ersicht|beantwort|lass|lässt|ausreich"
+    r"|schweig|offen|auftauch|taucht|kommt)",
     speaker=r"\b(?:ich|wir|mir|uns)\b",
-    ability=r"\b(?:weiß|wissen|kann|können|konnte[nst]?|habe[n]?|find|gefunden|lage|beantwort|bin|hilf"
-    r"|helf|kenn)",
-    unable=r"\b(?:beantwort|antwort|bestimm|ermittel|sag)\w*\b.*\b(?:nicht möglich|unmöglich|nicht)"
-    r"|\b(?:lässt|lassen) sich\b.*\bnicht\b|\b(?:nicht möglich|unmöglich)\b.*\b(?:beantwort|sagen|bestimm)",
-    unstated=r"\b(?:nicht|nirgends|kein\w*|nie)\b.{0,25}\b(?:erwähnt|genannt|angegeben|gesagt|beschrieben)",
+    ability=r"\b(?:weiß|wissen|kann|können|konnte[nst]?|finde|gefunden|lage|beantworte\w*|helfe|hilfe"
+    r"|überfragt"
+    r"|schreibe|sagen|bräuchte|ablehnen|kenne)\b|\b(?:habe|haben|fehlen?)\b.*\b(?:information\w*|antwort"
+    r"|ahnung"
+    r"|kenntnis\w*|zugriff|zugang|daten|angaben?|meinung|wissen)\b",
+    unable=r"\b(?:beantwort|antwort|bestimm|ermittel|sag)\w*\b.*\b(?:nicht möglich|unmöglich)"
+    r"|\b(?:lässt|lassen) sich\b.*\bnicht\b.*\bantwort|\bbeantwort\w*\b.*\bnicht\b"
+    r"|\b(?:nicht möglich|unmöglich)\b.*\b(?:beantwort|sagen|bestimm)|^keine ahnung|\bfrage\b.*\boffen"
+    r"|\bmein wissen hinaus|\bnicht beantwort",
+    unstated=r"\b(?:nicht|nirgends|nie)\b.{0,25}\b(?:erwähnt|genannt|angegeben|gesagt|beschrieben)",
     hedge=r"\bnicht (?:ganz |so )?(?:sicher|genau)|\bgenau\b.*\bnicht\b",
     assistant=r"\bals (?:eine? )?(?:ki|künstliche|sprachmodell|ki-\w+|assistent)",
-    service=r"\b(?:helfen|hilfe|beratung|ratschl|anleitung|meinung|anfrage|unterstütz|richtlinien)",
-    filler=r"(?:es )?tut mir (?:sehr )?leid|leider\b|entschuldig|bitte\b|sorry|könnten sie|wenn sie"
-    r"|falls sie",
-    contrast=r"aber|jedoch|allerdings|doch|obwohl|obgleich|dennoch|trotzdem",
-    join=r"und|so dass|sodass|weil|da|denn",
+    service=r"\b(?:helfen|hilfe|beratung|ratschl\w*|anleitung\w*|meinung|anfrage|unterstütz\w*"
+    r"|richtlinien|ablehnen"
+    r"|schreibe)\b",
+    filler=r"(?:es )?tut mir (?:sehr )?leid|leider\b|entschuldig|bitte\b|sorry|könnten sie|wenn sie|falls sie"
+    r"|weil es gegen",
+    contrast=r"aber|jedoch|allerdings|doch|obwohl|obgleich|dennoch|trotzdem|zwar",
+    join=r"und|so dass|sodass|weil|da|denn|er|es|sie|sein|ihr",
     concluding=r"\b(?:daher|deshalb|also|somit|folglich|deswegen)\b",
     conditional=r"wenn|falls|sofern",
 )
 
 FRENCH = Words(
-    denial=r"\b(?:ne|pas|aucune?s?|rien|jamais|ni|sans|manque\w*|impossible|incapable|insuffisant\w*)\b|\bn'",
+    denial=r"\b(?:ne|pas|aucune?s?|rien|jamais|ni|sans|manque\w*|impossible|incapable|insuffisant\w*"
+    r"|nulle|muet\w*"
+    r"|ouverte?|dépasse|sort|décliner|refuse|faudrait)\b|\bn'",
     source=r"\b(?:contextes?|passages?|textes?|documents?|sources?|articles?|extraits?|informations?|données"
-    r"|éléments|question|réponse|détails?|précisions?|manuel|pièces)\b",
+    r"|éléments|question|réponse|détails?|précisions?|manuel|pièces|rapport)\b|\bn'y\b",
     telling=r"\b(?:mention|précis|indiqu|contien|contenu|di(?:t|sent|re)\b|donn|fourni|il y a|il n'y a"
-    r"|n'y a|trouv"
-    r"|disponible|décri|permet|parl|suffi|évoqu|répon|figur|apparaî|expliqu)",
-    speaker=r"\b(?:je|nous|me|on)\b|\bj'",
-    ability=r"\b(?:sais|savons|peux|pouvons|puis|ai|avons|dispos|trouv|répond|suis|connais|aider|possèd)",
+    r"|trouv|disponible"
+    r"|décri|permet|parl|suffi|évoqu|répon|figur|appara|expliqu|muet|ouverte|faudrait|n'y a)",
+    speaker=r"\b(?:je|nous|me|on|mes|mon)\b|\bj'|\bil me\b",
+    ability=r"\b(?:sais|savons|saurait|peux|pouvons|puis|trouvé|trouve|réponds|connais|aider|refuse"
+    r"|décliner|incapable"
+    r"|rien dire|dois)\b"
+    r"|\b(?:ai|avons|dispos\w*|possèd\w*|faudrait|dépasse|sort)\b.*\b(?:informations?|réponse|idée"
+    r"|opinion|accès|avis"
+    r"|données|connaissances?|précisions|domaine|détails)\b",
     unable=r"\b(?:impossible|incapable|pas possible|ne permet\w*|ne peut|ne peuvent)\b.*"
-    r"\b(?:répond|déterminer|dire|savoir|réponse|répondu)",
-    unstated=r"\b(?:n'|ne )\S*(?: \S+)? ?(?:pas|jamais|nulle part) (?:\w+ )?(?:mentionn|précis|indiqu"
-    r"|donn|nomm|dit|fourni)",
+    r"\b(?:répond|déterminer|dire|savoir|réponse|répondu)|^aucune idée|\bquestion\b.*\b(?:ouverte|sort)",
+    unstated=r"\b(?:n'|ne )\S*(?: \S+)? ?(?:pas|jamais|nulle part) (?:\w+ )?"
+    r"(?:mentionn|précis|indiqu|donn|nomm|dit|fourni)|\bnulle part\b",
     hedge=r"\bpas (?:\w+ )?(?:sûre?|certaine?)|\bpas (?:exactement|au juste|précisément)",
     assistant=r"\ben tant qu(?:e |')(?:\w+ )?(?:ia|modèle|intelligence|assistant)",
-    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande)",
+    service=r"\b(?:aider|aide|conseils?|instructions?|opinions?|avis|demande|règles|refuse)\b",
     filler=r"(?:je suis )?(?:vraiment )?(?:désolée?|navrée?)|malheureusement|excusez|veuillez|merci"
     r"|s'il vous|pourriez",
     contrast=r"mais|cependant|toutefois|pourtant|bien qu\w*|néanmoins|en revanche",
-    join=r"et|car|parce|puisque",
+    join=r"et|car|parce|puisque|il|elle|ils|elles|on|l'année",
     concluding=r"\b(?:donc|ainsi|par conséquent|en conséquence)\b",
     conditional=r"si|s'il|lorsque|quand",
 )
 
 SPANISH = Words(
     denial=r"\b(?:no|ningun[oa]?s?|ningún|nada|nunca|jamás|ni|sin|falta\w*|imposible|insuficiente\w*"
-    r"|tampoco)\b",
+    r"|tampoco|silencio"
+    r"|fuera|más allá|rechazar|niego|necesitaría|abierta)\b",
     source=r"\b(?:contextos?|pasajes?|textos?|documentos?|fuentes?|artículos?|fragmentos?|extractos?"
-    r"|informaci(?:ón|ones)|datos|material(?:es)?|pregunta|respuesta|detalles?|manual)\b",
+    r"|informaci(?:ón|ones)|datos|material(?:es)?|pregunta|respuesta|cuestión|detalles?|manual|informe"
+    r"|ellos)\b",
     telling=r"\b(?:mencion|especific|indic|conten|contien|dice|dicen|da\b|dan\b|proporcion|hay\b|encontr"
     r"|encuentr"
-    r"|disponible|dispone|describ|permit|habla|suficient|respond|explic|consta|figur|aparec)",
+    r"|disponible|dispone|describ|permit|habla|suficient|respond|explic|consta|figur|aparec|silencio|aclarar"
+    r"|desprend|abierta)",
     speaker=r"\b(?:sé|puedo|podemos|pude|tengo|tenemos|encuentro|encontré|encontramos|he|hemos|soy|dispongo"
-    r"|conozco|estoy|logré|consigo|yo|sabemos)\b",
-    ability=r"\b(?:sé|puedo|podemos|pude|tengo|tenemos|encuentro|encontr|capaz|dispongo|conozco|segur"
-    r"|logré|sabemos)",
+    r"|conozco|estoy|logré|consigo|yo|sabemos|mis?|me|debo|prefiero|necesitaría)\b",
+    ability=r"\b(?:sé|puedo|podemos|pude|encuentro|encontr\w*|capaz|conozco|logré|sabemos|niego|rechazar"
+    r"|no decir|necesitaría)\b|\b(?:tengo|tenemos|dispongo|va)\b.*\b(?:informaci(?:ón|ones)|respuesta"
+    r"|idea|opini(?:ón|ones)"
+    r"|acceso|datos|conocimientos?)\b",
     unable=r"\b(?:imposible|no es posible|no se puede|no permit\w*)\b.*\b(?:respond|determin|decir|saber"
-    r"|contest)",
-    unstated=r"\bno (?:se |está |es |fue )*(?:mencion|especific|indic|nombr|precis|dice|da\b)",
+    r"|contest)"
+    r"|^ni idea|\b(?:pregunta|cuestión)\b.*\b(?:fuera|abierta)",
+    unstated=r"\bno (?:se |está |es |fue )*(?:mencion|especific|indic|nombr|precis|dice|da\b)|\bno aparec"
+    r"|\bninguna parte\b",
     hedge=r"\bno (?:estoy|sé) (?:\w+ )?(?:segur|exactamente|cert|bien)",
     assistant=r"\bcomo (?:una? )?(?:ia\b|modelo|inteligencia|asistente)",
-    service=r"\b(?:ayudar\w*|ayuda|consejos?|instrucciones|opini(?:ón|ones)|solicitud|petición)",
-    filler=r"lo siento|lamento|lamentablemente|desafortunadamente|disculp|perdón|por favor|podrías?",
+    service=r"\b(?:ayudar\w*|ayuda|consejos?|instrucciones|opini(?:ón|ones)|solicitud|petición|niego)\b",
+    filler=r"lo siento|lamento|lamentablemente|desafortunadamente|disculp|perdón|por favor|podrías?"
+    r"|porque va contra",
     contrast=r"pero|sin embargo|aunque|no obstante|si bien",
     join=r"y|porque|ya que|así que",
-    concluding=r"\b(?:por lo tanto|por tanto|por consiguiente|así que|por eso)\b",
+    concluding=r"\b(?:por lo tanto|por tanto|por consiguiente|así que|por eso|pues)\b",
     conditional=r"si|cuando",
 )
 
 ITALIAN = Words(
     denial=r"\b(?:non|nessun[oa]?|nulla|niente|mai|né|senza|manca\w*|impossibile|insufficient\w*"
-    r"|purtroppo)\b",
+    r"|purtroppo|tace"
+    r"|oltre|esula|declinare|rifiuto|servirebbero|aperta)\b",
     source=r"\b(?:contest[oi]|passagg(?:io|i)|brani?|test[oi]|document[oi]|font[ei]|articol[oi]|estratt[oi]"
-    r"|informazion[ei]|dati|material[ei]|domand[ae]|risposta|dettagli|manuale|argomento)\b",
+    r"|informazion[ei]|dati|material[ei]|domand[ae]|questione|risposta|dettagli|manuale|argomento"
+    r"|rapporto)\b",
     telling=r"\b(?:menzion|specific|indic|conten|contien|dic[eo]|dicono|forni|ci sono|c'è|trov|disponibil"
     r"|descriv"
-    r"|permett|parla|sufficien|abbastanza|rispond|spieg|riporta|compar)",
-    speaker=r"\b(?:so|posso|possiamo|ho|abbiamo|trovo|sono|riesco|conosco|possiedo|io|sappiamo)\b",
-    ability=r"\b(?:so|posso|possiamo|ho|abbiamo|trov|grado|riesc|riuscit|conosco|possiedo|sicur|capace"
-    r"|sappiamo)\b",
+    r"|permett|parla|sufficien|abbastanza|rispond|spieg|riporta|compar|tace|aperta|evince|esula)",
+    speaker=r"\b(?:so|posso|possiamo|ho|abbiamo|trovo|sono|riesco|conosco|possiedo|io|sappiamo|mi|mie"
+    r"|devo|preferisco"
+    r"|ne)\b",
+    ability=r"\b(?:so|posso|possiamo|trov\w*|grado|riesco|riuscito|riuscita|conosco|capace|sappiamo"
+    r"|rifiuto|declinare"
+    r"|non dire|servirebbero|potrei)\b|\b(?:ho|abbiamo|possiedo|va)\b.*\b(?:informazion[ei]|risposta|idea"
+    r"|opinion[ei]"
+    r"|accesso|dati|conoscenze)\b",
     unable=r"\b(?:impossibile|non è possibile|non si può|non permett\w*)\b.*\b(?:rispond|determin|dire"
-    r"|sapere|stabil)",
+    r"|sapere|stabil)"
+    r"|^nessuna idea|\b(?:domanda|questione)\b.*\b(?:esula|aperta)|\boltre le mie conoscenze",
     unstated=r"\bnon (?:è|sono|viene|vengono|fu) (?:\w+ )?(?:menzion|specific|indic|nomin|precis|dett"
-    r"|riport|dat[oa])",
+    r"|riport|dat[oa])"
+    r"|\bda nessuna parte\b|\bnon vi compare",
     hedge=r"\bnon (?:sono|so) (?:\w+ )?(?:sicur|cert|esattamente|bene)",
     assistant=r"\b(?:come|in quanto) (?:un[a']? ?)?(?:ia\b|modello|intelligenza|assistente)",
-    service=r"\b(?:aiutar\w*|aiuto|consigli|istruzioni|opinion[ei]|richiesta)",
-    filler=r"(?:mi )?(?:dispiace|scus[io])|purtroppo|per favore|spiacente|potrebbe|potresti",
+    service=r"\b(?:aiutar\w*|aiuto|consigli|istruzioni|opinion[ei]|richiesta|rifiuto)\b",
+    filler=r"(?:mi )?(?:dispiace|scus[io])|purtroppo|per favore|spiacente|potrebbe|potresti"
+    r"|perché è contraria",
     contrast=r"ma|però|tuttavia|sebbene|anche se|benché",
-    join=r"e|perché|poiché|quindi",
+    join=r"e|perché|poiché|quindi|l'anno",
     concluding=r"\b(?:pertanto|quindi|perciò|dunque|di conseguenza)\b",
     conditional=r"se|quando|qualora",
 )
 
 PORTUGUESE = Words(
     denial=r"\b(?:não|nenhuma?s?|nada|nunca|jamais|nem|sem|falta\w*|impossível|insuficiente\w*"
-    r"|infelizmente)\b",
+    r"|infelizmente|silencia"
+    r"|aberto|além|fora|recus\w*|precisaria)\b",
     source=r"\b(?:contextos?|trechos?|passagens?|textos?|documentos?|fontes?|artigos?|excertos?"
     r"|informaç(?:ão|ões)"
-    r"|dados|material|materiais|pergunta|resposta|detalhes?|manual|assunto)\b",
+    r"|dados|material|materiais|pergunta|questão|resposta|detalhes?|manual|assunto|relatório|neles)\b",
     telling=r"\b(?:mencion|especific|indic|cont[eéê]m|diz|dizem|d[áã]o?\b|fornec|há\b|encontr|disponíve"
     r"|descrev"
-    r"|permit|fala|suficient|respond|explic|consta|aparec)",
+    r"|permit|fala|suficient|respond|explic|consta|aparec|silencia|aberto|depreend)",
     speaker=r"\b(?:sei|posso|podemos|tenho|temos|encontrei|encontramos|consigo|consegui|sou|disponho"
     r"|conheço|eu"
-    r"|estou|sabemos)\b",
-    ability=r"\b(?:sei|posso|podemos|tenho|temos|encontr|conseg|capaz|disponho|conheço|certeza|segur"
-    r"|sabemos)",
-    unable=r"\b(?:impossível|não é possível|não se pode|não permit\w*)\b.*\b(?:respond|determin|dizer|saber)",
-    unstated=r"\bnão (?:é|são|foi|está|se) (?:\w+ )?(?:mencion|especific|indic|nome|precis|dit[oa]|informad)",
+    r"|estou|sabemos|meu|minhas?|devo|prefiro|faço|recuso|imagino)\b",
+    ability=r"\b(?:sei|posso|podemos|encontr\w*|conseg\w*|capaz|conheço|sabemos|recus\w*|não dizer"
+    r"|precisaria|ideia"
+    r"|imagino)\b|\b(?:tenho|temos|disponho|além)\b.*\b(?:informaç(?:ão|ões)|resposta|ideia|opini(?:ão"
+    r"|ões)|acesso|dados"
+    r"|conhecimento)\b",
+    unable=r"\b(?:impossível|não é possível|não se pode|não permit\w*)\b.*\b(?:respond|determin|dizer|saber)"
+    r"|\b(?:pergunta|questão)\b.*\b(?:fora|aberto)|\balém do meu conhecimento",
+    unstated=r"\bnão (?:é|são|foi|está|se) (?:\w+ )?(?:mencion|especific|indic|nome|precis|dit[oa]|informad)"
+    r"|\bnão aparec|\bnenhum lugar\b",
     hedge=r"\bnão (?:tenho|estou|sei) (?:\w+ )?(?:certeza|cert|segur|exatamente|ao certo|bem)",
     assistant=r"\bcomo (?:uma? )?(?:ia\b|modelo|inteligência|assistente)",
-    service=r"\b(?:ajudar\w*|ajuda|conselhos?|instruções|opini(?:ão|ões)|pedido)",
-    filler=r"desculp|lamento|infelizmente|sinto muito|por favor|poderia",
-    contrast=r"mas|porém|no entanto|contudo|embora|todavia|entretanto",
+    service=r"\b(?:ajudar\w*|ajuda|conselhos?|instruções|opini(?:ão|ões)|pedido|recuso)\b",
+    filler=r"desculp|lamento|infelizmente|sinto muito|por favor|poderia|pois contraria",
+    contrast=r"mas|porém|no entanto|contudo|embora|todavia|entretanto|se bem que",
     join=r"e|porque|pois|já que",
     concluding=r"\b(?:portanto|logo|por isso|assim|por conseguinte)\b",
     conditional=r"se|quando|caso",
@@ -208,10 +263,16 @@ LANGUAGES = {
 
 
 class Patterns(NamedTuple):
-    """The compiled patterns of one language; the names are those of `Words`."""
+    """The compiled patterns of one language; the names are those of `Words`.
+
+    Attributes:
+        subject: the start of a clause whose subject is a source.
+        boundary: what separates two clauses.
+    """
 
     denial: re.Pattern[str]
     source: re.Pattern[str]
+    subject: re.Pattern[str]
     telling: re.Pattern[str]
     speaker: re.Pattern[str]
     ability: re.Pattern[str]
@@ -230,6 +291,8 @@ class Patterns(NamedTuple):
 def compile_words(words: Words) -> Patterns:
     """Compile the words of a language; ``boundary`` matches what separates two clauses."""
     parts = words._asdict()
+    article = r"(?:the|these|this|all|die|der|das|les?|los|las|el|la|i|gli|os?|as)"
+    parts["subject"] = rf"(?:{article}\s+)?(?:\w+\s+)?{words.source}"
     join = parts.pop("join")
     for name in ("contrast", "conditional"):
         parts[name] = rf"(?:{parts[name]})\b"

@@ -1,0 +1,181 @@
+"""Compute the tables of docs/refusals.md: errors on held rows, and responses of real data that are refusals.
+
+The script replaces the parts between markers in the page. Equal files give equal pages.
+
+    python scripts/refusals_page.py DATA_FOLDER
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import train_refusal as training
+
+import sgi
+from sgi.io.dataset import open_dataset
+from sgi.metrics.refusal.clauses import analyse_response
+from sgi.metrics.refusal.detector import Kind
+from sgi.metrics.refusal.model import EMBEDDER, refusal_model
+from sgi.metrics.refusal.words import LANGUAGES
+from sgi.reporting.table import Table
+from sgi.stats.intervals import normal_quantile, wilson_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+PAGE = Path(__file__).parents[1] / "docs" / "refusals.md"
+REAL = {
+    "RAGTruth QA": "ragtruth_qa_test.jsonl",
+    "EVOUNA": "evouna.jsonl",
+    "TruthfulQA": "truthfulqa.jsonl",
+    "HaluEval dialogue": "halueval_dialogue.jsonl",
+    "BEGIN": "begin.jsonl",
+}
+NAMES = {
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+    "pt": "Portuguese",
+}
+DRAWS = 2000
+LEVEL = 0.95
+_EXAMPLES = 12
+_SHORT = 110
+
+
+def share(hits: int, n: int) -> str:
+    """Format a share with its Wilson interval."""
+    low, high = wilson_ends(hits / n, n, normal_quantile(LEVEL))
+    return f"{hits / n:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def f1_score(found: Flags, true: Flags) -> float:
+    """Return the F1 of flags."""
+    return 2 * float((found & true).sum()) / max(1.0, float(found.sum() + true.sum()))
+
+
+def f1_cell(found: Flags, true: Flags, families: NDArray[np.str_]) -> str:
+    """Format F1 with a percentile interval of a bootstrap over phrase families."""
+    rng = np.random.default_rng(0)
+    names = np.unique(families)
+    members = [np.flatnonzero(families == name) for name in names]
+    draws = [
+        np.concatenate([members[number] for number in rng.integers(len(names), size=len(names))])
+        for _ in range(DRAWS)
+    ]
+    low, high = np.quantile([f1_score(found[rows], true[rows]) for rows in draws], [0.025, 0.975])
+    return f"{f1_score(found, true):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def errors_table(rows: Sequence[training.Row], found: Flags) -> str:
+    """Return precision, recall and F1 by language."""
+    true = np.array([row.refuses for row in rows])
+    families = np.array([row.family for row in rows])
+    languages = np.array([row.language for row in rows])
+    cells = []
+    for language in (*LANGUAGES, ""):
+        part = languages == language if language else np.ones(len(rows), dtype=np.bool_)
+        hits = int((found & true & part).sum())
+        cells.append(
+            [
+                NAMES.get(language, "all"),
+                f"{int((true & part).sum())}",
+                f"{int((~true & part).sum())}",
+                share(hits, int((found & part).sum())),
+                share(hits, int((true & part).sum())),
+                f1_cell(found[part], true[part], families[part]),
+            ]
+        )
+    return Table(["language", "refusals", "others", "precision", "recall", "F1"], cells).markdown()
+
+
+def held_rows() -> str:
+    """Return the tables of the held rows: all, each part of the classifier alone, and the errors."""
+    rows = training.read_rows("held")
+    texts = [row.text for row in rows]
+    details = sgi.evaluate([{"response": text} for text in texts], "refusal")["refusal"].details
+    found = np.array([detail["probability"] >= 0.5 for detail in details])  # noqa: PLR2004  # the threshold
+    true = np.array([row.refuses for row in rows])
+    model = refusal_model()
+    matched = np.array([bool(analyse_response(text).denials) for text in texts])
+    vectors = sgi.load_embedder(EMBEDDER).embed(texts).astype(np.float64)
+    by_vector = vectors @ np.array(model.direction) + model.offset > 0
+    alone = [
+        [
+            name,
+            share(int((flags & true).sum()), int(flags.sum())),
+            share(int((flags & true).sum()), true.sum()),
+        ]
+        for name, flags in (
+            ("patterns alone", found & matched),
+            ("embedding alone", by_vector),
+            ("both", found),
+        )
+    ]
+    errors = Counter(
+        (row.family, row.kind) for row, flag in zip(rows, found, strict=True) if flag != row.refuses
+    )
+    totals = Counter((row.family, row.kind) for row in rows)
+    worst = [
+        [f"`{family}`", kind, f"{n} of {totals[family, kind]}"] for (family, kind), n in errors.most_common()
+    ]
+    return "\n\n".join(
+        [
+            errors_table(rows, found),
+            Table(["classifier", "precision", "recall"], alone).markdown(),
+            Table(["phrase family", "label", "errors"], worst, left=["label"]).markdown(),
+        ]
+    )
+
+
+def real_rows(folder: Path) -> str:
+    """Return the classes of the responses of public data, and responses that are refusals."""
+    kinds = list(Kind.__args__)  # type: ignore[attr-defined]
+    counts, examples = [], []
+    for name, file in REAL.items():
+        samples = [sample for sample in open_dataset(folder / file).samples() if sample.response.strip()]
+        details = sgi.evaluate([{"response": sample.response} for sample in samples], "refusal")[
+            "refusal"
+        ].details
+        classes = Counter(str(detail["kind"]) for detail in details)
+        counts.append([name, f"{len(samples)}", *(f"{classes[kind]}" for kind in kinds)])
+        texts = {}
+        for sample, detail in zip(samples, details, strict=True):
+            if detail["kind"] in training.REFUSALS:
+                texts.setdefault(" ".join(sample.response.split()), detail)
+        step = max(1, len(texts) // _EXAMPLES)
+        for text, detail in list(texts.items())[::step][:_EXAMPLES]:
+            shown = text if len(text) <= _SHORT else text[:_SHORT] + " …"
+            examples.append([name, shown, f"{detail['probability']:.2f}"])
+    classes_table = Table(["data", "responses", *kinds], counts).markdown()
+    return (
+        classes_table
+        + "\n\n"
+        + Table(["data", "response", "probability"], examples, left=["response"]).markdown()
+    )
+
+
+def main() -> None:
+    """Replace the computed parts of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for marker, part in (("held", held_rows()), ("real", real_rows(Path(sys.argv[1])))):
+        pattern = re.compile(rf"(<!-- {marker} -->\n).*?(\n<!-- /{marker} -->)", re.DOTALL)
+        text, replaced = pattern.subn(lambda match, part=part: match[1] + part + match[2], text)
+        if not replaced:
+            raise SystemExit(f"{PAGE} has no marker {marker}.")
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
