@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
-    from sgi.api import agree, calibrate, card, compare, export, gate, leaderboard, report, runs
+    from sgi.api import agree, calibrate, card, compare, duel, export, gate, leaderboard, report, runs
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -103,6 +103,7 @@ _MODULES = {
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
+    "duel": "sgi.api",
     "evaluate": "sgi.engine.evaluate",
     "export": "sgi.api",
     "fast_profile": "sgi.engine.fast_profile",
@@ -165,6 +166,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "compute_sgi",
     "cosine_similarity",
     "detector_card",
+    "duel",
     "evaluate",
     "export",
     "fast_profile",

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from sgi.analysis.calibrate import MapKind
     from sgi.analysis.card.card import DetectorCard
     from sgi.analysis.compare import Comparison
+    from sgi.analysis.duel.duel import Duel
     from sgi.analysis.gate.gate import GateReport
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.leaderboard import Leaderboard
     from sgi.engine.calibration_file import CalibrationFile
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
     from sgi.io.trace_scores.score import TraceFormat
     from sgi.reporting.render import ReportFormat
@@ -47,6 +49,7 @@ __all__ = [
     "calibrate",
     "card",
     "compare",
+    "duel",
     "export",
     "gate",
     "leaderboard",
@@ -132,6 +135,45 @@ def leaderboard(
 
     scored = [_scored_run(run, cluster, db) for run in runs]
     return rank_systems(compared_systems(scored, by, allow_different=allow_different), metrics=metrics)
+
+
+def duel(
+    *runs: Run,
+    judge: JudgeLike,
+    by: str | None = None,
+    allow_different: bool = False,
+    cluster: str | None = None,
+    cache: bool | str | Path = True,
+    db: Db = None,
+) -> Duel:
+    """Ask a judge which of two systems answers each question better, and rank the systems.
+
+    Args:
+        *runs: two or more runs; one run if ``by`` is given.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge of yours.
+        by: the column of the data that names the system of each row.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        cache: where replies are stored: beside a file, in the user's cache (True), or nowhere (False).
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: there are fewer than two systems, they share no question, or their texts are not stored.
+    """
+    from sgi.analysis.duel.duel import duel as ask_about_all
+    from sgi.analysis.systems import compared_systems
+    from sgi.engine.evaluate import run_outside_loop
+    from sgi.engine.open_resources import open_given_judge
+
+    scored = [_scored_run(run, cluster, db) for run in runs]
+    systems = compared_systems(scored, by, allow_different=allow_different)
+
+    async def ask() -> Duel:
+        async with open_given_judge(judge, cache=cache) as opened:
+            return await ask_about_all(systems, opened, listener=default_listener())
+
+    return run_outside_loop(ask)
 
 
 def gate(

@@ -132,6 +132,24 @@ def values(told):
     return {metric["metric"]: (metric["mean"], metric["ok"]) for metric in told["metrics"]}
 
 
+def test_a_duel_counts_every_pair(folder, model):
+    answers = {"short": "In Paris.", "long": "I think that it may be somewhere in Paris, or in France."}
+    lines = (
+        json.dumps(
+            {"id": f"{number}{name}", "question": f"Where is tower {number}?", "response": text, "by": name}
+        )
+        for number in range(2)
+        for name, text in answers.items()
+    )
+    (folder / "duel.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    sgi(folder, "run", "duel.jsonl", "-m", "theta_rq", "--name", "duel", "-q")
+    judge = ("--judge", f"openai:{NAME}@{model}", "--judge-set", "max_tokens=48", "--judge-timeout", "600")
+    result = json.loads(sgi(folder, "duel", "duel", "--by", "by", *judge, "--json", "-q"))
+    (pair,) = result["pairs"]
+    assert sum(pair["counts"].values()) == 2
+    assert result["usage"]["calls"] >= 4
+
+
 def test_a_second_run_asks_nothing_and_says_the_same(folder, model, first):
     assert first
     run(folder, model, "--name", "second", "-o", "second.jsonl")

@@ -11,6 +11,8 @@ from sgi.kernel.scored_run import STATUSES, MetricColumn, ScoredRun
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.kernel.sample import Sample
+
 OK, FAILED = 0, len(STATUSES) - 1
 
 
@@ -44,4 +46,17 @@ def run(
         clusters=np.arange(n) if clusters is None else np.array(clusters, dtype=np.int64),
         metrics={column.metric: column for column in columns},
         signature=f"signature of {name}",
+    )
+
+
+def run_of(samples: Sequence[Sample], *columns: MetricColumn) -> ScoredRun:
+    """A run with these samples and columns; the rows of a question are one cluster."""
+    questions = [sample.question for sample in samples]
+    return ScoredRun(
+        name="last",
+        rows=len(samples),
+        ids=tuple(sample.id for sample in samples),
+        clusters=np.array([questions.index(question) for question in questions], dtype=np.int64),
+        metrics={column.metric: column for column in columns},
+        samples=lambda rows: [samples[row] for row in rows],
     )

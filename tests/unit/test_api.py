@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import sgi
 from sgi.cli.main import app
 from sgi.store.database import open_database
+from sgi.testing import ScriptedJudge
 from support.calibrations import labelled_run
 from support.judged_metrics import judged_run, register_metrics
 from support.kept_runs import rows, store_run
@@ -183,3 +184,10 @@ def test_rescore_makes_a_new_run_from_stored_judgements(tmp_path, monkeypatch):
     stored = sgi.open_run(first, db=tmp_path / "sgi.db")
     assert again["politeness"].values.tolist() == stored["politeness"].values.tolist()
     assert sgi.rescore(stored).record.spec["rescored_from"] == first
+
+
+def test_duel_takes_stored_runs(db):
+    judge = ScriptedJudge(lambda *_: {"reasoning": "Both are equal.", "better": "tie"})
+    result = sgi.duel("monday", "friday", judge=judge, cache=False, db=db)
+    (pair,) = result.pairs
+    assert (pair.first, pair.second, pair.counts["tie"], pair.win_rate) == ("monday", "friday", 24, 0.5)

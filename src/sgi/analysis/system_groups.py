@@ -15,6 +15,7 @@ from sgi.kernel.short_repr import short_repr
 from sgi.stats.intervals import Interval, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.ratios import ratio_of
+from sgi.store.row_filters import group_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -101,13 +102,14 @@ def group_means(systems: Systems, column: str, metrics: Collection[str]) -> Syst
 
 
 def _groups(systems: Systems, column: str) -> dict[str, NDArray[np.int64]]:
-    known = dict.fromkeys(key for sample in systems.samples for key in sample.metadata)
+    by_system = [systems.samples(system) for system in range(len(systems.names))]
+    samples = [next(filter(None, of_unit)) for of_unit in zip(*by_system, strict=True)]
+    known = dict.fromkeys(key for sample in samples for key in sample.metadata)
     if column not in known:
         raise UnknownNameError("column", column, hint=f"The data has: {', '.join(known) or 'no columns'}.")
     groups: dict[str, list[int]] = defaultdict(list)
-    for unit, sample in enumerate(systems.samples):
-        value = sample.metadata.get(column)
-        groups[NO_GROUP if value is None else str(value)].append(unit)
+    for unit, sample in enumerate(samples):
+        groups[group_name(sample.metadata.get(column)) or NO_GROUP].append(unit)
     if len(groups) > MAX_GROUPS:
         raise UsageError(
             f"The column {column} has {len(groups):,} values; at most {MAX_GROUPS} groups can be compared."

@@ -20,7 +20,7 @@ from sgi.stats.letters import MAX_SYSTEMS
 from sgi.store.row_filters import group_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +41,9 @@ class Systems:
         columns: for each metric a column of the first system, for its range, unit and direction.
         values: for each metric the values on the scale of its mean, NaN without value, shape (n, k).
         coverage: for each metric and system the rows with a value, and all rows.
-        samples: one sample of each unit, for its columns; empty if the texts are not available.
+        runs: the run with the answers of each system.
+        rows: the row of each unit in the run of each system, the first one of several; −1 if it has none;
+            shape (n, k).
         notes: assumptions, and units that not all systems have.
     """
 
@@ -51,10 +53,21 @@ class Systems:
     columns: Mapping[str, MetricColumn]
     values: Mapping[str, NDArray[np.float64]]
     coverage: Mapping[str, tuple[tuple[int, int], ...]]
-    samples: tuple[Sample, ...] = ()
+    runs: tuple[ScoredRun, ...]
+    rows: NDArray[np.int64]
     notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
+
+    def samples(self, system: int) -> list[Sample | None]:
+        """Return the sample of each unit of one system; None for a unit without an answer of the system.
+
+        The list is empty if the texts are not available.
+        """
+        rows = self.rows[:, system]
+        known = np.flatnonzero(rows >= 0)
+        found = dict(zip(known.tolist(), read_samples(self.runs[system], rows[known]), strict=False))
+        return [found.get(unit) for unit in range(len(rows))] if found else []
 
 
 def compared_systems(
@@ -100,9 +113,8 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
             raise RunsDifferError(first.name, run.name, differences)
         notes += [f"{run.name} differs in more than the responses: {one}." for one in differences]
         notes += [*pairing_notes(first, run, pair), *unknown_origin(first, run)]
-    parts = [first.take(rows)]
-    for run, pair in zip(runs[1:], pairs, strict=True):
-        parts.append(run.take(pair.second[np.searchsorted(pair.first, rows)]))
+    aligned = [rows, *(pair.second[np.searchsorted(pair.first, rows)] for pair in pairs)]
+    parts = [run.take(of_run) for run, of_run in zip(runs, aligned, strict=True)]
     most = max(len(run.ids) for run in runs)
     if len(rows) < most:
         notes.append(f"{len(rows):,} rows are in all runs; the largest run has {most:,}.")
@@ -118,7 +130,8 @@ def systems_of_runs(runs: Sequence[ScoredRun], *, allow_different: bool = False)
         columns=columns,
         values=values,
         coverage={name: _coverage(parts, name) for name in metrics},
-        samples=tuple(read_samples(parts[0], np.arange(len(rows)))),
+        runs=tuple(runs),
+        rows=np.column_stack(aligned),
         notes=tuple(dict.fromkeys([*notes, *first.clustering.notes(len(first.ids))])),
     )
 
@@ -138,38 +151,39 @@ def systems_in_run(run: ScoredRun, by: str) -> Systems:
     if samples and not any(by in sample.metadata for sample in samples):
         raise unknown_column(run.name, by, {name for sample in samples for name in sample.metadata})
     groups = [group_name(sample.metadata.get(by)) for sample in samples]
-    names = list(dict.fromkeys(group for group in groups if group is not None))
+    known = np.array([row for row, group in enumerate(groups) if group is not None], dtype=np.int64)
+    system_of = _numbers(groups[row] for row in known)
+    identity = keys.identity
+    unit_of = _numbers(identity[row] for row in known)
+    names = [str(name) for name in dict.fromkeys(groups[row] for row in known)]
     _check_names(names)
-    units: dict[tuple[str, int], int] = {}
-    numbers = [units.setdefault(identity, len(units)) for identity in keys.identity]
-    system = {name: place for place, name in enumerate(names)}
-    known = [row for row, group in enumerate(groups) if group is not None]
-    cells = np.array([(numbers[row], system[str(groups[row])]) for row in known], dtype=np.int64)
-    present = np.zeros((len(units), len(names)), dtype=np.bool_)
-    present[cells[:, 0], cells[:, 1]] = True
-    if not (present.sum(axis=1) > 1).any():
+    rows = np.full((int(unit_of.max()) + 1, len(names)), -1, dtype=np.int64)
+    rows[unit_of[::-1], system_of[::-1]] = known[::-1]  # the first row of a cell is written last
+    if not ((rows >= 0).sum(axis=1) > 1).any():
         hint = "Give a column whose values are the systems, where each question has a row for each system."
         raise UsageError(f"No question of {run.name} has answers of two systems.", hint=hint)
-    first_rows = [row for _, row in sorted({numbers[row]: row for row in reversed(known)}.items())]
-    selected = np.array(sorted({numbers[row] for row in known}), dtype=np.int64)
-    parts = [run.take(np.array([row for row in known if groups[row] == name])) for name in names]
+    parts = [run.take(known[system_of == system]) for system in range(len(names))]
     columns = {name: with_range(column) for name, column in run.metrics.items()}
     return Systems(
         names=tuple(names),
         unit="question",
-        clusters=run.clusters[first_rows],
+        clusters=run.clusters[np.where(rows >= 0, rows, len(groups)).min(axis=1)],
         columns=columns,
         values={
-            name: _cell_means(on_mean_scale(column).values[known], cells, present.shape)[selected]
+            name: _cell_means(on_mean_scale(column).values[known], (unit_of, system_of), rows.shape)
             for name, column in columns.items()
         },
         coverage={name: _coverage(parts, name) for name in columns},
-        samples=tuple(samples[row] for row in first_rows),
-        notes=(
-            *_unbalanced(present[selected], len(groups) - len(known)),
-            *run.clustering.notes(len(run.ids)),
-        ),
+        runs=(run,) * len(names),
+        rows=rows,
+        notes=(*_unbalanced(rows, len(groups) - len(known)), *run.clustering.notes(len(run.ids))),
     )
+
+
+def _numbers(values: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the number of each value; equal values have one number, from 0 in order of appearance."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -186,24 +200,23 @@ def _coverage(parts: Sequence[ScoredRun], metric: str) -> tuple[tuple[int, int],
 
 
 def _cell_means(
-    values: NDArray[np.float64], cells: NDArray[np.int64], shape: tuple[int, int]
+    values: NDArray[np.float64],
+    cells: tuple[NDArray[np.int64], NDArray[np.int64]],
+    shape: tuple[int, ...],
 ) -> NDArray[np.float64]:
     """Return the mean of the finite values of each cell; NaN for a cell without one."""
     ok = np.isfinite(values)
-    flat = np.ravel_multi_index((cells[ok, 0], cells[ok, 1]), shape)
-    size = shape[0] * shape[1]
-    sums = np.bincount(flat, weights=values[ok], minlength=size)
-    counts = np.bincount(flat, minlength=size)
-    means = np.full(size, np.nan)
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(sums, (cells[0][ok], cells[1][ok]), values[ok])
+    np.add.at(counts, (cells[0][ok], cells[1][ok]), 1)
+    means = np.full(shape, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
-    return means.reshape(shape)
+    return means
 
 
-def _unbalanced(present: NDArray[np.bool_], without: int) -> list[str]:
-    notes = []
-    incomplete = int((~present.all(axis=1)).sum())
+def _unbalanced(rows: NDArray[np.int64], without: int) -> Iterator[str]:
+    incomplete = int((rows < 0).any(axis=1).sum())
     if incomplete:
-        notes.append(f"{incomplete:,} of {len(present):,} questions lack an answer of a system.")
+        yield f"{incomplete:,} of {len(rows):,} questions lack an answer of a system."
     if without:
-        notes.append(f"{without:,} rows name no system and are left out.")
-    return notes
+        yield f"{without:,} rows name no system and are left out."

@@ -26,9 +26,7 @@ _TWO = 2
 
 def compare(
     runs: options.Runs,
-    by: Annotated[
-        str | None, typer.Option(help="Column of one run's data that names the system of each row.")
-    ] = None,
+    by: options.SystemColumn = None,
     within: Annotated[
         str | None,
         typer.Option(

@@ -25,6 +25,7 @@ from sgi.cli.console import complain, talk
 from sgi.cli.db import db
 from sgi.cli.demo import demo
 from sgi.cli.doctor import doctor
+from sgi.cli.duel import duel
 from sgi.cli.export import export
 from sgi.cli.gate import gate
 from sgi.cli.judge import judge
@@ -58,7 +59,7 @@ _COMMANDS = {
     "Score": (demo, run, score, check, compute),
     "Inspect": (runs, show, report, plot, export, serve),
     "Decide": (compare, gate, calibrate),
-    "Judge": (judge, agree, rescore),
+    "Judge": (judge, duel, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
     "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),
 }

@@ -148,6 +148,10 @@ Runs = Annotated[
         metavar="RUN...", help=f"Runs; each is {_RUN}", autocompletion=complete_run, show_default=False
     ),
 ]
+SystemColumn = Annotated[
+    str | None,
+    typer.Option("--by", help="Column of one run's data that names the system of each row."),
+]
 Judge = Annotated[
     str | None,
     judge_option(

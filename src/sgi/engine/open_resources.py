@@ -160,11 +160,24 @@ async def open_judge(
     if not asking:
         yield None
         return
+    if judge is None:
+        raise missing_judge(asking)
+    async with open_given_judge(judge, cache=cache, retry_failed=retry_failed, cassette=cassette) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_given_judge(
+    judge: JudgeLike,
+    *,
+    cache: bool | str | Path = True,
+    retry_failed: bool = False,
+    cassette: Cassette | None = None,
+) -> AsyncIterator[Judge]:
+    """Context manager that opens and closes a judge; see `open_judge`."""
     if isinstance(judge, Judge):
         yield ValidatingJudge(judge)
         return
-    if judge is None:
-        raise missing_judge(asking)
     value: object = judge
     if not isinstance(value, (str, Mapping, BaseModel)):
         hint = "A judge has a `fingerprint`, a `budget` and `ask`; check it with sgi.testing.check_judge."

@@ -13,7 +13,7 @@ from sgi.analysis.systems import compared_systems, systems_in_run, systems_of_ru
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.stats.ratios import bounded_ratio, ratio_of
-from support.scored_runs import column, run
+from support.scored_runs import column, run, run_of
 
 NAN = float("nan")
 
@@ -43,8 +43,7 @@ def with_systems(names, *columns, questions=None, **metadata):
         )
         for place in range(n)
     ]
-    made = run(*columns, clusters=[questions.index(question) for question in questions])
-    return replace(made, samples=lambda rows: [samples[row] for row in rows])
+    return run_of(samples, *columns)
 
 
 def test_systems_are_sorted_and_those_that_do_not_differ_share_a_letter():

@@ -1,0 +1,1 @@
+"""Pairwise comparison of systems by a judge."""

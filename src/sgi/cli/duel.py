@@ -1,0 +1,122 @@
+"""``sgi duel``: ranks systems by a judge's pairwise preferences."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, progress
+from sgi.cli.option_values import cache_choice, judge_settings
+from sgi.io.write import check_target, open_writer
+from sgi.kernel.errors import UsageError
+from sgi.reporting.formatting import format_scaled, span
+from sgi.store.open_runs import open_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.analysis.duel.duel import Duel
+
+_FAILED = 3
+
+
+def duel(
+    runs: options.Runs,
+    by: options.SystemColumn = None,
+    judge: options.Judge = None,
+    judge_set: options.JudgeSet = None,
+    judge_concurrency: options.JudgeConcurrency = None,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    judge_timeout: options.JudgeTimeout = None,
+    max_cost: options.MaxCost = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Also write every duel with the judge's reasons: .jsonl, .csv or .parquet."
+        ),
+    ] = None,
+    allow_different: options.AllowDifferent = False,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    cache: options.Cache = None,
+    no_cache: options.NoCache = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Ask a judge which of two systems answers each question better, and rank the systems.
+
+    Each pair of responses is judged twice, with each response first. A system wins a row only if the judge
+    prefers it in both orders. Ties, and rows where the judge changes its mind with the order, are counted
+    apart; each counts as half a win of both systems. The strength of a system is its log-odds of a win
+    against an average one (Bradley–Terry). The judge sees the question, the reference if there is one, and
+    the two responses, but not the passages.
+
+    The exit code is 3 if a row has no usable reply.
+
+    Examples:
+      sgi duel bm25 dense --judge openai:gpt-4o-mini --max-cost 2
+      sgi duel last --by model --judge openai:gpt-4o-mini -o duels.jsonl
+    """
+    import anyio
+
+    from sgi.analysis.duel.duel import duel as ask_about_all
+    from sgi.analysis.systems import compared_systems
+    from sgi.engine.open_resources import open_given_judge
+    from sgi.reporting.duel_tables import duel_tables
+    from sgi.store.scored_runs import scored_run
+
+    settings = judge_settings(
+        judge,
+        judge_set,
+        concurrency=judge_concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        timeout=judge_timeout,
+        max_cost=max_cost,
+    )
+    if judge is None or settings is None:
+        raise UsageError("--judge is required.", hint="Name one: --judge openai:NAME.")
+
+    if out is not None:
+        check_target(out)  # before the first request is paid
+
+    async def ask() -> Duel:
+        async with open_given_judge(settings, cache=cache_choice(cache, no_cache=no_cache)) as opened:
+            return await ask_about_all(systems, opened, listener=listener)
+
+    with (
+        open_runs(db, *runs, cluster=cluster) as (database, records),
+        progress(quiet=quiet) as listener,
+        redirect_stdout(sys.stderr),
+    ):
+        scored = [scored_run(database, record) for record in records]
+        systems = compared_systems(scored, by, allow_different=allow_different)
+        result = anyio.run(ask)
+    if out is not None:
+        with open_writer(out) as writer:
+            writer.write([asdict(row) for row in result.rows])
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        print_tables(duel_tables(result))
+        print_lines(_facts(result))
+    print_notes(() if quiet else result.notes)
+    if any(row.outcome == "failed" for row in result.rows):
+        raise typer.Exit(_FAILED)
+
+
+def _facts(result: Duel) -> Iterator[str]:
+    if result.shown_first is not None:
+        share = format_scaled(result.shown_first, is_share=True)
+        ends = span(result.shown_first_interval, is_share=True)
+        yield f"The judge prefers the response shown first in {share} {ends}; without a bias it is 50 %."
+    cost = "unknown cost" if result.usage.cost is None else f"{result.usage.cost:.4f} US dollars"
+    calls = f"{result.usage.calls:,} calls, {result.usage.cached:,} from the cache"
+    yield f"judge {one_line(result.judge)}: {calls}, {cost}"
