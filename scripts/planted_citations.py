@@ -147,7 +147,8 @@ def _plant(name: str, source: Source, others: Sequence[str], draws: np.random.Ge
         marker = "".join(f"[{number}]" for number in cited.get(plan, ()))
         sentence = source.response[start:end]
         stop = len(sentence) - (sentence[-1] in ".!?")
-        text += source.response[at:start] + sentence[:stop] + (f" {marker}" if marker else "") + sentence[stop:]
+        marker = f" {marker}" if marker else ""
+        text += source.response[at:start] + sentence[:stop] + marker + sentence[stop:]
         at = end
         recalled = supported and plan in {"right", "needless"}
         statements.append(PlantedStatement(plan, supported, recalled, verdicts))

@@ -22,17 +22,18 @@ _JUDGED = "sgi.metrics.judged"
 _BERTSCORE = "sgi.metrics.bertscore"
 _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
-_CITATIONS = "sgi.metrics.citations.metrics"
+_CITATIONS = "sgi.metrics.citations"
 _DOCUMENT = "sgi.metrics.graphrag_names"
 
 BUILT_IN: dict[str, str] = {
     "sgi": f"{_GROUNDING}:SemanticGroundingIndex",
     "sgi_bounded": f"{_GROUNDING}:BoundedGroundingIndex",
     "grounding": "sgi.metrics.grounding.detector:Grounding",
-    "citation_recall": f"{_CITATIONS}:CitationRecall",
-    "citation_precision": f"{_CITATIONS}:CitationPrecision",
-    "citation_validity": f"{_CITATIONS}:CitationValidity",
-    "uncited_share": f"{_CITATIONS}:UncitedShare",
+    "citation_recall": f"{_CITATIONS}.support:CitationRecall",
+    "citation_precision": f"{_CITATIONS}.support:CitationPrecision",
+    "citation_validity": f"{_CITATIONS}.markers:CitationValidity",
+    "uncited_share": f"{_CITATIONS}.markers:UncitedShare",
+    "quote_accuracy": f"{_CITATIONS}.quotes:QuoteAccuracy",
     "theta_rq": f"{_GROUNDING}:ResponseQuestionAngle",
     "theta_rc": f"{_GROUNDING}:ResponseContextAngle",
     "theta_qc": f"{_GROUNDING}:QuestionContextAngle",

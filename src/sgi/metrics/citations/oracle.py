@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import EntailmentTable, VectorTable
     from sgi.metrics.citations.cited_row import CitedRow, Statement
 
-GROUNDING_THRESHOLD = 0.5
+GROUNDING_THRESHOLD = 0.3
 """Smallest grounding score with which passages support a statement; chosen by scripts/citations_page.py."""
 
 ENTAILMENT_THRESHOLD = 0.5

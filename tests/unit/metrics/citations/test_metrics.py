@@ -12,7 +12,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.metrics.citations.citation_map import CitationMap
 from sgi.metrics.citations.cited_row import cited_rows
-from sgi.metrics.citations.metrics import CitationPrecision, CitationRecall
+from sgi.metrics.citations.support import CitationPrecision, CitationRecall
 from sgi.metrics.citations.verdicts import citation_map
 
 TALL = "The Eiffel Tower is 330 m tall."

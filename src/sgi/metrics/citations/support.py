@@ -1,19 +1,16 @@
-"""Citation recall, citation precision, citation validity, and the share of statements without a citation."""
+"""Citation recall and citation precision: whether passages support the statements that cite them."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
-from typing_extensions import TypedDict
-
-from sgi.kernel.details import closed
-from sgi.kernel.metric import Metric, MetricSpec
+from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.cited_row import NO_CITATIONS, cited_rows
+from sgi.metrics.citations.cited_row import NO_CITATIONS
+from sgi.metrics.citations.markers import OfMarkers, Rows
 from sgi.metrics.citations.oracle import (
     ENTAILMENT_THRESHOLD,
     GROUNDING_THRESHOLD,
@@ -22,50 +19,22 @@ from sgi.metrics.citations.oracle import (
     entailment_pairs,
     grounding_texts,
 )
-from sgi.metrics.citations.row_values import RowValue, scores_of
+from sgi.metrics.citations.row_values import RowValue
 from sgi.metrics.citations.verdicts import citation_map
 from sgi.metrics.parameters import check_share
-from sgi.text.linear_pattern import LinearPattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.kernel.features import Features
-    from sgi.kernel.metric import EntailmentNeeds, Scores, VectorNeeds
-    from sgi.kernel.sample import Batch
+    from sgi.kernel.metric import EntailmentNeeds, VectorNeeds
     from sgi.metrics.citations.cited_row import CitedRow
 
 _ALCE = "Gao et al. (2023), Enabling large language models to generate text with citations (ALCE)"
-Rows = tuple["CitedRow", ...]
 
 
 @dataclass(frozen=True)
-class _OfMarkers(Metric[Rows]):
-    """Base of metrics that find the citations of a response."""
-
-    pattern: str = ""
-
-    def __post_init__(self) -> None:
-        syntax: object = self.pattern
-        if not isinstance(syntax, str):
-            raise TypeError(f"pattern must be a regular expression, not {syntax!r}")
-        if self.pattern:
-            LinearPattern(self.pattern)
-
-    def prepare(self, rows: Batch, /) -> Rows:
-        """Find the statements and citations of each row; metrics of a batch share the result."""
-        return rows.compute_once(cited_rows, self.pattern)
-
-    def score(self, rows: Rows, features: Features, /) -> Scores:
-        """Return the score of each row."""
-        return scores_of([self._value(row, features) for row in rows])
-
-    @abstractmethod
-    def _value(self, row: CitedRow, features: Features) -> RowValue: ...
-
-
-@dataclass(frozen=True)
-class _Checked(_OfMarkers):
+class _Checked(OfMarkers):
     """Base of metrics that check whether cited passages support the statements."""
 
     threshold: float | None = None
@@ -213,109 +182,3 @@ class CitationPrecision(_Checked):
         if not counted:
             return RowValue(None, "no statement that could be supported has a citation")
         return RowValue(counted.count("right") / len(counted), details=found.model_dump(mode="json"))
-
-
-@closed
-class ValidityDetails(TypedDict, total=False):
-    """The citations of a response.
-
-    Attributes:
-        citations: the number of cited passages; ``[1, 2]`` counts twice.
-        invalid: the positions and ids that no passage has, in order.
-    """
-
-    citations: int
-    invalid: list[str]
-
-
-@dataclass(frozen=True)
-class CitationValidity(_OfMarkers):
-    r"""Share of the citations that name an existing passage.
-
-    .. math:: \text{citations of existing passages} \,/\, \text{citations}
-
-    In [0, 1]; higher is better. A citation names a passage by its position, from 1, or by its id
-    (``context_ids``). ``[1, 2]`` are two citations. A blank passage exists. If there are no passages, every
-    citation is invalid. It needs no model and works for every language.
-
-    A row is undefined if the response is blank or cites nothing.
-
-    Attributes:
-        pattern: the syntax of inline ids, as for ``citation_recall``.
-
-    >>> from sgi import Batch, Features, Sample
-    >>> metric = CitationValidity()
-    >>> row = Sample(id="1", contexts=["It is old."], response="It is old [1] and red [7].")
-    >>> metric.score(metric.prepare(Batch.of([row])), Features()).values.tolist()
-    [0.5]
-    """
-
-    spec: ClassVar = MetricSpec(
-        "citation_validity", 1, needs=CONTEXTS | RESPONSE, citation="our own", details=ValidityDetails
-    )
-
-    def _value(self, row: CitedRow, _features: Features) -> RowValue:
-        if not row.sample.response.strip():
-            return RowValue(None, "the response is blank")
-        targets = [target for citation in row.citations for target in citation.targets]
-        if not targets:
-            return RowValue(None, NO_CITATIONS)
-        invalid = [target.name for target in targets if target.passage is None]
-        return RowValue(
-            1 - len(invalid) / len(targets), details={"citations": len(targets), "invalid": [*invalid]}
-        )
-
-
-@closed
-class UncitedDetails(TypedDict, total=False):
-    """The statements of a response.
-
-    Attributes:
-        statements: the number of statements.
-        uncited: the statements without a citation, in order.
-    """
-
-    statements: int
-    uncited: list[str]
-
-
-@dataclass(frozen=True)
-class UncitedShare(_OfMarkers):
-    r"""Share of the statements that have no citation.
-
-    .. math:: \text{statements without a citation} \,/\, \text{statements}
-
-    In [0, 1]; lower is better. A statement is a sentence that states something, as for ``citation_recall``.
-    A citation of a missing passage is a citation here; see ``citation_validity``. It needs no passages and no
-    model. Sentences that state nothing are recognised in English only.
-
-    A row is undefined if the response is blank or states nothing.
-
-    Attributes:
-        pattern: the syntax of inline ids, as for ``citation_recall``.
-
-    >>> from sgi import Batch, Features, Sample
-    >>> metric = UncitedShare()
-    >>> row = Sample(id="1", response="The tower is old [1]. It has a red door.")
-    >>> metric.score(metric.prepare(Batch.of([row])), Features()).values.tolist()
-    [0.5]
-    """
-
-    spec: ClassVar = MetricSpec(
-        "uncited_share",
-        1,
-        needs=RESPONSE,
-        higher_is_better=False,
-        citation="our own",
-        details=UncitedDetails,
-    )
-
-    def _value(self, row: CitedRow, _features: Features) -> RowValue:
-        if row.reason:
-            return RowValue(None, row.reason)
-        cited = {number for citation in row.citations for number in citation.statements}
-        claims = [number for number, statement in enumerate(row.statements) if statement.claims]
-        uncited = [row.statements[number].text for number in claims if number not in cited]
-        return RowValue(
-            len(uncited) / len(claims), details={"statements": len(claims), "uncited": [*uncited]}
-        )
