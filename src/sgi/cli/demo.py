@@ -43,7 +43,7 @@ def demo(
         if not quiet:
             answers = "each with a right answer (label 1) and a hallucinated one (label 0)"
             talk(f"HaluEval QA (MIT licence): 250 items, {answers}.")
-        run(context, data=sample, out=out, inputs=True, db=database, as_json=as_json, quiet=quiet)
+        run(context=context, data=sample, out=out, inputs=True, db=database, as_json=as_json, quiet=quiet)
         report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
             talk(

@@ -10,8 +10,9 @@ import typer
 
 from sgi.cli.console import progress, talk
 from sgi.cli.fast import print_fast_profiles
+from sgi.cli.option_fields import with_option_fields
 from sgi.cli.run_on_ray import run_on_ray
-from sgi.cli.run_options import RunOptions, with_run_options
+from sgi.cli.run_options import RunOptions
 from sgi.cli.run_output import (
     database_option,
     fitted_on_same_data,
@@ -39,7 +40,7 @@ _DATA_OPTIONS = {"data", "columns", "encoding", "on_error"}
 """If one of these is given with --resume, the data is read again."""
 
 
-@with_run_options
+@with_option_fields
 def run(context: typer.Context, options: RunOptions) -> None:
     """Score a file of answers, and store the run.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +13,7 @@ from sgi.cli.fast import select_precision
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 _target_option = options.option_group("RAG system under test")
 _resume_option = options.option_group("Resume a run")
@@ -125,7 +123,7 @@ WorkersOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What the user wrote on the command line of ``sgi run``: one field for each option."""
+    """The values of the arguments of ``sgi run``: one field for each option."""
 
     data: Data = None
     metric: options.Metrics = None
@@ -206,23 +204,3 @@ _SAME_NAMES = (
     *("on_error", "max_failures", "out", "rejects"),
 )
 """Options that `RunSpec` has by the same name."""
-
-
-def with_run_options(command: Callable[[typer.Context, RunOptions], None]) -> Callable[..., None]:
-    """Give a command one parameter for each field of `RunOptions`."""
-
-    @wraps(command)
-    def run(context: typer.Context, **values: Any) -> None:
-        command(context, RunOptions(**values))
-
-    kinds = get_type_hints(RunOptions, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
-        *(
-            inspect.Parameter(field.name, keyword, default=field.default, annotation=kinds[field.name])
-            for field in fields(RunOptions)
-        ),
-    ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    return run

@@ -12,13 +12,14 @@ import typer
 from sgi.cli import options
 from sgi.cli.console import talk
 from sgi.cli.fast import print_fast_profiles, select_precision
+from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
-from sgi.cli.serve_traces import TraceFlags, trace_receiver, with_trace_flags
+from sgi.cli.serve_access import AccessFlags
+from sgi.cli.serve_traces import TraceFlags, trace_receiver
 from sgi.kernel.errors import MissingExtraError, SchemaTooNewError, SchemaTooOldError, StoreError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from socket import socket
 
     from sgi.store.database import Database
@@ -26,52 +27,13 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _BACKLOG = 512
-_security_option = options.option_group("Security")
-_limit_option = options.option_group("Limits")
-
 
 Host = Annotated[str, typer.Option(help="Address to listen on; any address but loopback needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free port.")]
-Token = Annotated[
-    str | None,
-    _security_option(
-        envvar="SGI_SERVE_TOKEN",
-        show_envvar=False,
-        help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
-        "other users can see a command line.",
-    ),
-]
-UploadLimit = Annotated[str, _limit_option(help="Maximum size of an uploaded file.")]
-PublicHost = Annotated[
-    list[str] | None,
-    _security_option(
-        help="Accept requests for this public name of a reverse proxy, such as sgi.example.org; repeatable."
-    ),
-]
-TrustedProxy = Annotated[
-    list[str] | None,
-    _security_option(
-        help="Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto headers are used; "
-        "repeatable. Without it they are ignored."
-    ),
-]
-MaxConnections = Annotated[int, _limit_option(min=16, help="Maximum number of open connections.")]
-MaxConnectionsPerAddress = Annotated[
-    int,
-    _limit_option(
-        min=1, help="Maximum number of open connections from one address; trusted proxies are exempt."
-    ),
-]
-HeaderTimeout = Annotated[
-    float, _limit_option(min=1.0, help="Maximum seconds to receive all headers of a request.")
-]
-MinBodyRate = Annotated[
-    int, _limit_option(min=1, help="Minimum rate of a request body, in bytes per second, over 10 s.")
-]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")]
 
 
-@with_trace_flags
+@with_option_fields
 def serve(
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -80,14 +42,7 @@ def serve(
     backend: options.Backend = "auto",
     precision: options.Precision = "auto",
     fast: options.Fast = False,
-    token: Token = None,
-    upload_limit: UploadLimit = "100MB",
-    public_host: PublicHost = None,
-    trusted_proxy: TrustedProxy = None,
-    max_connections: MaxConnections = 512,
-    max_connections_per_address: MaxConnectionsPerAddress = 64,
-    header_timeout: HeaderTimeout = 10.0,
-    min_body_rate: MinBodyRate = 1_000,
+    access: AccessFlags = AccessFlags(),  # noqa: B008 - frozen
     open_page: OpenPage = False,
     traces: TraceFlags = TraceFlags(),  # noqa: B008 - frozen
 ) -> None:
@@ -106,21 +61,13 @@ def serve(
     """
     _require_web_extra()
     from sgi.models.embedder.load import require_backend
-    from sgi.web.connections import ConnectionLimits
-    from sgi.web.security import allowed_hosts, check_token
+    from sgi.web.security import allowed_hosts
     from sgi.web.site import Site
 
     precision = select_precision(precision, fast=fast) or "auto"
     require_backend(backend, precision)
-    token = check_token(token, host, proxied=bool(public_host or trusted_proxy))
-    limits = ConnectionLimits(
-        total=max_connections,
-        per_address=max_connections_per_address,
-        header_seconds=header_timeout,
-        body_rate=min_body_rate,
-        proxies=_addresses(trusted_proxy or ()),
-    )
-    upload_bytes = size_in_bytes(upload_limit)
+    token, limits = access.checked_token(host), access.connection_limits()
+    upload_bytes = size_in_bytes(access.upload_limit)
     embedders = select_embedders(embedder, None, backend=backend, precision=precision)
     receiving = traces.options(embedders=embedders, backend=backend, precision=precision)
     with (
@@ -137,7 +84,7 @@ def serve(
             upload_limit=upload_bytes,
             folder=(Path(database.shown).parent if database.dialect == "sqlite" else Path()) / "sgi-uploads",
             scoring=True,
-            hosts=allowed_hosts(host, port, public_host or ()),
+            hosts=allowed_hosts(host, port, access.public_host or ()),
             embedders=tuple(embedders),
             receiver=receiver,
             backend=backend,
@@ -183,17 +130,6 @@ def _open_socket(host: str, port: int) -> socket:
         hint = "--port 0 takes a free port; --host must be an address of this machine."
         raise UsageError(f"Cannot listen on {host}, port {port}: {reason}.", hint=hint) from error
     return listener
-
-
-def _addresses(proxies: Iterable[str]) -> frozenset[str]:
-    """Check that proxies are IP addresses: names, networks and * would trust too many clients."""
-    from ipaddress import ip_address
-
-    try:
-        return frozenset(str(ip_address(address)) for address in proxies)
-    except ValueError as error:
-        hint = "Use the address that its connections come from, as in --trusted-proxy 127.0.0.1."
-        raise UsageError(f"--trusted-proxy must be an IP address: {error}.", hint=hint) from error
 
 
 def _address(host: str, port: int) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import wraps
 from importlib.util import find_spec
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from sgi.cli import options
 from sgi.cli.console import talk
@@ -18,7 +16,7 @@ from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.limits import size_in_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sgi.service.traces.open_receiver import TraceOptions
     from sgi.service.traces.receiver import TraceReceiver
@@ -128,26 +126,6 @@ class TraceFlags:
         for field in fields(self):
             if (getattr(self, field.name) or None) != (field.default or None):
                 raise UsageError(f"--{field.name.replace('_', '-')} needs --otlp.")
-
-
-def with_trace_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one parameter for each field of `TraceFlags`, in place of its parameter ``traces``."""
-
-    @wraps(command)
-    def run(**values: Any) -> None:
-        flags = {field.name: values.pop(field.name) for field in fields(TraceFlags)}
-        command(**values, traces=TraceFlags(**flags))
-
-    kinds = get_type_hints(TraceFlags, include_extras=True)
-    own = inspect.signature(command, eval_str=True)
-    parameters = [part for part in own.parameters.values() if part.name != "traces"]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters += [
-        inspect.Parameter(field.name, keyword, default=field.default, annotation=kinds[field.name])
-        for field in fields(TraceFlags)
-    ]
-    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
-    return run
 
 
 @contextmanager

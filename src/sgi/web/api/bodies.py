@@ -30,7 +30,7 @@ class ScoreInput(NamedTuple):
     details: bool
 
 
-async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
+async def read_body(request: Request) -> bytes:
     """Read the body and count its bytes, regardless of the headers.
 
     Raises:
@@ -42,8 +42,8 @@ async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
-            raise HTTPException(413, f"The body exceeds {most >> 20} MB. Send fewer rows per request.")
+        if size > BODY_LIMIT:
+            raise HTTPException(413, f"The body exceeds {BODY_LIMIT >> 20} MB. Send fewer rows per request.")
         parts.append(part)
     return b"".join(parts)
 
