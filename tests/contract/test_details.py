@@ -32,6 +32,9 @@ ODD = [
     {"id": "no passage", "question": " ", "contexts": [], "response": "An answer.", "reference": "b"},
     {"id": "cited", "contexts": ["The old tower is red."], "response": 'The tower is "old and red" [1][2].'},
     {"id": "copy", "question": "Who?", "contexts": ["It was 3."], "response": "It was 3.", "reference": "3"},
+    {"id": "gold ids", "context_ids": ["a", "b"], "relevance": {"b": 1}},
+    {"id": "gold texts", "contexts": ["It was 3."], "gold_passages": ["It was 3!", "It was red."]},
+    {"id": "no ids", "contexts": ["It was 3."], "relevance": {"b": 1}},
     {"id": "blank reference", "question": "Who?", "contexts": ["x"], "response": "y", "reference": " "},
 ]
 VARIANTS = [

@@ -262,7 +262,8 @@ def _has_fields(scan: Scan, kind: type[AnyMetric]) -> bool:
 
 
 def _fields(scan: Scan) -> str:
-    return ", ".join(f"{name} ({scan.present[name]})" for name in Field if scan.present[name]) or "none"
+    present = (name for name in Field if scan.present[name] and " or " not in name)
+    return ", ".join(f"{name} ({scan.present[name]})" for name in present) or "none"
 
 
 def _count_texts(

@@ -266,10 +266,14 @@ class AnyMetric(ABC):
 
     @cached_property
     def canonical(self) -> str:
-        """The name with the parameters that are not defaults; `sgi.kernel.registry.metric` parses it."""
+        """The name with the parameters that are not defaults; `sgi.kernel.registry.metric` parses it.
+
+        A parameter ``k`` follows the name, as in ``recall@5``.
+        """
         values = {name: json.dumps(value, ensure_ascii=False) for name, value in self.parameters.items()}
+        name = f"{self.spec.name}@{values.pop('k')}" if "k" in values else self.spec.name
         arguments = ", ".join(f"{name}={value}" for name, value in values.items())
-        return f"{self.spec.name}({arguments})" if arguments else self.spec.name
+        return f"{name}({arguments})" if arguments else name
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -23,6 +23,8 @@ _BERTSCORE = "sgi.metrics.bertscore"
 _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
 _CITATIONS = "sgi.metrics.citations"
+_RETRIEVAL = "sgi.metrics.retrieval"
+_MAX_DIGITS = 10
 _DOCUMENT = "sgi.metrics.graphrag_names"
 
 BUILT_IN: dict[str, str] = {
@@ -60,6 +62,13 @@ BUILT_IN: dict[str, str] = {
     "correct_answers": f"{_CLASSES}:CorrectAnswers",
     "wrong_answers": f"{_CLASSES}:WrongAnswers",
     "dont_know_answers": f"{_CLASSES}:DontKnowAnswers",
+    "recall": f"{_RETRIEVAL}:Recall",
+    "precision": f"{_RETRIEVAL}:Precision",
+    "hit_rate": f"{_RETRIEVAL}:HitRate",
+    "mrr": f"{_RETRIEVAL}:MeanReciprocalRank",
+    "ndcg": f"{_RETRIEVAL}:Ndcg",
+    "map": f"{_RETRIEVAL}:MeanAveragePrecision",
+    "r_precision": f"{_RETRIEVAL}:RPrecision",
     "refusal": "sgi.metrics.refusal.detector:Refusal",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
     "context_relevance": f"{_RATINGS}:ContextRelevance",
@@ -127,8 +136,8 @@ def metric(text: str | AnyMetric) -> AnyMetric:
         UnknownNameError: the metric or a parameter does not exist.
         UsageError: the string cannot be parsed, or a value is out of range.
 
-    >>> metric("rouge_l(beta=1.2)").canonical
-    'rouge_l(beta=1.2)'
+    >>> metric("rouge_l(beta=1.2)").canonical, metric("recall(k=5)").canonical
+    ('rouge_l(beta=1.2)', 'recall@5')
     """
     if isinstance(text, AnyMetric):
         return text
@@ -151,13 +160,23 @@ def metric(text: str | AnyMetric) -> AnyMetric:
 
 
 def metric_name(canonical: str) -> str:
-    """Return the part of a canonical string before the parameters."""
-    return canonical.partition("(")[0].strip()
+    """Return the name in a canonical string.
+
+    >>> metric_name("rouge_l(beta=1.2)"), metric_name("recall@5")
+    ('rouge_l', 'recall')
+    """
+    return canonical.partition("(")[0].partition("@")[0].strip()
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name(key=value, …)``; values are Python literals, or JSON's true, false and null."""
-    if "(" not in text:
+    """Split ``name@k(key=value, …)``; values are Python literals, or JSON's true, false and null."""
+    head, bracket, rest = text.partition("(")
+    name, at, k = head.partition("@")
+    if at and k.isascii() and k.strip().isdecimal() and len(k) < _MAX_DIGITS:
+        name, arguments = _parse(f"{name}{bracket}{rest}")
+        if "k" not in arguments:
+            return name, {"k": int(k), **arguments}
+    elif not bracket and not at:
         return text.strip(), {}
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -167,7 +186,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
                 return call.func.id, {str(word.arg): _value(word.value) for word in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass  # the error below covers all unreadable texts
-    raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, or name(key=value, …).")
+    raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, name@k, or name(key=value, …).")
 
 
 def _value(node: ast.expr) -> Any:

@@ -40,7 +40,7 @@ A = ParamSpec("A")
 
 
 class Field(StrEnum):
-    """The parts of a sample that a metric can require."""
+    """The parts of a sample that a metric can require; of the last two, one of two fields."""
 
     QUESTION = "question"
     CONTEXTS = "contexts"
@@ -54,8 +54,15 @@ class Field(StrEnum):
     CITATIONS = "citations"
     ANSWERABLE = "answerable"
     TURNS = "turns"
+    RETRIEVED = "contexts or context_ids"
+    GOLD = "relevance or gold_passages"
 
 
+_EITHER = {
+    Field.RETRIEVED: frozenset({"contexts", "context_ids"}),
+    Field.GOLD: frozenset({"relevance", "gold_passages"}),
+}
+"""Needs that one of several fields fulfils."""
 Fields = frozenset[Field]
 QUESTION: Fields = frozenset({Field.QUESTION})
 CONTEXTS: Fields = frozenset({Field.CONTEXTS})
@@ -69,6 +76,8 @@ GOLD_PASSAGES: Fields = frozenset({Field.GOLD_PASSAGES})
 CITATIONS: Fields = frozenset({Field.CITATIONS})
 ANSWERABLE: Fields = frozenset({Field.ANSWERABLE})
 TURNS: Fields = frozenset({Field.TURNS})
+RETRIEVED: Fields = frozenset({Field.RETRIEVED})
+GOLD: Fields = frozenset({Field.GOLD})
 _TEXTS = ("question", "response", "reference")
 _LISTS = ("contexts", "alternatives", "gold_passages")
 FURTHER_FIELDS = (
@@ -260,7 +269,9 @@ class Sample(BaseModel):
         return {name: values[name] for name in FURTHER_FIELDS if name in values}
 
     def has(self, field: Field) -> bool:
-        """Return whether the field is present; a blank text is present."""
+        """Return whether the field is present (of several, one); a blank text is present."""
+        if field in _EITHER:
+            return not _EITHER[field].isdisjoint(self.model_fields_set)
         return field.value in self.model_fields_set
 
     def cluster(self, position: int, by: str = BY_QUESTION) -> int:

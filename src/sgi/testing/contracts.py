@@ -41,6 +41,13 @@ _RIVERS = ("The Nile is 6,650 km long.", "The Amazon carries more water.", "The 
 _MANY = tuple(f"Passage {number} is about item {number * number}." for number in range(20))
 
 
+def _gold(contexts: tuple[str, ...], *, by_id: bool) -> dict[str, Any]:
+    """Return the first passage as gold, and one that was not retrieved; by id or by text."""
+    if not by_id:
+        return {"gold_passages": (*contexts[:1], "It was not retrieved.")}
+    return {"context_ids": [f"p{n}" for n in range(len(contexts))], "relevance": {"p0": 1, "other": 2}}
+
+
 def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *references: str) -> Sample:
     return Sample(
         id=f"row-{number}",
@@ -50,6 +57,7 @@ def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *
         reference=references[0],
         alternatives=references[1:],
         label=number % 2 == 0,
+        **_gold(contexts, by_id=number % 2 == 0),
         metadata={"group": "even" if number % 2 == 0 else "odd"},
     )
 

@@ -230,7 +230,7 @@ def test_missing_files_and_folders(sgi, tmp_path):
         (("-m", "sgy"), "Did you mean 'sgi'"),
         (("-m", "sgi(pasages='max')"), "Did you mean 'passages'"),
         (("-m", "sgi(passages='median')"), "passages"),
-        (("-m", "sgi("), "Write name, or name(key=value"),
+        (("-m", "sgi("), "Write name, name@k, or name(key=value"),
         (("-m", "sgi,sgi"), "twice"),
         (("-m", "bleu"), "needs reference"),
         (("-m", "sgi", "-e", "minilmm"), "minilm"),

@@ -1,0 +1,234 @@
+"""Retrieval metrics with the definitions of trec_eval: recall@k, precision@k, ndcg@k and others."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
+from sgi.kernel.sample import GOLD, RETRIEVED
+from sgi.metrics.gold_passages import RetrievalDetails, RetrievedGold
+from sgi.metrics.parameters import check_share
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sgi.kernel.features import Features
+    from sgi.kernel.sample import Batch
+    from sgi.stats.retrieval import RankedHits
+
+    Floats = NDArray[np.float64]
+
+_TREC_EVAL = "trec_eval 9.0"
+MAX_K = 1_000_000
+"""The largest number of ranks that a metric reads."""
+
+
+def _spec(name: str, *, unit: str = "", citation: str = _TREC_EVAL) -> MetricSpec:
+    return MetricSpec(name, 1, needs=RETRIEVED | GOLD, unit=unit, citation=citation, details=RetrievalDetails)
+
+
+@dataclass(frozen=True)
+class _RetrievalMetric(Metric[RetrievedGold]):
+    """Base of the retrieval metrics."""
+
+    threshold: float = 0.7
+
+    def __post_init__(self) -> None:
+        check_share("threshold", self.threshold)
+        object.__setattr__(self, "threshold", float(self.threshold))
+
+    def prepare(self, rows: Batch, /) -> RetrievedGold:
+        """Find the gold passages among the retrieved passages."""
+        return RetrievedGold.of(rows, self.threshold)
+
+    def score(self, found: RetrievedGold, _features: Features, /) -> Scores:
+        """Return the score of each row."""
+        return found.scores(self.values(found.hits))
+
+    @abstractmethod
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the value of each query, NaN if no passage is relevant."""
+
+
+@dataclass(frozen=True)
+class _CutMetric(_RetrievalMetric):
+    """Base of the metrics that read the first k passages."""
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k is not None and not (type(self.k) is int and 1 <= self.k <= MAX_K):
+            raise ValueError(f"k must be a whole number from 1 to {MAX_K:,}, not {self.k!r}")
+
+
+@dataclass(frozen=True)
+class Recall(_CutMetric):
+    r"""Share of the relevant passages that are among the first k retrieved passages.
+
+    .. math:: \frac{|\text{relevant} \cap \text{first } k|}{|\text{relevant}|}
+
+    In [0, 1]; trec_eval ``recall.k``. Without k, all retrieved passages count. A passage is relevant if its
+    grade is above 0. The order of the passages in the row is their rank; retrieval scores are not read.
+
+    If the row has relevance and context_ids, passages match by id. Otherwise the texts of gold_passages are
+    searched in contexts: first texts that are equal except for case, space and punctuation, then texts that
+    have at least ``threshold`` of the sequences of three words of the gold passage. The details name the
+    match and its rank. The score is undefined if no passage is relevant.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: the least share of the word sequences of a gold passage, in [0, 1].
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> row = Sample(id="1", context_ids=("a", "b", "c"), relevance={"a": 1, "c": 2, "d": 1, "e": 1})
+    >>> metric = Recall(k=2)
+    >>> metric.canonical, metric.score(metric.prepare(Batch.of([row])), Features.of()).values.tolist()
+    ('recall@2', [0.25])
+    """
+
+    spec: ClassVar = _spec("recall")
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the recall of each query."""
+        return hits.recall(self.k)
+
+
+@dataclass(frozen=True)
+class Precision(_CutMetric):
+    r"""Share of the first k retrieved passages that are relevant.
+
+    .. math:: \frac{|\text{relevant} \cap \text{first } k|}{k}
+
+    In [0, 1]; trec_eval ``P.k``. The divisor is k even if fewer passages were retrieved. Without k, it is the
+    number of retrieved passages (``set_P``), and the score is 0 if nothing was retrieved. Matching, grades
+    and undefined scores are as in `recall`.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: as in `recall`.
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+    """
+
+    spec: ClassVar = _spec("precision")
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the precision of each query."""
+        return hits.precision(self.k)
+
+
+@dataclass(frozen=True)
+class HitRate(_CutMetric):
+    """1 if at least one of the first k retrieved passages is relevant, otherwise 0.
+
+    0 or 1; trec_eval ``success.k``. Matching, grades and undefined scores are as in `recall`.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: as in `recall`.
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+    """
+
+    spec: ClassVar = _spec("hit_rate")
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return 1 or 0 for each query."""
+        return hits.hit_rate(self.k)
+
+
+@dataclass(frozen=True)
+class MeanReciprocalRank(_CutMetric):
+    r"""Reciprocal rank of the first relevant passage; 0 if none of the first k is relevant.
+
+    .. math:: 1 / \text{rank of the first relevant passage}
+
+    In [0, 1]; trec_eval ``recip_rank``, with k as in the MRR@10 of MS MARCO. The mean over the rows is the
+    mean reciprocal rank. Matching, grades and undefined scores are as in `recall`.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: as in `recall`.
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+    """
+
+    spec: ClassVar = _spec("mrr", unit=SCORE)
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the reciprocal rank of each query."""
+        return hits.reciprocal_rank(self.k)
+
+
+@dataclass(frozen=True)
+class Ndcg(_CutMetric):
+    r"""Normalised discounted cumulative gain of the first k retrieved passages.
+
+    .. math:: \sum_{i \le k} \frac{g_i}{\log_2(i + 1)} \Big/ \sum_{i \le k} \frac{g^*_i}{\log_2(i + 1)}
+
+    The gain g of a passage is its grade (0 if it is negative); g* are the grades of all judged passages, in
+    decreasing order, whether they were retrieved or not. In [0, 1]; trec_eval ``ndcg_cut.k``. Matching,
+    grades and undefined scores are as in `recall`.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: as in `recall`.
+
+    References: Järvelin and Kekäläinen (2002), "Cumulated gain-based evaluation of IR techniques".
+    """
+
+    spec: ClassVar = _spec("ndcg", unit=SCORE, citation="Järvelin and Kekäläinen (2002)")
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the normalised gain of each query."""
+        return hits.ndcg(self.k)
+
+
+@dataclass(frozen=True)
+class MeanAveragePrecision(_CutMetric):
+    r"""Average precision of the first k retrieved passages.
+
+    .. math:: \frac{1}{|\text{relevant}|} \sum_{i \le k,\ i \text{ relevant}} \text{precision@}i
+
+    In [0, 1]; trec_eval ``map_cut.k``: the divisor is the number of all relevant passages, also if it is
+    above k. The mean over the rows is the mean average precision. Matching, grades and undefined scores are
+    as in `recall`.
+
+    Attributes:
+        k: the number of passages to read; None for all.
+        threshold: as in `recall`.
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+    """
+
+    spec: ClassVar = _spec("map", unit=SCORE)
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the average precision of each query."""
+        return hits.average_precision(self.k)
+
+
+@dataclass(frozen=True)
+class RPrecision(_RetrievalMetric):
+    """Precision at R, the number of relevant passages.
+
+    In [0, 1]; trec_eval ``Rprec``. Matching, grades and undefined scores are as in `recall`.
+
+    Attributes:
+        threshold: as in `recall`.
+
+    References: `trec_eval <https://github.com/usnistgov/trec_eval>`_.
+    """
+
+    spec: ClassVar = _spec("r_precision")
+
+    def values(self, hits: RankedHits, /) -> Floats:
+        """Return the precision at R of each query."""
+        return hits.r_precision()
