@@ -40,6 +40,14 @@ class TestHuggingFace(AdapterContract):
         )
 
 
+def test_a_row_instead_of_a_list_of_rows_is_refused():
+    data = Dataset.from_dict({"response": ["Paris"], "reference": ["paris"]})
+    with pytest.raises(sgi.UsageError, match="batched=True"):
+        data.map(ScoreRows("squad_em"))
+    with pytest.raises(sgi.UsageError, match="predictions is one text"):
+        SgiMetric(metrics="squad_em").compute(predictions="Paris", references=["paris"])
+
+
 def test_the_metric_loads_from_its_file():
     metric = evaluate.load(huggingface.__file__, metrics=["squad_em"])
     result = metric.compute(predictions=["Paris.", None], references=[["London", "paris"], "Rome"])
@@ -54,7 +62,7 @@ def test_rows_can_be_added_one_by_one_and_in_batches():
 
 
 def test_an_unknown_input_is_refused():
-    with pytest.raises(sgi.UsageError, match="no input 'context'"):
+    with pytest.raises(sgi.UsageError, match="'context' is not an input"):
         SgiMetric().compute(predictions=["a"], context=["b"])
 
 

@@ -62,7 +62,7 @@ def explain(score: Score) -> str:
 
 
 class HostScorer:
-    """Scores rows of a host framework; equal configurations share one open `sgi.Scorer`.
+    """Scores rows of a host framework; opens the models, and shares them with equal configurations.
 
     A part is one of the values that the host gives to an evaluator. A field that is None, or that no part
     holds, is not given, and metrics that need it have the status ``missing``; a blank text is data. A row
@@ -80,6 +80,7 @@ class HostScorer:
 
     Raises:
         UsageError: a metric, an option or a place in ``columns`` is invalid.
+        SgiError: a model or the judge cannot be opened.
 
     >>> host = HostScorer(["squad_em"], parts={"output": "response", "expected": "reference"})
     >>> host.score(output={"answer": "Paris"}, expected="paris")["squad_em"].value
@@ -105,6 +106,8 @@ class HostScorer:
                 hint = f"Begin it with one of: {', '.join(parts)}."
                 raise UsageError(f"The place {text!r} in `columns` is unknown.", hint=hint)
         self._scorer = shared_scorer(metrics, embedder, **options)
+        # Opened now: hosts repeat an error of a row, some of them many times.
+        _ = self._scorer.resources
 
     @property
     def metrics(self) -> tuple[str, ...]:

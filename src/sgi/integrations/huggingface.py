@@ -74,6 +74,8 @@ class ScoreRows:
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Return the scores of a batch as columns."""
+        if any(isinstance(column, str) for column in batch.values()):
+            raise UsageError("`ScoreRows` scores batches of rows.", hint="Call `map` with `batched=True`.")
         rows = [dict(zip(batch, values, strict=True)) for values in zip(*batch.values(), strict=True)]
         # Opened here: `map` copies this object to other processes.
         scores = score_rows(shared_scorer(*self._arguments, **self._options), rows)
@@ -181,6 +183,8 @@ def _inputs(**columns: Any) -> dict[str, Any]:
         raise UsageError(
             f"{unknown[0]!r} is not an input of this metric.", hint=f"The inputs: {', '.join(_FIELDS)}."
         )
+    if texts := [name for name, column in columns.items() if isinstance(column, str)]:
+        raise UsageError(f"The input {texts[0]} is one text.", hint="Give a list with one item for each row.")
     return dict.fromkeys(_FIELDS) | columns
 
 

@@ -54,7 +54,7 @@ class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we
     _host: HostScorer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check the configuration."""
+        """Check the configuration, and open the models."""
         super().model_post_init(context)
         self._host = HostScorer(
             self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options

@@ -40,7 +40,7 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
     _host: HostScorer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check the metrics; models open at the first row."""
+        """Check the configuration, and open the models."""
         super().model_post_init(context)
         self._host = HostScorer(
             self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options

@@ -27,6 +27,9 @@ class SgiError(Exception):
         stop = "." if self.hint and not self.message.endswith((".", "?", "!", ":")) else ""
         return f"{self.message}{stop} {self.hint}".rstrip()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Support copies and transfer between processes, although constructors differ from class to class."""
         return _rebuild, (type(self), self.args, self.__dict__)

@@ -153,8 +153,13 @@ def test_wrong_arguments_are_errors_of_the_constructor(options, text):
         HostScorer("squad_em", parts=PARTS, **options)
 
 
-def test_a_wrong_configuration_is_an_error_of_the_constructor():
+def test_a_wrong_configuration_is_an_error_of_the_constructor(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UnknownNameError):
         host("groundin")
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="judge is needed"):
         host("faithfulness")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+        host("faithfulness", judge="openai:any")
+    with pytest.raises(UnknownNameError, match="Unknown model 'no-such'"):
+        HostScorer("sgi", "no-such", parts=PARTS)
