@@ -19,7 +19,7 @@ import train_refusal as training
 import sgi
 from sgi.io.dataset import open_dataset
 from sgi.metrics.refusal.clauses import analyse_response
-from sgi.metrics.refusal.detector import Kind
+from sgi.metrics.refusal.details import Kind
 from sgi.metrics.refusal.model import EMBEDDER, refusal_model
 from sgi.metrics.refusal.words import LANGUAGES
 from sgi.reporting.table import Table
@@ -127,9 +127,7 @@ def held_rows() -> str:
         (row.family, row.kind) for row, flag in zip(rows, found, strict=True) if flag != row.refuses
     )
     totals = Counter((row.family, row.kind) for row in rows)
-    worst = [
-        [f"`{family}`", kind, f"{n} of {totals[family, kind]}"] for (family, kind), n in errors.most_common()
-    ]
+    worst = [[family, kind, f"{n} of {totals[family, kind]}"] for (family, kind), n in errors.most_common()]
     return "\n\n".join(
         [
             errors_table(rows, found),

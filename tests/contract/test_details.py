@@ -27,7 +27,15 @@ LONG = {"response": "word " * 700, "reference": "word " * 600}
 ODD = [
     {"id": "blank", "question": "Who?", "contexts": ["a passage"], "response": " ", "reference": "b"},
     {"id": "failed", "question": "Who?", "contexts": ["It was 3."], "response": "no reply", "reference": "b"},
-    {"id": "evasive", "question": "Who?", "contexts": ["x"], "response": "I don't know.", "reference": "b"},
+    {
+        "id": "evasive",
+        "question": "Who?",
+        "contexts": ["x"],
+        "response": "I don't know.",
+        "reference": "b",
+        "answerable": True,
+    },
+    {"id": "unanswerable", "question": "Who?", "contexts": [" "], "response": "Ida.", "answerable": False},
     {"id": "long", "question": "Who?", "contexts": ["x " * 900], **LONG},
     {"id": "no passage", "question": " ", "contexts": [], "response": "An answer.", "reference": "b"},
     {"id": "cited", "contexts": ["The old tower is red."], "response": 'The tower is "old and red" [1][2].'},

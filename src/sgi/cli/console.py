@@ -236,10 +236,11 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.tables import class_lines, ranking_table, summary_table
+    from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
 
     means = summary_table(summary.metrics, percent=percent)
-    print_tables([means, ranking_table(summary.metrics, summary.baselines)])
+    refusals = refusal_tables(summary.metrics, percent=percent)
+    print_tables([means, *refusals, ranking_table(summary.metrics, summary.baselines)])
     print_lines(
         [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
     )

@@ -113,7 +113,7 @@ def show(
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.engine.summary import reasons_without_interval
-    from sgi.reporting.tables import class_lines, ranking_table, summary_table
+    from sgi.reporting.tables import class_lines, ranking_table, refusal_tables, summary_table
     from sgi.reporting.views.headline import headline
     from sgi.store.run_queries import run_usage
     from sgi.store.scored_runs import reasons
@@ -128,7 +128,8 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         return
     print_lines([*_head(record), ""])
     means = summary_table(summary.metrics, percent=percent, rows=record.rows)
-    print_tables([means, ranking_table(summary.metrics, summary.baselines)])
+    refusals = refusal_tables(summary.metrics, percent=percent)
+    print_tables([means, *refusals, ranking_table(summary.metrics, summary.baselines)])
     print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
     print_lines(["", *_notes(summary), *_gaps(list_of_reasons), *_judges(usage), *_origin(record)])
 

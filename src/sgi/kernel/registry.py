@@ -19,6 +19,7 @@ GROUP = "sgi.metrics"
 _GROUNDING = "sgi.metrics.sgi"
 _LEXICAL = "sgi.metrics.lexical"
 _JUDGED = "sgi.metrics.judged"
+_REFUSAL = "sgi.metrics.refusal"
 _BERTSCORE = "sgi.metrics.bertscore"
 _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
@@ -69,7 +70,14 @@ BUILT_IN: dict[str, str] = {
     "ndcg": f"{_RETRIEVAL}:Ndcg",
     "map": f"{_RETRIEVAL}:MeanAveragePrecision",
     "r_precision": f"{_RETRIEVAL}:RPrecision",
-    "refusal": "sgi.metrics.refusal.detector:Refusal",
+    "refusal": f"{_REFUSAL}.detector:Refusal",
+    "needless_refusal": f"{_REFUSAL}.by_answerability:NeedlessRefusal",
+    "correct_refusal": f"{_REFUSAL}.by_answerability:CorrectRefusal",
+    "answered_unanswerable": f"{_REFUSAL}.by_answerability:AnsweredUnanswerable",
+    "answerable": f"{_JUDGED}.answerability:Answerable",
+    "needless_refusal_judged": f"{_REFUSAL}.by_answerability:NeedlessRefusalJudged",
+    "correct_refusal_judged": f"{_REFUSAL}.by_answerability:CorrectRefusalJudged",
+    "answered_unanswerable_judged": f"{_REFUSAL}.by_answerability:AnsweredUnanswerableJudged",
     "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
     "context_relevance": f"{_RATINGS}:ContextRelevance",
     "groundedness": f"{_RATINGS}:Groundedness",

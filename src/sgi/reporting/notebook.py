@@ -14,7 +14,7 @@ from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.reporting.formatting import plain
 from sgi.reporting.page import asset, environment, inline
-from sgi.reporting.tables import comparison_tables, ranking_table, summary_table
+from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
 from sgi.reporting.views.evidence_map import evidence_map_view
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def _evidence(report: GroundingReport) -> str:
 
 def _summary(summary: Summary) -> Iterator[str]:
     yield summary_table(summary.metrics, rows=summary.rows).html()
+    yield from (table.html() for table in refusal_tables(summary.metrics))
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.html()

@@ -31,6 +31,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "notes": formatting.notes,
     "summary_table": tables.summary_table,
     "class_lines": tables.class_lines,
+    "refusal_tables": tables.refusal_tables,
     "ranking_table": tables.ranking_table,
     "group_tables": tables.group_tables,
     "correlation_table": tables.correlation_table,

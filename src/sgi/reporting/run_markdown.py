@@ -19,6 +19,7 @@ from sgi.reporting.tables import (
     labelled_table,
     ranking_table,
     reasons_table,
+    refusal_tables,
     summary_table,
     usage_table,
 )
@@ -97,6 +98,9 @@ def _headline(view: RunView) -> Iterator[str]:
         yield "No rows are scored yet."
     if classes := class_lines(summary.metrics):
         yield _list_lines(map(escape, classes))
+    for table in refusal_tables(summary.metrics):
+        yield f"### {escape(table.title)}"
+        yield table.markdown()
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.markdown()

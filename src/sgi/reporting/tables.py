@@ -9,6 +9,7 @@ from sgi.analysis.groups import class_tables
 from sgi.reporting import formatting
 from sgi.reporting.formatting import NOTHING, format_scaled, number, probability, span
 from sgi.reporting.table import Cell, Table
+from sgi.reporting.views.refusal_table import refusal_views
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Usage
     from sgi.reporting.views.correlation import Correlation
     from sgi.reporting.views.label_metrics import LabelMetrics
+    from sgi.reporting.views.refusal_table import RefusalCounts
     from sgi.stats.confounds import Baseline
     from sgi.store.scored_runs import Reason
 
+_REFUSALS = ("refused", "of these rows", "95 % interval", "answered", "of these rows", "95 % interval")
 _MEANS = ("mean", "95 % interval", "ok / n", "no value")
 
 
@@ -43,6 +46,43 @@ def _mean_cells(metric: MetricSummary, rows: int | None, *, percent: bool) -> li
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
     """Return the counts of classes or grades, one line for each metric that has them."""
     return [f"{metric.metric}: {formatting.format_classes(metric)}" for metric in metrics if metric.classes]
+
+
+def refusal_tables(metrics: Iterable[MetricSummary], *, percent: bool = True) -> list[Table]:
+    """Return tables of refusals by answerability; none without the metrics for them."""
+    return [
+        Table(
+            (
+                "question",
+                "refused",
+                "of these rows",
+                "95 % interval",
+                "answered",
+                "of these rows",
+                "95 % interval",
+            ),
+            [
+                _refusal_cells("answerable", view.answerable, percent=percent),
+                _refusal_cells("not answerable", view.unanswerable, percent=percent),
+            ],
+            title=f"Refusals by answerability ({view.origin})",
+        )
+        for view in refusal_views(metrics)
+    ]
+
+
+def _refusal_cells(name: str, counts: RefusalCounts, *, percent: bool) -> list[str]:
+    if counts.share is None:
+        return [name, "0", NOTHING, NOTHING, "0", NOTHING, NOTHING]
+    return [
+        name,
+        f"{counts.refused:,}",
+        format_scaled(counts.share, percent),
+        Cell(span(counts.interval, percent), tooltip=counts.no_interval),
+        f"{counts.answered:,}",
+        format_scaled(1 - counts.share, percent),
+        Cell(span(counts.answered_interval, percent), tooltip=counts.no_interval),
+    ]
 
 
 def ranking_table(

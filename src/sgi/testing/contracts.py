@@ -58,6 +58,7 @@ def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *
         alternatives=references[1:],
         label=number % 2 == 0,
         **_gold(contexts, by_id=number % 2 == 0),
+        answerable=number % 4 > 1,
         metadata={"group": "even" if number % 2 == 0 else "odd"},
     )
 

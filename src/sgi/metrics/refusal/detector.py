@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
-from typing_extensions import TypedDict
 
-from sgi.kernel.details import closed
 from sgi.kernel.metric import COUNT, Metric, MetricSpec, Scores
 from sgi.kernel.sample import RESPONSE
 from sgi.metrics.refusal.clauses import AnalysedResponse, Role, analyse_response
+from sgi.metrics.refusal.details import Kind, RefusalDetails
 from sgi.metrics.refusal.model import EMBEDDER, refusal_model
 
 if TYPE_CHECKING:
@@ -22,34 +21,8 @@ if TYPE_CHECKING:
     from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
 
-Kind = Literal["no_answer", "not_in_passages", "policy", "partial", "answer"]
-"""What a response does; the first three are refusals."""
-
 BLANK = "the response is blank"
 _THRESHOLD = 0.5
-
-
-@closed
-class RefusalDetails(TypedDict, total=False):
-    """Why a response is a refusal or not.
-
-    Attributes:
-        kind: ``no_answer``: it says that it does not know or cannot answer; ``not_in_passages``: it says that
-            the passages do not have the answer; ``policy``: it declines the request; ``partial``: it answers,
-            and says that it does not know a part or is not sure; ``answer``: it answers.
-        probability: the probability of a refusal, in [0, 1].
-        phrase: the first clause that does not answer; absent if no clause matches a pattern.
-        start: the offset of the phrase in the response.
-        end: the offset of its end.
-        language: the language of the patterns that match: en, de, fr, es, it or pt.
-    """
-
-    kind: Kind
-    probability: float
-    phrase: str
-    start: int
-    end: int
-    language: str
 
 
 @dataclass(frozen=True)

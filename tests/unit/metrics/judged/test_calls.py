@@ -38,6 +38,7 @@ def calls(*metrics, sample=ROW):
         (["factual_accuracy"], 1),
         (RATED, 1),
         (["answer_classification", "correct_answers", "wrong_answers", "dont_know_answers"], 1),
+        (["answerable", "needless_refusal_judged", "correct_refusal_judged"], 1),
         (RAGAS, 6),
         (["ragas_score"], 6),
         ([*RAGAS, "ragas_score"], 6),
@@ -49,24 +50,24 @@ def test_calls_a_row(names, most):
     assert calls(*map(metric, names)) == most
 
 
-def test_all_judged_metrics_together_need_nine_calls_a_row():
-    assert len(JUDGED) == 22
-    assert calls(*JUDGED) == 9
+def test_all_judged_metrics_together_need_ten_calls_a_row():
+    assert len(JUDGED) == 26
+    assert calls(*JUDGED) == 10
 
 
 def test_a_reference_equal_to_the_response_spares_two():
-    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 7
+    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 8
 
 
 def test_prompts_are_declared_and_have_names_of_their_own():
     prompts = {prompt.digest: prompt.name for one in JUDGED for prompt in one.prompts}
-    assert len(set(prompts.values())) == len(prompts) == 11
+    assert len(set(prompts.values())) == len(prompts) == 12
 
 
 def test_every_prompt_wants_the_reason_before_the_verdict():
     for prompt in {prompt.name: prompt for one in JUDGED for prompt in one.prompts}.values():
         for example in prompt.examples:
             text = example.reply.model_dump_json()
-            verdicts = ("supported", "relevant", "noncommittal", "rating", "verdict", "score")
+            verdicts = ("supported", "relevant", "noncommittal", "rating", "verdict", "score", "answerable")
             places = [text.find(f'"{word}":') for word in verdicts if f'"{word}":' in text]
             assert prompt.name == "claims.extract" or text.find('"reason') < min(places)
