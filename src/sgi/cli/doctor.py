@@ -25,6 +25,7 @@ _EXTRAS = {
     "otlp": "opentelemetry.proto",
     "pandas": "pandas",
     "parquet": "pyarrow",
+    "patterns": "re2",
     "polars": "polars",
     "postgres": "psycopg",
     "ray": "ray",

@@ -1,6 +1,7 @@
 """Citation metrics on rows made by hand, with the bundled embedder."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -151,12 +152,12 @@ def test_ids_of_a_pattern_are_citations():
     [
         ("citation_recall(threshold=2)", "threshold must be a number from 0 to 1"),
         ("citation_recall(nli=1)", "nli must be the name"),
-        ('uncited_share(pattern="(a")', "a group is not closed"),
+        ('uncited_share(pattern="(a")', "missing )"),
         ("uncited_share(pattern=1)", "pattern must be a regular expression"),
     ],
 )
 def test_a_wrong_parameter_is_an_error(text, problem):
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError, match=re.escape(problem)):
         metric(text)
 
 
