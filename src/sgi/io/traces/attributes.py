@@ -46,44 +46,45 @@ def nest(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     {'input.value': 'Who?', 'retrieval.documents': [{'document.content': 'A.'}]}
     """
     plain: dict[str, Any] = {}
-    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    items: dict[tuple[str, int], dict[str, Any]] = {}
+    place: tuple[str, int] | None = None
+    item: dict[str, Any] = {}
     for key, value in pairs:
-        name, index, rest = _place(key) if len(key) < _LONG else (key, -1, "")
-        if index >= 0:
-            items = lists.get(name)  # setdefault would make two dicts for each key
-            if items is None:
-                items = lists[name] = {}
-            item = items.get(index)
-            if item is None:
-                item = items[index] = {}
-            item[rest] = value
-        elif name:
-            plain[name] = value
-    for name, items in lists.items():
-        plain[name] = [items[index] for index in sorted(items)]
-    return plain
+        at, name = _place(key) if len(key) < _LONG else (None, key)
+        if at is None:
+            if name:
+                plain[name] = value
+            continue
+        if at != place:  # the keys of an item are usually adjacent
+            place = at
+            item = items.setdefault(at, {})
+        item[name] = value
+    lists: dict[str, list[dict[str, Any]]] = {}
+    for at in sorted(items):
+        lists.setdefault(at[0], []).append(items[at])
+    return plain | lists if lists else plain
 
 
 @lru_cache(maxsize=4096)
-def _place(key: str) -> tuple[str, int, str]:
-    """Split a flat key into the name of its list, the index and the rest.
+def _place(key: str) -> tuple[tuple[str, int] | None, str]:
+    """Split a flat key into the list and index, and the key in the item.
 
-    The index is −1 for an attribute that is not in a list; the name is blank for one that is not used.
+    An attribute that is not in a list has no index; the key is blank for one that is not used.
     """
     match = _FLAT.fullmatch(key)
     if match is not None and match[1] in LISTS:
-        return sys.intern(match[1]), int(match[2]), sys.intern(match[3])
-    return (sys.intern(key) if key.startswith(KEPT) else ""), -1, ""
+        return (sys.intern(match[1]), int(match[2])), sys.intern(match[3])
+    return None, sys.intern(key) if key.startswith(KEPT) else ""
 
 
-def lists_of(attributes: Mapping[str, Any]) -> Items:
-    """Return the lists of a span: values of nested objects are under dotted keys, too.
+def list_items(attributes: Mapping[str, Any], names: Iterable[str]) -> Items:
+    """Return the lists with these names: values of nested objects are under dotted keys, too.
 
-    >>> lists_of({"evaluations": '[{"evaluation": {"name": "a"}}]'})
+    >>> list_items({"evaluations": '[{"evaluation": {"name": "a"}}]'}, ["evaluations"])
     {'evaluations': [{'evaluation': {'name': 'a'}, 'evaluation.name': 'a'}]}
     """
     lists: Items = {}
-    for name in LISTS.intersection(attributes):
+    for name in names:
         items = parse_json(attributes[name])
         if isinstance(items, list):
             lists[name] = [flatten(item) if isinstance(item, dict) else {"": item} for item in items]

@@ -5,10 +5,11 @@ OpenTelemetry's Python package marks its GenAI constants as deprecated, so the n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io import coercion as cells
-from sgi.io.traces.attributes import id_of, lists_of, parse_json, text_of
+from sgi.io.traces.attributes import LISTS, id_of, list_items, parse_json, text_of
 from sgi.io.traces.content import Attribute, Content, Kind
 from sgi.io.traces.documents import documents_in, flat_documents
 from sgi.io.traces.events import read_events
@@ -70,35 +71,64 @@ _OUTPUTS = (
     "gen_ai.tool.call.result",
     "final_result",
 )
+_TOOLS = ("tool.name", "gen_ai.tool.name", "traceloop.entity.name")
 _METADATA = "metadata"
+_RETRIEVED = "gen_ai.retrieval.documents"
+_JSON_ASKED = ("gen_ai.input.messages", "gen_ai.prompt")
+_JSON_REPLIED = ("gen_ai.output.messages", "gen_ai.completion")
 _MIMES = {"input.value": "input.mime_type", "output.value": "output.mime_type"}
+
+
+class _Names(NamedTuple):
+    """The attributes of a span that conventions know, in the order in which they are tried."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    models: tuple[str, ...]
+    sessions: tuple[str, ...]
+    tools: tuple[str, ...]
+    lists: tuple[str, ...]
+    metadata: tuple[str, ...]
+    has_json: bool
+
+
+@lru_cache(maxsize=1024)
+def _known_names(attributes: tuple[str, ...]) -> _Names:
+    """Sort the names of attributes; most spans of a file have one of a few sets of names."""
+    groups = (_INPUTS, _OUTPUTS, _MODELS, _SESSIONS, _TOOLS, sorted(LISTS))
+    known = (tuple(name for name in group if name in attributes) for group in groups)
+    metadata = tuple(name for name in attributes if name == _METADATA or name.startswith(f"{_METADATA}."))
+    return _Names(*known, metadata, not {*_JSON_ASKED, *_JSON_REPLIED, _RETRIEVED}.isdisjoint(attributes))
 
 
 def content_of(span: Span) -> Content:
     """Return what a span is and what it holds. Raises DataError with the attribute's name for wrong types."""
     attributes = span.attributes
-    lists = lists_of(attributes)
+    names = _known_names(tuple(attributes))
     content = Content(
-        input=_first(attributes, _INPUTS),
-        output=_first(attributes, _OUTPUTS),
-        model=_first_text(attributes, _MODELS),
-        session=_first_text(attributes, _SESSIONS, id_of),
-        tool=_first_text(attributes, ("tool.name", "gen_ai.tool.name", "traceloop.entity.name")),
+        input=_first(attributes, names.inputs),
+        output=_first(attributes, names.outputs),
+        model=_first_text(attributes, names.models),
+        session=_first_text(attributes, names.sessions, id_of),
+        tool=_first_text(attributes, names.tools),
         is_store=attributes.get("gen_ai.tool.type") == "datastore",
         query=_first_text(attributes, ("gen_ai.retrieval.query.text",)),
     )
-    if lists:
+    if names.lists:
+        lists = list_items(attributes, names.lists)
         _read_messages(content, lists)
         _read_documents(content, lists)
         _read_evaluations(content, lists)
-    _read_json(content, attributes)
+    if names.has_json:
+        _read_json(content, attributes)
     if span.events:
         read_events(content, span)
     content.kind = _kind(span, content)
     if content.documents is None and content.kind in {Kind.RETRIEVER, Kind.RERANKER} and content.output:
         content.documents = documents_in(content.output.value)
         content.from_attribute["documents"] = content.output.name
-    content.metadata = _metadata(attributes)
+    if names.metadata:
+        content.metadata = _metadata(attributes, names.metadata)
     return content
 
 
@@ -127,9 +157,9 @@ def _first_text(
 
 def _kind(span: Span, content: Content) -> Kind:
     attributes = span.attributes
-    kind = attributes.get("openinference.span.kind")
-    if isinstance(kind, str) and kind.upper() in _KINDS:
-        return _KINDS[kind.upper()]
+    name = attributes.get("openinference.span.kind")
+    if isinstance(name, str) and (kind := _KINDS.get(name.upper())):
+        return kind
     operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str) and operation in _OPERATIONS:
         return _OPERATIONS[operation]
@@ -177,21 +207,20 @@ def _read_documents(content: Content, lists: Items) -> None:
 
 def _read_json(content: Content, attributes: Mapping[str, Any]) -> None:
     """Read messages and documents that are values of JSON."""
-    for name in ("gen_ai.input.messages", "gen_ai.prompt"):
+    for name in _JSON_ASKED:
         if name in attributes and not content.input_messages:
             content.input_messages = json_messages(attributes[name], "user")
             content.from_attribute["input_messages"] = name
-    for name in ("gen_ai.output.messages", "gen_ai.completion"):
+    for name in _JSON_REPLIED:
         if name in attributes and not content.output_messages:
             content.output_messages = json_messages(attributes[name], "assistant")
             content.from_attribute["output_messages"] = name
-    name = "gen_ai.retrieval.documents"
-    if attributes.get(name) is not None and content.documents is None:
-        content.documents = documents_in(attributes[name])
-        content.from_attribute["documents"] = name
+    if attributes.get(_RETRIEVED) is not None and content.documents is None:
+        content.documents = documents_in(attributes[_RETRIEVED])
+        content.from_attribute["documents"] = _RETRIEVED
         if content.documents is None:
-            problem = f"expected a list of documents, found {cells.describe(attributes[name])}"
-            raise DataError(problem, field=name)
+            problem = f"expected a list of documents, found {cells.describe(attributes[_RETRIEVED])}"
+            raise DataError(problem, field=_RETRIEVED)
 
 
 def _read_evaluations(content: Content, lists: Items) -> None:
@@ -206,11 +235,11 @@ def _is_plain(value: Any) -> bool:
     return all(isinstance(item, (str, int, float)) for item in items)
 
 
-def _metadata(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(attributes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return scalars and lists of scalars of the user's metadata: an object, or keys as ``metadata.team``."""
     metadata = parse_json(attributes.get(_METADATA))
     prefix = f"{_METADATA}."
-    own = {key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)}
+    own = {key.removeprefix(prefix): attributes[key] for key in names if key != _METADATA}
     own |= metadata if isinstance(metadata, dict) else {}
     if not own:
         return own

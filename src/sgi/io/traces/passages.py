@@ -34,7 +34,7 @@ def passages_of(turn: Turn) -> Passages:
     A retrieval inside another one is a part of it. A tool counts only without retrievals, and if its span has
     documents or says that it is a store of documents.
     """
-    searches = [node for node in turn.nodes if node.kind() in SEARCHES and not node.is_covered]
+    searches = [node for node in turn.nodes if node.kind in SEARCHES and not node.is_covered]
     around = {id(node.search) for node in searches}
     searches = [node for node in searches if node.has_documents() or id(node) not in around]
     if not searches:
@@ -51,7 +51,7 @@ def passages_of(turn: Turn) -> Passages:
             documents, sources = _without_received(documents, content), {}
         documents += content.documents
         sources[f"{content.kind} {content.from_attribute['documents']}"] = None
-    retrievals = sum(node.kind() is not Kind.RERANKER for node in searches)
+    retrievals = sum(node.kind is not Kind.RERANKER for node in searches)
     distinct = distinct_documents(documents)
     return Passages(distinct, unknown_passages(distinct, len(searches), silent), tuple(sources), retrievals)
 

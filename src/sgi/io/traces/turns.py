@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SEARCHES = {Kind.RETRIEVER, Kind.RERANKER}
 CHECKS = {Kind.EVALUATOR, Kind.GUARDRAIL}
 _HEADS = {Kind.CHAIN, Kind.AGENT}
+_STEPS = {*_HEADS, Kind.OTHER, Kind.LLM}
 
 
 @dataclass(eq=False, slots=True)
@@ -37,20 +38,21 @@ class Node:
     start: int = 0
     search: Node | None = None
     is_covered: bool = False
+    kind: Kind = field(default=Kind.OTHER, init=False)
+
+    def __post_init__(self) -> None:
+        if self.content is not None:
+            self.kind = self.content.kind
 
     def has_documents(self) -> bool:
         """Return whether the span has a list of documents, which may be empty."""
         return self.content is not None and self.content.documents is not None
 
-    def kind(self) -> Kind:
-        """Return what the span does."""
-        return Kind.OTHER if self.content is None else self.content.kind
-
     def has_texts(self) -> bool:
         """Return whether the span is a step with its own input or output."""
         content = self.content
         has_any = content is not None and (content.input is not None or content.output is not None)
-        return has_any and self.kind() in {*_HEADS, Kind.OTHER, Kind.LLM}
+        return has_any and self.kind in _STEPS
 
 
 @dataclass(eq=False, slots=True)
@@ -152,7 +154,7 @@ def _fill_down(root: Node) -> None:
         node = waiting.pop()
         if node.span is not None and node.span.start is not None:
             node.start = node.span.start
-        is_search = node.kind() in SEARCHES
+        is_search = node.kind in SEARCHES
         for child in node.children:
             child.start = node.start
             child.search = node if is_search else node.search
@@ -168,7 +170,7 @@ def _content(span: Span) -> Content:
 
 
 def _turns(root: Node) -> list[Turn]:
-    if root.kind() in CHECKS:
+    if root.kind in CHECKS:
         return [Turn(None, None, [root])]
     nodes = _in_order(_subtree(root))
     if root.has_texts():
@@ -214,9 +216,9 @@ def _heads(root: Node) -> Iterator[Node]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if node.kind() in _HEADS and node.has_texts():
+        if node.kind in _HEADS and node.has_texts():
             yield node
-        elif node.kind() not in CHECKS:
+        elif node.kind not in CHECKS:
             waiting += reversed(node.children)
 
 
@@ -226,12 +228,12 @@ def _subtree(root: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        if node.kind() not in CHECKS:
+        if node.kind not in CHECKS:
             waiting += reversed(node.children)
 
 
 def _models(nodes: Iterable[Node]) -> list[Node]:
-    return [node for node in nodes if node.kind() is Kind.LLM]
+    return [node for node in nodes if node.kind is Kind.LLM]
 
 
 def _in_order(nodes: Iterable[Node]) -> list[Node]:
@@ -240,4 +242,4 @@ def _in_order(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _name(node: Node) -> tuple[str, Kind]:
-    return ("" if node.span is None else node.span.name, node.kind())
+    return ("" if node.span is None else node.span.name, node.kind)
