@@ -160,7 +160,7 @@ def number_of(value: Any) -> float | None:
     >>> number_of("0.5"), number_of(float("nan")), number_of("high")
     (0.5, None, None)
     """
-    if value is None or isinstance(value, bool) or not isinstance(value, (float, int, str)):
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, (float, int, str))):
         return None
     try:
         number = float(value)

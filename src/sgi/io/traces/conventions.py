@@ -17,7 +17,7 @@ from sgi.io.traces.messages import flat_messages, json_messages
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sgi.io.traces.attributes import Items
     from sgi.io.traces.span import Span
@@ -95,10 +95,20 @@ class _Names(NamedTuple):
 @lru_cache(maxsize=1024)
 def _known_names(attributes: tuple[str, ...]) -> _Names:
     """Sort the names of attributes; most spans of a file have one of a few sets of names."""
-    groups = (_INPUTS, _OUTPUTS, _MODELS, _SESSIONS, _TOOLS, sorted(LISTS))
-    known = (tuple(name for name in group if name in attributes) for group in groups)
-    metadata = tuple(name for name in attributes if name == _METADATA or name.startswith(f"{_METADATA}."))
-    return _Names(*known, metadata, not {*_JSON_ASKED, *_JSON_REPLIED, _RETRIEVED}.isdisjoint(attributes))
+
+    def known(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in attributes)
+
+    return _Names(
+        known(_INPUTS),
+        known(_OUTPUTS),
+        known(_MODELS),
+        known(_SESSIONS),
+        known(_TOOLS),
+        known(sorted(LISTS)),
+        tuple(name for name in attributes if name == _METADATA or name.startswith(f"{_METADATA}.")),
+        bool(known((*_JSON_ASKED, *_JSON_REPLIED, _RETRIEVED))),
+    )
 
 
 def content_of(span: Span) -> Content:

@@ -30,10 +30,9 @@ def flat_documents(items: Iterable[Mapping[str, Any]], name: str) -> list[Docume
     """Read documents with dotted keys (``document.content``). ``name`` is the attribute, for errors."""
     documents = []
     for index, item in enumerate(items):
-        keys: tuple[str, str, str] = _OPENINFERENCE_KEYS
-        if item.keys().isdisjoint(_OPENINFERENCE_KEYS):
-            keys = (_key(item, _TEXT_KEYS), _key(item, _ID_KEYS), _key(item, _SCORE_KEYS))
-        text, identifier, score = keys
+        text, identifier, score = _OPENINFERENCE_KEYS
+        if text not in item and identifier not in item and score not in item:
+            text, identifier, score = _key(item, _TEXT_KEYS), _key(item, _ID_KEYS), _key(item, _SCORE_KEYS)
         documents.append(
             Document(
                 text_of(item.get(text), name, index, text),
