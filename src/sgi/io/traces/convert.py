@@ -8,13 +8,13 @@ from sgi.io.raw_rows import RawRow, oversized_error, with_place
 from sgi.io.text_file import row_too_large
 from sgi.io.traces.assemble import rows_of_trace
 from sgi.io.traces.grouping import by_trace
-from sgi.io.traces.span import Span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sgi.io.traces.span import Span
     from sgi.io.traces.use import TraceUse
     from sgi.kernel.limits import InputLimits
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 def rows_of_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[RawRow]:
     """Yield the rows of spans in any order, and count them in ``use``."""
     limits = input_limits()
-    for trace in by_trace(_counted_spans(items, use)):
+    for trace in by_trace(items):
         if isinstance(trace, RawRow):
             yield trace
             continue
         use.traces += 1
+        use.spans += len(trace)
         try:
             result = rows_of_trace(trace)
         except DataError as error:
@@ -47,13 +48,6 @@ def _checked(values: dict[str, Any], limits: InputLimits) -> dict[str, Any] | Da
         return values
     error = row_too_large("", 0) if texts > limits.row else oversized_error(values, texts, limits)
     return values if error is None else with_place(error, sample_id=values["id"])
-
-
-def _counted_spans(items: Iterable[Span | RawRow], use: TraceUse) -> Iterator[Span | RawRow]:
-    for item in items:
-        if isinstance(item, Span):
-            use.spans += 1
-        yield item
 
 
 def _in_trace(error: DataError, trace_id: str) -> DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from io import BufferedWriter
 from itertools import groupby
 from operator import itemgetter
 from tempfile import TemporaryFile
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MEMORY = 16_000_000
 """The size of the spans in memory, above which they are written to a temporary file."""
 
+_BUFFER = 1 << 18
 _OVERHEAD = 200
 """Bytes of a trace in memory besides its encoded spans."""
 _BY_TRACE = """
@@ -73,18 +75,19 @@ class _SpanFile:
         """Append the spans of traces."""
         if not self.is_open:
             self._open()
-        place = self._file.tell()
+        place = self._writer.tell()
         parts = []
         for trace, spans in traces.items():
             parts.append((place, trace, len(spans)))
             place += len(spans)
-        self._file.writelines(traces.values())
+        self._writer.writelines(traces.values())
         self._database.executemany("INSERT INTO parts VALUES (?, ?, ?)", parts)
 
     def _open(self) -> None:
         import sqlite3  # only large files need it
 
-        self._file = TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed by `close`
+        self._writer = BufferedWriter(self._file, _BUFFER)
         # An empty name is a temporary file that SQLite deletes.
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self.is_open = True
@@ -97,6 +100,7 @@ class _SpanFile:
     def traces(self) -> Iterator[list[Span] | RawRow]:
         """Yield the spans of each trace."""
         most = input_limits().file
+        self._writer.flush()
         self._database.execute("CREATE INDEX by_trace ON parts (trace, place, size)")
         for trace, parts in groupby(self._database.execute(_BY_TRACE), itemgetter(0)):
             spans = bytearray()
@@ -112,7 +116,7 @@ class _SpanFile:
     def close(self) -> None:
         """Delete the file and the database."""
         if self.is_open:
-            self._file.close()
+            self._writer.close()
             self._database.close()
 
 

@@ -7,7 +7,7 @@ import zlib
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.attributes import nest
+from sgi.io.traces.attributes import is_used, nest
 from sgi.io.traces.span import SERVICE, Event, Span
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
@@ -144,7 +144,7 @@ def _span(span: Any, resource: Mapping[str, Any], line: int) -> Span:
         name=span.name,
         start=span.start_time_unix_nano or None,
         end=span.end_time_unix_nano or None,
-        attributes=nest(_pairs(span.attributes)),
+        attributes=nest(_pairs(pair for pair in span.attributes if is_used(pair.key))),
         events=tuple(Event(event.name, dict(_pairs(event.attributes))) for event in span.events),
         resource=resource,
         line=line,
