@@ -1,1 +1,1 @@
-"""The command line: one file a verb; it parses, calls and prints. stdout is data, stderr is talk."""
+"""The command line: one file for each command. Data goes to stdout, messages go to stderr."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, print_notes, print_tables, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_message, print_notes, print_tables
 from sgi.cli.option_values import metric_list
 from sgi.kernel.errors import UsageError
 from sgi.reporting.formatting import format_scaled, span
@@ -88,7 +88,9 @@ def agree(
         print_tables(agreement_tables(report, percent=percent))
         print_lines([*_verdicts(report.metrics), report.signature])
     if record.scored < record.rows:
-        talk(f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared.")
+        print_message(
+            f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
+        )
     print_notes(report.notes)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_tables, progress, talk
+from sgi.cli.console import print_json, print_message, print_tables, progress
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
 from sgi.cli.run_output import print_columns
 from sgi.cli.study_output import make_folder, print_study, write_study
@@ -122,7 +122,9 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
     from importlib.resources import as_file, files
 
     if not quiet:
-        talk("Data: the bundled sample of HaluEval QA (MIT licence), short answers, one passage each.")
+        print_message(
+            "Data: the bundled sample of HaluEval QA (MIT licence), short answers, one passage each."
+        )
     return stack.enter_context(as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
 
 

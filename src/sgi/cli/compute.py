@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.cli.option_values import select_embedders
 from sgi.kernel.errors import UsageError
 
@@ -57,16 +57,16 @@ def compute(
     model = load_embedder(name, backend=backend, precision=precision)
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, model)
     for text in truncated:
-        talk(f"Note: {text}.")
+        print_message(f"Note: {text}.")
     if result["theta_rc"] < VERBATIM_ANGLE:
-        talk("Note: the response copies the context, so the ratio only reflects a tiny angle.")
+        print_message("Note: the response copies the context, so the ratio only reflects a tiny angle.")
     if as_json:
         cut = {text.field: {"tokens": text.tokens, "limit": text.limit} for text in truncated}
         typer.echo(json.dumps(result | ({"truncated": cut} if cut else {}), indent=2))
     else:
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
         if len(c) > 1:
-            talk(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
+            print_message(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
 
 
 def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:

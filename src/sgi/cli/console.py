@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     return text.translate(STEERING)
 
 
-def talk(message: str, *, style: str = "") -> None:
+def print_message(message: str, *, style: str = "") -> None:
     """Print a line on stderr."""
     from rich.console import Console
     from rich.text import Text
@@ -59,13 +59,13 @@ def talk(message: str, *, style: str = "") -> None:
 def print_notes(notes: Iterable[str], *, longest: int = 400) -> None:
     """Print each note as one line on stderr."""
     for note in notes:
-        talk(one_line(note, longest=longest))
+        print_message(one_line(note, longest=longest))
 
 
 def complain(error: SgiError) -> None:
     """Print an error on stderr: what is wrong, then what to do; options replace Python arguments."""
     text = _ARGUMENT.sub(lambda match: _OPTIONS.get(match[1], match[0]), str(error))
-    talk(f"Error: {text}", style="red" if sys.stderr.isatty() else "")
+    print_message(f"Error: {text}", style="red" if sys.stderr.isatty() else "")
 
 
 def escaped_json(text: str) -> str:
@@ -205,7 +205,7 @@ class _Lines:
         share = f" of {self._total:,}" if self._total else ""
         left = f", {(self._total - done) / rate:,.0f} s left" if self._total and rate else ""
         judge = f"; judge: {self._judged.done:,} of {self._judged.total:,}" if self._judged else ""
-        talk(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
+        print_message(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
 @ignore_broken_pipe()

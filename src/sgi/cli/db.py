@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_message
 from sgi.cli.run_output import database_option
 from sgi.kernel.errors import UsageError
 
@@ -103,7 +103,7 @@ def export(file: ExportFile, database: options.Database = None, as_json: options
     if as_json:
         print_json({"file": str(file), "rows": rows})
     else:
-        talk(f"Wrote all {rows:,} rows of {store.shown} to {file}.")
+        print_message(f"Wrote all {rows:,} rows of {store.shown} to {file}.")
 
 
 @db.command("import")

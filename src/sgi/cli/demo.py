@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.cli.report import report
 from sgi.cli.run import run
 
@@ -42,11 +42,11 @@ def demo(
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         if not quiet:
             answers = "each with a right answer (label 1) and a hallucinated one (label 0)"
-            talk(f"HaluEval QA (MIT licence): 250 items, {answers}.")
+            print_message(f"HaluEval QA (MIT licence): 250 items, {answers}.")
         run(context=context, data=sample, out=out, inputs=True, db=database, as_json=as_json, quiet=quiet)
         report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
-            talk(
+            print_message(
                 "Read the AUROC with care: on this data, the length of an answer alone ranks as well as "
                 "grounding and better than sgi, see the table. Grounding was fitted on pairs of this "
                 "data set and of others."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, talk
+from sgi.cli.console import ignore_broken_pipe, print_json, print_json_line, print_message
 from sgi.io.trace_scores.score import TraceFormat
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
@@ -62,7 +62,7 @@ def export(
     others = {"not scored": record.rows - record.scored, "without a usable trace id": record.scored - rows}
     reasons = ", ".join(f"{count:,} {why}" for why, count in others.items() if count)
     rest = f" of {record.rows:,} ({reasons})" if reasons else ""
-    talk(f"Wrote {rows:,} rows{rest} to {out}.")
+    print_message(f"Wrote {rows:,} rows{rest} to {out}.")
 
 
 def _print_rows(

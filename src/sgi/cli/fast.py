@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def print_fast_profiles(embedders: Sequence[str | Path], backend: str, precision
         profile = fast_profile(name, backend)
         lines = [f"Fast: {name} has only one arithmetic."] if profile is None else profile.lines()
         for line in lines:
-            talk(line)
+            print_message(line)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 
 _ARGUMENTS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -49,7 +49,7 @@ def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
     from sgi.llm.cassette import incomplete_end
 
     if file.exists() and (note := incomplete_end(file)):
-        talk(note)
+        print_message(note)
     group = context.find_root().command
     run = group.get_command(context, "run")  # type: ignore[attr-defined]  # the root is a group of commands
     with run.make_context("sgi run", list(context.args), obj=Cassette(file, replaying=replaying)) as inner:

@@ -21,7 +21,7 @@ from sgi.cli.card import card
 from sgi.cli.check import check
 from sgi.cli.compare import compare
 from sgi.cli.compute import compute
-from sgi.cli.console import complain, talk
+from sgi.cli.console import complain, print_message
 from sgi.cli.db import db
 from sgi.cli.demo import demo
 from sgi.cli.doctor import doctor
@@ -130,5 +130,5 @@ def main() -> None:
         sys.exit(2)
     except OSError as error:
         file = "" if error.filename is None else f" {error.filename}"
-        talk(f"Error: the operating system cannot read or write{file}: {error.strerror or error}.")
+        print_message(f"Error: the operating system cannot read or write{file}: {error.strerror or error}.")
         sys.exit(2)

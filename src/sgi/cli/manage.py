@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import one_line, print_json, print_lines, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_message
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store.open_runs import open_runs
 
@@ -50,7 +50,7 @@ def rename(
         print_json({"id": record.id, "name": name})
     else:
         done = f"Renamed {record.label} to {name}." if name else f"Cleared the name of run {record.id}."
-        talk(done)
+        print_message(done)
 
 
 def tag(
@@ -80,7 +80,7 @@ def tag(
     elif current:
         print_lines(map(one_line, current))
     else:
-        talk(f"{record.label} has no tags.")
+        print_message(f"{record.label} has no tags.")
 
 
 def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
@@ -126,14 +126,14 @@ def _confirm(records: Sequence[RunRecord]) -> None:
         raise UsageError("Confirmation needs a terminal.", hint="Add --yes to delete without confirmation.")
     for record in records:
         state = "" if record.finished else ", not finished"
-        talk(f"{record.label}: {record.scored:,} rows of {record.dataset_name}{state}")
+        print_message(f"{record.label}: {record.scored:,} rows of {record.dataset_name}{state}")
     many = "it" if len(records) == 1 else f"these {len(records)} runs"
     try:
         confirmed = typer.confirm(f"Delete {many} permanently?", err=True)
     except typer.Abort:
         confirmed = False
     if not confirmed:
-        talk("Nothing was deleted.")
+        print_message("Nothing was deleted.")
         raise typer.Exit(130)
 
 

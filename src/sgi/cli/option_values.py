@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 
@@ -70,7 +70,9 @@ def select_embedders(
     if name == DEFAULT_MODEL:
         return []
     where = f"{name} at {Service.azure().address}"
-    talk(f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline.")
+    print_message(
+        f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline."
+    )
     return [name]
 
 

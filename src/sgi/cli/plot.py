@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.registry import metric_name
 from sgi.store.open_runs import open_runs
@@ -147,7 +147,7 @@ def plot(
     chart |= {name: size for name, size in sides.items() if size is not None}
     save_figure(chart, out, scale=scale)
     if not quiet:
-        talk(f"{out} shows {kind.value} of {short(record.label)}. {chart['description']}")
+        print_message(f"{out} shows {kind.value} of {short(record.label)}. {chart['description']}")
 
 
 def _check_options(kind: Kind, **values: str | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import ignore_broken_pipe, talk
+from sgi.cli.console import ignore_broken_pipe, print_message
 from sgi.kernel.errors import UsageError
 from sgi.store.open_runs import open_runs
 
@@ -107,9 +107,9 @@ def report(
         return
     if not quiet:
         labels = " and ".join(record.label for record in records)
-        talk(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
+        print_message(f"Wrote {target}: {labels}, {_size(target.stat().st_size)}.")
         if csv is not None:
-            talk(f"Wrote {csv}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
+            print_message(f"Wrote {csv}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
     if open_:
         typer.launch(target.resolve().as_uri())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_lines, progress, talk
+from sgi.cli.console import print_json, print_lines, print_message, progress
 from sgi.cli.study_output import make_folder
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def reproduce(
         for finding in run_experiments(names, bench):
             paths = finding.write(out)
             findings.append(finding)
-            talk(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")
+            print_message(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")
     if as_json:
         print_json([finding.to_dict() for finding in findings])
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_summary, progress, talk
+from sgi.cli.console import print_json, print_message, print_summary, progress
 from sgi.cli.option_values import cache_choice, metric_list
 from sgi.cli.run_output import database_option
 from sgi.store.open_runs import open_runs
@@ -77,7 +77,7 @@ def rescore(
     else:
         print_summary(result.report.summary, percent=percent)
     for line in () if quiet else _notes(result, db):
-        talk(line)
+        print_message(line)
     if result.report.failures or result.report.rejected:
         raise typer.Exit(3)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sgi.cli.console import progress, talk
+from sgi.cli.console import print_message, progress
 from sgi.cli.fast import print_fast_profiles
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.run_on_ray import run_on_ray
@@ -191,8 +191,8 @@ def _resumable(listener: Listener, flags: str) -> Iterator[Listener]:
     except (KeyboardInterrupt, SgiError) as error:
         if not isinstance(error, StoreDamagedError):
             for run in run_ids:
-                talk(f"Finished batches are stored. Resume with: sgi run --resume {run}{flags}")
+                print_message(f"Finished batches are stored. Resume with: sgi run --resume {run}{flags}")
         if isinstance(error, KeyboardInterrupt):
-            talk("Interrupted.")
+            print_message("Interrupted.")
             raise typer.Exit(130) from error
         raise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sgi.cli.console import progress, talk
+from sgi.cli.console import print_message, progress
 from sgi.cli.run_output import print_columns, print_report, report_notes
 from sgi.kernel.errors import UsageError
 
@@ -72,8 +72,8 @@ def _start(spec: RunSpec, options: RunOptions) -> RunReport:
             )
             return start_run(spec, config)
     except KeyboardInterrupt as error:
-        talk("Finished partitions are stored. To resume, run the same command again.")
-        talk("Interrupted.")
+        print_message("Finished partitions are stored. To resume, run the same command again.")
+        print_message("Interrupted.")
         raise typer.Exit(130) from error
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sgi.cli.console import plain, print_json, print_lines, print_summary, progress, talk
+from sgi.cli.console import plain, print_json, print_lines, print_message, print_summary, progress
 from sgi.engine.progress import ColumnsRead
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
@@ -31,7 +31,7 @@ def print_columns(listener: Listener) -> Listener:
 
     def listen(event: Event) -> None:
         if isinstance(event, ColumnsRead) and (line := event.columns.line()):
-            talk(line)
+            print_message(line)
         listener(event)
 
     return listen
@@ -110,7 +110,7 @@ def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent:
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.notes() if report.summary.cascade is not None else ())
     for line in notes:
-        talk(line)
+        print_message(line)
 
 
 def database_option(database: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import print_json, print_tables, talk
+from sgi.cli.console import print_json, print_message, print_tables
 from sgi.cli.tables import run_facts, runs_table
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def runs(
     elif records:
         print_tables([runs_table(records, percent=percent)])
     if not total:
-        talk("There are no runs yet. Make one: sgi run answers.jsonl")
+        print_message("There are no runs yet. Make one: sgi run answers.jsonl")
     elif not matches:
         filters = [f"contains {search!r}"] if search else []
         filters += [] if tag is None else [f"has the tag {tag!r}"]
-        talk(f"None of {total:,} runs {' and '.join(filters)}.")
+        print_message(f"None of {total:,} runs {' and '.join(filters)}.")
     elif len(records) < matches:
-        talk(f"Listed {len(records):,} of {matches:,} runs; --limit {matches} lists all.")
+        print_message(f"Listed {len(records):,} of {matches:,} runs; --limit {matches} lists all.")
 
 
 def _list(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import discard_stdout, print_json_line, talk
+from sgi.cli.console import discard_stdout, print_json_line, print_message
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_values import (
     cache_choice,
@@ -103,7 +103,7 @@ def score(
         raise typer.Exit from None
     notes.print_columns()
     for line in () if quiet else truncation_notes(truncated, scored):
-        talk(line)
+        print_message(line)
     if failed or notes.rejected:
         raise typer.Exit(3)
 
@@ -129,7 +129,7 @@ class _InputNotes:
 
     def reject(self, item: RejectedRow) -> None:
         self.rejected += 1
-        talk(f"Rejected: {item.error}")
+        print_message(f"Rejected: {item.error}")
 
     def add_columns(self, columns: ColumnUse) -> None:
         """Record the columns that are used so far; print those of the first row."""
@@ -140,7 +140,7 @@ class _InputNotes:
     def print_columns(self) -> None:
         """Print which column is used for each field, unless this is printed already."""
         if self._last != self._printed and not self._quiet:
-            talk(self._last)
+            print_message(self._last)
         self._printed = self._last
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli import options
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.cli.fast import print_fast_profiles, select_precision
 from sgi.cli.option_fields import with_option_fields
 from sgi.cli.option_values import select_embedders
@@ -109,7 +109,7 @@ def _open_or_create(db: str | None) -> Database:
         if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
             raise
         database = open_database(db)
-    talk(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
+    print_message(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database
 
 
@@ -146,12 +146,12 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
 
     server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
-    talk(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
+    print_message(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
     if site.receiver is not None:
-        talk(f"Receiving traces at {address}v1/traces.")
+        print_message(f"Receiving traces at {address}v1/traces.")
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises it again after it has stopped
-        talk("Stopped.")
+        print_message("Stopped.")

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from sgi.cli import options
-from sgi.cli.console import talk
+from sgi.cli.console import print_message
 from sgi.cli.option_values import judge_settings, metric_list
 from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.limits import size_in_bytes
@@ -146,7 +146,7 @@ def trace_receiver(database: Database, options: TraceOptions | None) -> Iterator
         receiver.close()
         ended.set()
         printer.join()
-        talk(f"Traces: {receiver.counts().line()}.")
+        print_message(f"Traces: {receiver.counts().line()}.")
 
 
 def _print_changes(receiver: TraceReceiver, ended: Event) -> None:
@@ -154,5 +154,5 @@ def _print_changes(receiver: TraceReceiver, ended: Event) -> None:
     while not ended.wait(_PRINT_SECONDS):
         line = receiver.counts().line()
         if line != before:
-            talk(f"{time.strftime('%H:%M:%S')} Traces: {line}.")
+            print_message(f"{time.strftime('%H:%M:%S')} Traces: {line}.")
         before = line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from sgi.cli.console import one_line, print_json, print_lines, print_tables, talk
+from sgi.cli.console import one_line, print_json, print_lines, print_message, print_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,4 +56,4 @@ def write_study(folder: Path, name: str, *, markdown: str, json: str, chart: Cha
     for suffix in ("png", "svg"):
         save_figure(chart, folder / f"{name}.{suffix}")
     if not quiet:
-        talk(f"Written to {folder}: {name}.md, {name}.json, {name}.png, {name}.svg.")
+        print_message(f"Written to {folder}: {name}.md, {name}.json, {name}.png, {name}.svg.")

@@ -333,7 +333,7 @@ def check_figure(path: Path) -> None:
     """
     if path.suffix.casefold() not in FIGURES:
         raise UsageError(
-            f"Cannot tell the image format from the name {str(path)!r}.", hint=f"Use {', '.join(FIGURES)}."
+            f"The name {str(path)!r} has no suffix of an image format.", hint=f"Use {', '.join(FIGURES)}."
         )
     if importlib.util.find_spec("vl_convert") is None:
         raise MissingExtraError("Writing charts as image files", "images")

@@ -17,13 +17,13 @@ DEFAULT = "sgi.db"
 
 ANOTHER = "Name another database, or set SGI_DATABASE_URL."
 _KEPT = "what was written before is kept, and you can resume the run."
-_ROOM = f"Make room; {_KEPT}"
+_SPACE = f"Free disk space; {_KEPT}"
 _MEMORY = f"Close other programs; {_KEPT}"
 RIGHTS = "Check that you may read and write there."
 _DAMAGED = f"Take a copy of the file. {ANOTHER}"
 _WAYS_OUT = {  # the first whose words are in the driver's message applies
-    "disk is full": _ROOM,
-    "No space left": _ROOM,
+    "disk is full": _SPACE,
+    "No space left": _SPACE,
     "disk I/O error": f"Check the disk and its free space; {_KEPT}",
     "out of memory": _MEMORY,
     "is locked": "Another process is writing; try again when it is done.",

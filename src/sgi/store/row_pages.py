@@ -44,7 +44,7 @@ class Cell:
     reason: str
 
 
-_UNKNOWN = Cell(None, Status.MISSING.value, "nothing is kept of it")
+_UNKNOWN = Cell(None, Status.MISSING.value, "the run does not store its score")
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def is_damaged(path: Path) -> bool:
             raise
         return True
     failed = _PAGE_NOT_READ.search(result)
-    code = int(failed[1]) & 0xFF if failed else 0  # the upper bits tell kinds of one error apart
+    code = int(failed[1]) & 0xFF if failed else 0  # the upper bits distinguish kinds of one error
     if code == sqlite3.SQLITE_NOMEM:
         raise MemoryError
     if code == sqlite3.SQLITE_IOERR:

@@ -257,7 +257,7 @@ def _open_export(file: Path) -> Iterator[IO[bytes]]:
             else:
                 yield raw
     except OSError as error:
-        hint = "Check that the folder exists, has room and can be written."
+        hint = "Check that the folder exists, has free space and can be written."
         raise StoreError(f"{file} cannot be written: {error.strerror or error}.", hint=hint) from error
 
 

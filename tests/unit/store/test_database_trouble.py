@@ -54,7 +54,7 @@ def no_more_pages(connection):
 def test_a_full_disk_is_one_clear_error_and_loses_nothing_committed(tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         add_run(database)
-        with pytest.raises(StoreError, match=r"database or disk is full\. Make room") as caught:
+        with pytest.raises(StoreError, match=r"database or disk is full\. Free disk space") as caught:
             write(database, no_more_pages, lambda connection: add(connection, "x" * 100_000))
         assert "xxx" not in str(caught.value)
         assert names(database) == ["data of r1"]

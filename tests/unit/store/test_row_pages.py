@@ -230,7 +230,7 @@ def test_a_row_that_a_metric_knows_nothing_of_is_missing(database):
         connection.execute(sa.delete(schema.scores).where(ours, schema.scores.c.position == 7))
     assert places(database, metric="sgi", status="missing") == [1, 5, 7]
     assert places(database, metric="sgi", sort="highest")[-3:] == [1, 5, 7]
-    assert found(database).rows[7].cells["sgi"] == Cell(None, "missing", "nothing is kept of it")
+    assert found(database).rows[7].cells["sgi"] == Cell(None, "missing", "the run does not store its score")
 
 
 def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
