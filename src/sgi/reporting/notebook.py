@@ -9,10 +9,14 @@ import numpy as np
 from markupsafe import Markup
 
 from sgi.analysis.compare import Comparison
+from sgi.analysis.duel.duel import Duel
+from sgi.analysis.leaderboard import Leaderboard
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
+from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain
+from sgi.reporting.leaderboard_tables import leaderboard_tables
 from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
 from sgi.reporting.views.evidence_map import evidence_map_view
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import NotebookRepr
     from sgi.reporting.charts import Chart
+    from sgi.reporting.table import Table
 
 _CHARTS = 4
 """Maximum number of charts; the first metrics are drawn."""
@@ -45,7 +50,7 @@ _CHART_CONFIG: dict[str, Any] = {
 
 
 def notebook_html(shown: NotebookRepr) -> str:
-    """Return the HTML of a result, summary, comparison (tables, charts) or grounding report (evidence map).
+    """Return the HTML of a result: tables, charts, and the evidence map of a grounding report.
 
     Charts are images with a description and need the extra ``images``. All text is escaped; there are no
     scripts and no external resources.
@@ -69,6 +74,10 @@ def notebook_html(shown: NotebookRepr) -> str:
             parts = [*_comparison(shown), *_pictures(_differences(shown))]
         case GroundingReport():
             parts = [_evidence(shown)]
+        case Leaderboard():
+            parts = [*_tables(leaderboard_tables(shown)), *map(_small, shown.notes)]
+        case Duel():
+            parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
     return "\n".join(parts)
@@ -83,9 +92,13 @@ def _evidence(report: GroundingReport) -> str:
     return template.render(view=view, value=report.value, style=inline(asset("notebook.css")))
 
 
+def _tables(tables: Iterable[Table]) -> Iterator[str]:
+    return (table.html() for table in tables)
+
+
 def _summary(summary: Summary) -> Iterator[str]:
     yield summary_table(summary.metrics, rows=summary.rows).html()
-    yield from (table.html() for table in refusal_tables(summary.metrics))
+    yield from _tables(refusal_tables(summary.metrics))
     ranking = ranking_table(summary.metrics, summary.baselines)
     if ranking.rows:
         yield ranking.html()
@@ -97,7 +110,7 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
     base, new = comparison.base, comparison.new
     unpaired = f"{comparison.only_base:,} only in {base}, {comparison.only_new:,} only in {new}"
     yield _small(f"{base} → {new}: {comparison.pairs:,} pairs ({unpaired})")
-    yield from (table.html() for table in comparison_tables(comparison, ()))
+    yield from _tables(comparison_tables(comparison, ()))
     for difference in comparison.differences:
         yield _small(f"Differs in more than the responses: {difference}.")
     for line in (*comparison.notes, *dict.fromkeys((comparison.base_signature, comparison.new_signature))):

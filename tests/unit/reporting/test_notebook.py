@@ -10,13 +10,20 @@ import sys
 import warnings
 from xml.etree import ElementTree as ET
 
+import anyio
 import pytest
 
 import sgi
 from sgi.analysis.compare import compare
+from sgi.analysis.duel.duel import duel
+from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.systems import systems_in_run
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UsageError
+from sgi.kernel.sample import Sample
 from sgi.reporting.notebook import notebook_html
+from sgi.testing import ScriptedJudge
+from support.scored_runs import column, run_of
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y> \x00\x1b\u202e"
 ROWS = [
@@ -201,3 +208,19 @@ def test_a_result_has_the_evidence_map_of_each_row(report):
         made.evidence_map("b")
     with pytest.raises(UsageError, match="Unknown metric of this result 'grounding'"):
         sgi.evaluate([row], ["sgi"]).evidence_map("a")
+
+
+def test_a_leaderboard_and_a_duel_are_tables():
+    samples = [
+        Sample(id=f"{number}{name}", question=f"q{number}", response=f"{name}{number}", metadata={"by": name})
+        for number in range(6)
+        for name in ("<b>", "other")
+    ]
+    systems = systems_in_run(run_of(samples, column("a", [0.9, 0.1] * 6)), "by")
+    page = notebook_html(leaderboard(systems))
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    judge = ScriptedJudge(lambda *_: {"reasoning": "So.", "better": "tie"})
+    page = notebook_html(anyio.run(duel, systems, judge))
+    assert "&lt;b&gt; against other" in page
+    assert "scripted" in page
