@@ -174,7 +174,8 @@ def test_an_error_fails_the_step_whatever_it_fails_on(run, inputs, code, text):
     write_rows(run.workspace / "rows.jsonl", answers(10))
     job = run(**({"metrics": "squad_em", "rules": "squad_em>=0.5", "fail_on": "error"} | inputs))
     assert job.code == code
-    assert text in job.log
+    (error,) = [each for each in annotations(job) if each.properties == {"title": "SGI"}]
+    assert text in error.message
 
 
 class Summary(HTMLParser):
