@@ -116,7 +116,7 @@ def test_the_annotations_are_bounded_and_the_rules_take_turns(run):
     ] * 2
 
 
-def test_a_failed_gate_can_leave_the_step_green(run):
+def test_a_failed_gate_does_not_fail_the_step_that_fails_on_errors(run):
     write_rows(run.workspace / "rows.jsonl", answers(40, wrong=40))
     job = run(metrics="squad_em", rules="squad_em>=0.9", fail_on="error", report_name="")
     assert (job.code, job.outputs["passed"], job.used) == (0, "false", [])
@@ -170,7 +170,7 @@ def test_rows_that_cannot_be_read_fail_the_step(run, on_error):
     ],
 )
 @pytest.mark.slow
-def test_an_error_fails_the_step_whatever_it_fails_on(run, inputs, code, text):
+def test_an_error_fails_the_step_with_each_value_of_fail_on(run, inputs, code, text):
     write_rows(run.workspace / "rows.jsonl", answers(10))
     job = run(**({"metrics": "squad_em", "rules": "squad_em>=0.5", "fail_on": "error"} | inputs))
     assert job.code == code

@@ -9,41 +9,16 @@ import pytest
 from sgi.io import open_dataset
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Field
+from support.export_files import COMPLETION, QUESTION, REPLY, only, read, rows, write
 
 EXPORTS = Path(__file__).parents[3] / "data" / "exports"
 OBSERVATION = {"id": "o", "traceId": "t", "type": "CHAIN", "startTime": "2026-01-31T12:00:00Z", "name": "app"}
-ANSWERED = {**OBSERVATION, "input": "Who?", "output": "She."}
+WITH_ANSWER = {**OBSERVATION, "input": "Who?", "output": "She."}
 RUN = {"id": "r", "trace_id": "r", "run_type": "chain", "start_time": "2026-01-31T12:00:00", "name": "app"}
-ASKED = {"role": "user", "content": "Who?"}
-SAID = {"role": "assistant", "content": "She."}
-COMPLETION = {"id": "c", "object": "chat.completion", "choices": [{"message": SAID}]}
-
-
-def write(folder, *records):
-    path = folder / "export.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-def read(data):
-    rejected, use = [], []
-    samples = list(open_dataset(data).samples(on_reject=rejected.append, on_columns=use.append))
-    return samples, [str(row.error) for row in rejected], use[-1].line()
-
-
-def rows(folder, prefix, *records):
-    return read(f"{prefix}:{write(folder, *records)}")
-
-
-def only(folder, prefix, *records):
-    samples, rejected, _ = rows(folder, prefix, *records)
-    assert not rejected
-    (sample,) = samples
-    return sample
 
 
 BROKEN = {
-    "langfuse": ({**ANSWERED, "startTime": "noon"}, "id 'o': field 'startTime': expected a time"),
+    "langfuse": ({**WITH_ANSWER, "startTime": "noon"}, "id 'o': field 'startTime': expected a time"),
     "langsmith": ({**RUN, "inputs": ["Who?"]}, "id 'r': field 'inputs': expected an object, found a list"),
     "mlflow": (
         {"info": {"trace_id": "tr"}, "data": {"spans": [{"name": "a", "span_id": 1.5}]}},
@@ -62,7 +37,7 @@ BROKEN = {
         "field 'user_input': message 2: expected an object with content and type human, ai or tool",
     ),
     "openai": (
-        {"messages": [ASKED, {"role": "assistant", "content": "", "tool_calls": 5}]},
+        {"messages": [QUESTION, {"role": "assistant", "content": "", "tool_calls": 5}]},
         "field 'tool_calls': expected a list, found number 5",
     ),
 }
@@ -114,8 +89,8 @@ def test_a_cut_off_file_loses_only_its_last_line(tmp_path):
     assert "invalid JSON" in rejected[0]
 
 
-def test_nothing_but_failures_is_an_error_that_says_why(tmp_path):
-    line = {"request": {"messages": [ASKED]}, "response": None, "error": "overloaded"}
+def test_a_file_of_failures_is_an_error_with_the_reasons(tmp_path):
+    line = {"request": {"messages": [QUESTION]}, "response": None, "error": "overloaded"}
     path = write(tmp_path, line, line)
 
     with pytest.raises(
@@ -126,7 +101,8 @@ def test_nothing_but_failures_is_an_error_that_says_why(tmp_path):
 
 def test_many_different_errors_are_counted_together(tmp_path):
     lines = [
-        {"request": {"messages": [ASKED]}, "response": None, "error": f"{number}"} for number in range(1200)
+        {"request": {"messages": [QUESTION]}, "response": None, "error": f"{number}"}
+        for number in range(1200)
     ]
     _, _, line = rows(tmp_path, "openai", COMPLETION, *lines)
 
@@ -134,7 +110,7 @@ def test_many_different_errors_are_counted_together(tmp_path):
 
 
 def test_the_same_observation_twice_gives_one_row(tmp_path):
-    assert only(tmp_path, "langfuse", ANSWERED, ANSWERED).response == "She."
+    assert only(tmp_path, "langfuse", WITH_ANSWER, WITH_ANSWER).response == "She."
 
 
 def test_the_same_response_twice_is_rejected(tmp_path):
@@ -147,7 +123,7 @@ def test_the_same_response_twice_is_rejected(tmp_path):
 class TestLangfuse:
     def test_generations_alone_give_question_and_answer(self, tmp_path):
         call = {**OBSERVATION, "type": "GENERATION", "parentObservationId": "x", "model": "m"}
-        sample = only(tmp_path, "langfuse", {**call, "input": [ASKED], "output": SAID})
+        sample = only(tmp_path, "langfuse", {**call, "input": [QUESTION], "output": REPLY})
 
         assert (sample.question, sample.response, sample.metadata["model"]) == ("Who?", "She.", "m")
         assert sample.metadata["absent"] == {"contexts": "the trace has no retrieval"}
@@ -181,7 +157,7 @@ class TestLangfuse:
             "name": "vector-retriever",
         }
         texts = {"documents": [{"page_content": "It was she.", "metadata": {}}]}
-        sample = only(tmp_path, "langfuse", ANSWERED, {**found, "output": texts})
+        sample = only(tmp_path, "langfuse", WITH_ANSWER, {**found, "output": texts})
 
         assert sample.contexts == ("It was she.",)
 
@@ -189,7 +165,7 @@ class TestLangfuse:
     def test_a_tool_that_searches_gives_passages(self, tmp_path, name, contexts):
         tool = {**OBSERVATION, "id": "f", "parentObservationId": "o", "type": "TOOL", "name": name}
         sample = only(
-            tmp_path, "langfuse", ANSWERED, {**tool, "output": [{"id": "1", "text": "It was she."}]}
+            tmp_path, "langfuse", WITH_ANSWER, {**tool, "output": [{"id": "1", "text": "It was she."}]}
         )
 
         assert sample.contexts == contexts
@@ -204,7 +180,7 @@ class TestLangfuse:
             "output": ["It was she."],
         }
         broken = {**found, "id": "g", "startTime": "noon", "output": ["And he."]}
-        samples, rejected, _ = rows(tmp_path, "langfuse", ANSWERED, found, broken)
+        samples, rejected, _ = rows(tmp_path, "langfuse", WITH_ANSWER, found, broken)
 
         assert len(rejected) == 1
         assert not samples[0].has(Field.CONTEXTS)
@@ -319,111 +295,3 @@ class TestDeepEval:
         monkeypatch.setenv("SGI_MAX_ROW", "2KB")
 
         assert len(read(EXPORTS / "deepeval_test_run.json")[0]) == 6
-
-
-class TestOpenAI:
-    def log(self, *messages, answer=SAID, **choice):
-        return {
-            "request": {"messages": list(messages)},
-            "response": {**COMPLETION, "choices": [{"message": answer}]},
-        }
-
-    def test_passages_inside_a_prompt_are_not_taken(self, tmp_path):
-        prompt = {"role": "user", "content": "Context:\n[1] It was she.\n\nQuestion: Who?"}
-        sample = only(tmp_path, "openai", self.log(prompt))
-
-        assert not sample.has(Field.CONTEXTS)
-        assert sample.question == prompt["content"]
-
-    def test_a_mapping_takes_them_from_the_message_of_the_system(self, tmp_path):
-        path = write(tmp_path, self.log({"role": "system", "content": "It was she."}, ASKED))
-
-        (sample,) = open_dataset(path, columns={"contexts": "metadata.system"}).samples()
-
-        assert sample.contexts == ("It was she.",)
-        assert sample.metadata["request_id"] == "c"
-
-    def test_every_choice_is_a_row(self, tmp_path):
-        line = self.log(ASKED)
-        line["response"]["choices"].append({"message": {"role": "assistant", "content": "He."}})
-        samples, _, _ = rows(tmp_path, "openai", line)
-
-        assert [(sample.id, sample.response) for sample in samples] == [("c-1", "She."), ("c-2", "He.")]
-
-    def test_results_belong_to_the_tool_of_their_call(self, tmp_path):
-        def call(number, name):
-            return {"id": str(number), "function": {"name": name, "arguments": "{}"}}
-
-        calls = {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [call(1, "weather"), call(2, "search_wiki")],
-        }
-        results = [
-            {"role": "tool", "tool_call_id": str(n), "content": text}
-            for n, text in ((2, "Found."), (1, "Rain."))
-        ]
-        sample = only(tmp_path, "openai", self.log(ASKED, calls, *results))
-
-        assert sample.contexts == ("Found.",)
-        assert (sample.metadata["tools"], sample.metadata["tool_outputs"]) == (["weather"], ["Rain."])
-
-    def test_an_answer_that_calls_a_tool_gives_no_row(self, tmp_path):
-        answer = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "weather"}}]}
-        _, _, line = rows(tmp_path, "openai", self.log(ASKED), self.log(ASKED, answer=answer))
-
-        assert "1 turn gave no row: the answer calls a tool (1)" in line
-
-    def test_a_refusal_is_the_answer(self, tmp_path):
-        answer = {"role": "assistant", "content": None, "refusal": "I cannot."}
-
-        assert only(tmp_path, "openai", self.log(ASKED, answer=answer)).response == "I cannot."
-
-    def test_pictures_alone_are_no_question(self, tmp_path):
-        picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}
-        sample = only(tmp_path, "openai", self.log(picture))
-
-        assert not sample.has(Field.QUESTION)
-
-    @pytest.mark.parametrize(
-        ("item", "reason"),
-        [
-            ({"type": "file_search_call", "results": None}, "1 of 1 retrievals recorded no documents"),
-            ({"type": "file_search_call", "results": []}, ""),
-            ({"type": "web_search_call"}, "no message is the result of a retrieval tool"),
-        ],
-    )
-    def test_file_search_without_results_leaves_the_passages_unknown(self, tmp_path, item, reason):
-        answer = {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "She."}],
-        }
-        reply = {"id": "r", "object": "response", "output": [item, answer]}
-        sample = only(tmp_path, "openai", {"request": {"input": "Who?"}, "response": reply})
-
-        assert sample.metadata.get("absent", {}) == ({"contexts": reason} if reason else {})
-        assert sample.has(Field.CONTEXTS) is not bool(reason)
-
-    def test_cited_pages_have_no_text(self, tmp_path):
-        cited = {"type": "url_citation", "url_citation": {"url": "https://a.example", "title": "A"}}
-        sample = only(tmp_path, "openai", self.log(ASKED, answer={**SAID, "annotations": [cited]}))
-
-        assert sample.metadata["document_ids"] == ["https://a.example"]
-        assert sample.metadata["absent"] == {"contexts": "1 retrieved document has no text"}
-
-    def test_a_conversation_keeps_its_id(self, tmp_path):
-        samples, _, _ = rows(
-            tmp_path, "openai", {"id": 7, "messages": [ASKED, SAID, ASKED, SAID], "source": "a"}
-        )
-
-        assert [sample.id for sample in samples] == ["7-1", "7-2"]
-        assert [sample.metadata["session_id"] for sample in samples] == ["7", "7"]
-        assert samples[0].metadata["source"] == "a"
-
-    def test_a_conversation_gives_a_row_for_each_turn(self, tmp_path):
-        samples, _, line = rows(tmp_path, "openai", {"messages": [ASKED, SAID, ASKED, SAID, ASKED]})
-
-        assert [sample.id for sample in samples] == ["1-1", "1-2"]
-        assert [sample.metadata["turn"] for sample in samples] == [1, 2]
-        assert "1 turn gave no row: a message of the user has no reply (1)" in line

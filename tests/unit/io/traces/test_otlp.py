@@ -135,7 +135,7 @@ def test_ids_may_be_base64(read):
     assert read(request(span(**ids)))[0][0].id == f"{1:032x}"
 
 
-def test_a_parent_of_zeros_is_no_parent():
+def test_a_parent_of_zeros_is_not_a_parent():
     (read_json,) = request_spans(request(span(parentSpanId="0" * 16)), 1)
     ids = {"trace_id": b"t" * 16, "span_id": b"s" * 8, "parent_span_id": bytes(8)}
     message = TracesData(resource_spans=[{"scope_spans": [{"spans": [ids]}]}])

@@ -65,7 +65,7 @@ def test_a_retrieval_around_others_may_have_no_documents_itself():
     assert row(*spans)["contexts"] == ["a"]
 
 
-def test_a_reranker_replaces_only_what_it_was_given():
+def test_a_reranker_replaces_only_the_documents_that_it_received():
     ranked = documents("b", kind="RERANKER", name="reranker.output_documents")
     ranked |= {
         "reranker.input_documents.0.document.content": "a",

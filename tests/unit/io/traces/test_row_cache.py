@@ -57,7 +57,7 @@ def test_a_changed_file_is_converted_again(path, conversions):
     assert [sample.question for sample in questions(dataset)[0]] == ["When?"]
 
 
-def test_a_reading_that_stops_early_keeps_nothing(path, conversions):
+def test_a_reading_that_stops_early_stores_nothing(path, conversions):
     dataset = open_dataset(path)
     with pytest.raises(DataError):
         list(dataset.samples())
@@ -65,7 +65,7 @@ def test_a_reading_that_stops_early_keeps_nothing(path, conversions):
     assert len(questions(dataset)[0]) == 3
 
 
-def test_threads_read_the_kept_rows_at_the_same_time(path):
+def test_threads_read_the_stored_rows_at_the_same_time(path):
     dataset = open_dataset(path)
     expected = questions(dataset)[0]
     results = []
