@@ -90,15 +90,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_assertrepr_compare(
     config: pytest.Config, op: str, left: object, right: object
 ) -> list[str] | None:
-    """Name the score in a failed comparison, and note it for the report of the test."""
+    """Name the scores in a failed comparison, and note them for the report of the test."""
     from sgi.integrations.row_score import RowScore
 
-    for score, other in ((left, right), (right, left)):
-        if isinstance(score, RowScore):
-            config.stash.setdefault(_COMPARED, []).append(score)
-            side = "" if score is left else " (on the right)"
-            return [f"{score!r}, compared{side} with {op} {other!r}"]
-    return None
+    scores = [side for side in (left, right) if isinstance(side, RowScore)]
+    if not scores:
+        return None
+    config.stash.setdefault(_COMPARED, []).extend(scores)
+    first, second = (
+        f"{float(side):.4f}" if isinstance(side, RowScore) else repr(side) for side in (left, right)
+    )
+    return [f"{' and '.join(map(repr, scores))}, so {first} {op} {second} is false"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -59,6 +59,7 @@ class RowScore:
     __hash__ = None  # type: ignore[assignment]  # equality depends on the value alone
 
     def __bool__(self) -> NoReturn:
+        __tracebackhide__ = True
         raise TypeError(f"{self.metric} is a score, not a yes or no. Compare it with a number.")
 
     def __float__(self) -> float:
@@ -99,6 +100,7 @@ class RowScores:
 
     def __getitem__(self, metric: str) -> RowScore:
         """Return the score under a metric, by its canonical string or by its name alone."""
+        __tracebackhide__ = True
         from sgi.kernel.errors import UnknownNameError
         from sgi.kernel.registry import metric_name
 

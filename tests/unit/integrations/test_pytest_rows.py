@@ -135,7 +135,7 @@ def test_each_row_is_a_test_and_a_failure_shows_the_evidence_map(alone):
         "test_grounding[bad]": "FAILED",
         "test_grounding[no passages]": "FAILED",
     }
-    assert re.search(r"grounding of row bad is 0\.\d{4}, compared with >= 0\.5", alone)
+    assert re.search(r"grounding of row bad is (0\.\d{4}), so \1 >= 0\.5 is false", alone)
     assert "response: The river Seine flows through Berlin." in alone
     assert "passage 1" in alone  # of the evidence map
     assert "[Berlin]" in alone
