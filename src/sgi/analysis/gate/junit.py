@@ -43,7 +43,8 @@ def junit(report: GateReport) -> bytes:
 
 
 def _numbers(check: Check) -> str:
-    numbers = f"value {check.value}, bound {check.bound}, coverage {check.coverage:.4f}"
+    known = {"value": check.value, "bound": check.bound, "coverage": check.coverage}
+    numbers = ", ".join(f"{name} {number:.4f}" for name, number in known.items() if number is not None)
     needed = "" if check.needed is None else f", about {check.needed} needed"
     look = "" if check.look is None else f", gate {check.look} on these questions"
     return f"{numbers}, questions {check.questions}{needed}, decided on {check.decided_on}{look}"
