@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fastapi import FastAPI
+
 ADDRESS = "http://127.0.0.1:8765"
 _KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')
 
@@ -47,7 +49,14 @@ def web_client(site: Site) -> Iterator[TestClient]:
 @contextmanager
 def serve_site(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """Serve the site on a free port with the options of `sgi serve`; yields the address."""
-    config = uvicorn.Config(create_app(site), port=0, **server_options(limits or ConnectionLimits()))
+    with serve_app(site, create_app(site), limits) as address:
+        yield address
+
+
+@contextmanager
+def serve_app(site: Site, app: FastAPI, limits: ConnectionLimits | None = None) -> Iterator[str]:
+    """Serve the application of a site, like `serve_site`."""
+    config = uvicorn.Config(app, port=0, **server_options(limits or ConnectionLimits()))
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()

@@ -75,12 +75,14 @@ def has_more_fields(request: bytes, most: int) -> bool:
             count += 1
             if count > most:
                 return True
-            tag, at = _read_varint(request, at, end)
+            tag, at = request[at], at + 1
+            if tag & _MORE:
+                tag, at = _read_varint(request, at - 1, end)
             kind = tag & 7
             if kind == _TEXT_WIRE_TYPE:
                 size, at = _read_varint(request, at, end)
                 inner = fields.get(tag >> 3)
-                if inner is not None:
+                if inner is not None and size:
                     waiting.append((at, min(at + size, end), inner))
                 at += size
             elif kind == 0:

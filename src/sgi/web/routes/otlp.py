@@ -4,9 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 
+import anyio
 import anyio.to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
 
 from sgi.kernel.errors import SgiError, StoreError
 from sgi.service.traces.receiver import (
@@ -24,6 +26,8 @@ BODY_LIMIT = 16 << 20
 """Maximum bytes of a request body, as it is sent."""
 BODIES_LIMIT = 64 << 20
 """Maximum bytes of the bodies of all current requests."""
+BODY_SECONDS = 60.0
+"""Maximum time to receive a body, so that slow clients cannot use up `BODIES_LIMIT`."""
 
 _DISCARD_LIMIT = 4 * BODY_LIMIT
 _KINDS = {PROTOBUF, JSON}
@@ -51,6 +55,11 @@ async def traces(request: Request) -> Response:
         receipt = await _receive(request, partial(_accept, receiver, kind, is_gzip))
     except OtlpRequestError as error:
         return _refusal(kind, error.status, error.message)
+    except TimeoutError:
+        message = f"The body did not arrive within {BODY_SECONDS:g} s."
+        return _refusal(kind, HTTPStatus.SERVICE_UNAVAILABLE, message)
+    except ClientDisconnect:
+        return Response(status_code=HTTPStatus.BAD_REQUEST)  # no one reads it
     except (BufferFullError, StoreError) as error:
         return _refusal(kind, HTTPStatus.SERVICE_UNAVAILABLE, site_of(request).without_place(error.message))
     return Response(export_response(kind, *receipt), media_type=kind)
@@ -61,7 +70,8 @@ async def _receive(request: Request, accept: Callable[[bytes], Receipt]) -> Rece
     intake: Intake = request.app.state.intake
     parts: list[bytes] = []
     try:
-        await _read_body(request, intake, parts)
+        with anyio.fail_after(BODY_SECONDS):
+            await _read_body(request, intake, parts)
         return await anyio.to_thread.run_sync(accept, b"".join(parts), limiter=intake.decoding)
     finally:
         intake.bytes -= sum(map(len, parts))

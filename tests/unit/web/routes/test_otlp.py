@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from contextlib import closing, contextmanager
 
 import pytest
@@ -15,9 +16,10 @@ from sgi.service.traces.open_receiver import TraceOptions, open_receiver
 from sgi.service.traces.receiver import ReceiverSettings
 from sgi.store.evaluations import read_evaluations
 from sgi.store.run_queries import list_runs
+from sgi.web.app import create_app
 from sgi.web.routes import otlp
 from support.otlp import JSON, PROTOBUF, answered_trace, json_request, nested, request, span, trace_id
-from support.web_server import open_site, wait_until, web_client
+from support.web_server import open_site, serve_app, wait_until, web_client
 
 MANY_EVENTS = gzip.compress(b"\x13\x14" + nested(1, nested(2, nested(2, b"\x5a\x00" * 2_000_001))))
 """A request with a span of many empty events, after a field that no message has."""
@@ -243,6 +245,40 @@ def test_bodies_in_work_are_bounded(serve, monkeypatch):
         )
         assert response.status_code == 503
         assert client.app.state.intake.bytes == 0
+
+
+def test_a_body_that_arrives_too_slowly_is_refused_and_frees_its_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(otlp, "BODY_SECONDS", 0.3)
+    with sending_half_a_body(tmp_path) as (connection, intake):
+        wait_until(lambda: intake.bytes > 0)
+        assert connection.recv(100).startswith(b"HTTP/1.1 503")
+        wait_until(lambda: intake.bytes == 0)
+
+
+def test_a_client_that_disconnects_is_no_error_of_the_server(tmp_path, caplog):
+    with sending_half_a_body(tmp_path) as (connection, intake):
+        wait_until(lambda: intake.bytes > 0)
+        connection.close()
+        wait_until(lambda: intake.bytes == 0)
+    assert not caplog.records
+
+
+@contextmanager
+def sending_half_a_body(folder):
+    """Serve a site, and begin a request; yields its socket and what the server counts."""
+    with (
+        open_site(folder) as site,
+        closing(open_receiver(site.database, TraceOptions(metrics=["grounding"]))) as receiver,
+    ):
+        site.receiver = receiver
+        app = create_app(site)
+        with serve_app(site, app) as address:
+            host, port = address.removeprefix("http://").split(":")
+            with socket.create_connection((host, int(port)), timeout=30) as connection:
+                head = f"POST /v1/traces HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 100\r\n"
+                kind = "Content-Type: application/json\r\n\r\n"
+                connection.sendall(f"{head}{kind}half".encode())
+                yield connection, app.state.intake
 
 
 def test_runs_by_service(serve):
