@@ -40,7 +40,7 @@ def test_one_case_a_rule_and_failures_with_their_reason():
     assert bad.attrib["name"] == "rouge_l >= 0.3 (on the mean)"
     assert failure.text.splitlines() == [
         (
-            "value 0.25, bound None, coverage 0.5000, questions 12, about 40 needed, decided on mean,"
+            "value 0.2500, coverage 0.5000, questions 12, about 40 needed, decided on mean,"
             " gate 3 on these questions"
         ),
         "  q7  0.5 → 0.125  Nobody knows.",
