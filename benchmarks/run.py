@@ -32,6 +32,7 @@ BENCHMARKS = (
     "bertscore",
     "lexical",
     "geometry",
+    "retrieval",
     "startup",
     "ray_scaling",
     "streaming",

@@ -97,12 +97,13 @@ class RetrievedGold:
                 missing[row] = "the sample has relevance but no context_ids"
             else:
                 missing[row] = "the sample has gold_passages but no contexts"
-        grades = [_grades(hits, retrieved) for hits, _, retrieved in found.values()]
+        pairs = [[(hit["rank"], hit["grade"]) for hit in hits] for hits, _, _ in found.values()]
+        retrieved = [number for _, _, number in found.values()]
         details: list[RetrievalDetails] = [
-            {"relevant": sum(grade > 0 for grade in gold), "retrieved": retrieved, "hits": hits}
-            for hits, gold, retrieved in found.values()
+            {"relevant": sum(grade > 0 for grade in gold), "retrieved": number, "hits": hits}
+            for hits, gold, number in found.values()
         ]
-        ranked = RankedHits.of(grades, [gold for _, gold, _ in found.values()])
+        ranked = RankedHits.of(pairs, retrieved, [gold for _, gold, _ in found.values()])
         return cls(ranked, np.array([*found], dtype=np.int64), details, missing, len(batch))
 
     def scores(self, values: NDArray[np.float64]) -> Scores:
@@ -114,19 +115,12 @@ class RetrievedGold:
         return Scores.assemble(self.n, [(self.rows, known), (lacking, unknown)])
 
 
-def _grades(hits: Sequence[Hit], retrieved: int) -> list[int]:
-    grades = [0] * retrieved
-    for hit in hits:
-        grades[hit["rank"] - 1] = hit["grade"]
-    return grades
-
-
 def _hits_by_id(sample: Sample) -> list[Hit]:
-    grades = sample.relevance
+    relevant = {name: grade for name, grade in sample.relevance.items() if grade > 0}
     return [
-        {"rank": rank, "grade": grades[name], "match": "id", "id": name}
+        {"rank": rank, "grade": relevant[name], "match": "id", "id": name}
         for rank, name in enumerate(sample.context_ids, 1)
-        if grades.get(name, 0) > 0
+        if name in relevant
     ]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
@@ -34,7 +36,7 @@ class RankedHits:
     References: `trec_eval <https://github.com/usnistgov/trec_eval>`_ 9; Järvelin and Kekäläinen (2002),
     "Cumulated gain-based evaluation of IR techniques".
 
-    >>> hits = RankedHits.of([[0, 2, 0, 1]], [[2, 1, 1]])
+    >>> hits = RankedHits.of([[(2, 2), (4, 1)]], [4], [[2, 1, 1]])
     >>> hits.recall(2).tolist(), hits.precision(2).tolist(), hits.reciprocal_rank(None).tolist()
     ([0.3333333333333333], [0.5], [0.5])
     """
@@ -47,24 +49,27 @@ class RankedHits:
     gold_grades: Floats
 
     @classmethod
-    def of(cls, grades: list[list[int]], gold: list[list[int]]) -> RankedHits:
+    def of(
+        cls,
+        hits: Sequence[Sequence[tuple[int, int]]],
+        retrieved: Sequence[int],
+        gold: Sequence[Sequence[int]],
+    ) -> RankedHits:
         """Make the columns from lists.
 
         Args:
-            grades: for each query, the grade of each retrieved passage in rank order; 0 if not relevant.
+            hits: for each query, rank and grade of each relevant passage that was retrieved, by rank.
+            retrieved: for each query, the number of retrieved passages.
             gold: for each query, the grades of all judged passages, in any order.
         """
-        retrieved = _lengths(grades)
-        flat = np.array([grade for row in grades for grade in row], dtype=np.float64)
-        at = np.flatnonzero(flat > 0)
-        owners = np.repeat(np.arange(len(grades)), retrieved)
-        starts = np.cumsum(retrieved) - retrieved
+        pairs = np.array([pair for row in hits for pair in row], dtype=np.int64).reshape(-1, 2)
         judged = np.array([grade for row in gold for grade in row], dtype=np.float64)
-        judged_owners = np.repeat(np.arange(len(gold)), _lengths(gold))
-        order = np.lexsort((-judged, judged_owners))
+        owners = _owners(gold)
+        order = np.lexsort((-judged, owners))
         order = order[judged[order] > 0]
-        ranks = at - starts[owners[at]] + 1
-        return cls(owners[at], ranks, flat[at], retrieved, judged_owners[order], judged[order])
+        counts = np.array(retrieved, dtype=np.int64)
+        ranks, grades = pairs[:, 0], pairs[:, 1].astype(np.float64)
+        return cls(_owners(hits), ranks, grades, counts, owners[order], judged[order])
 
     def recall(self, k: int | None) -> Floats:
         """Return the share of the relevant passages in the first k: trec_eval ``recall``."""
@@ -148,8 +153,9 @@ def _divide(values: Ints | Floats, by: Ints | Floats) -> Floats:
     return quotients
 
 
-def _lengths(rows: list[list[int]]) -> Ints:
-    return np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+def _owners(rows: Sequence[Sequence[Any]]) -> Ints:
+    """Return the row of each item."""
+    return np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
 
 
 def _places(owners: Ints, n: int) -> Ints:

@@ -147,5 +147,5 @@ def test_canonical_strings():
 
 
 def test_no_queries_and_no_hits():
-    assert RankedHits.of([], []).ndcg(5).tolist() == []
-    assert np.isnan(RankedHits.of([[0, 0], []], [[], [0]]).average_precision(None)).all()
+    assert RankedHits.of([], [], []).ndcg(5).tolist() == []
+    assert np.isnan(RankedHits.of([[], []], [2, 0], [[], [0]]).average_precision(None)).all()

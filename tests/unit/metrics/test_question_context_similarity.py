@@ -1,0 +1,21 @@
+import numpy as np
+
+import sgi
+from sgi.kernel.sample import Sample
+from sgi.testing.fakes import HashEmbedder
+
+
+def test_the_mean_over_passages_that_are_not_blank():
+    rows = [
+        Sample(id="1", question="Who wrote Emma?", contexts=("Who wrote Emma?", " ", "Nobody")),
+        Sample(id="2", question=" ", contexts=("Nobody",)),
+        Sample(id="3", question="Who?", contexts=()),
+    ]
+    embedder = HashEmbedder()
+    (scores,) = sgi.evaluate(rows, ["question_context_similarity"], embedder=embedder)._scores.values()
+    question, nobody = embedder.embed(["Who wrote Emma?", "Nobody"])
+    other = max(0.0, float(np.float64(question) @ np.float64(nobody)))
+
+    assert scores.details[0]["passages"][1] is None
+    np.testing.assert_allclose(scores.values[0], (1 + other) / 2, atol=1e-6)
+    assert scores.reasons[1:] == ("the question is blank", "there is no passage with text")

@@ -1,0 +1,44 @@
+import pytest
+
+from sgi.kernel.features import Features
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+
+EMMA = "Emma, a novel about youthful hubris, was written by Jane Austen in 1815."
+OTHER = "Persuasion is the last novel fully completed by Jane Austen."
+
+
+def score(*contexts, name="redundancy"):
+    scored = metric(name)
+    return scored.score(Batch.of([Sample(id="1", contexts=contexts)]), Features.of())
+
+
+@pytest.mark.parametrize(
+    ("contexts", "value"),
+    [
+        ([EMMA], 0),
+        ([EMMA, OTHER], 0),
+        ([EMMA, OTHER, EMMA.upper()], 1 / 3),
+        ([EMMA, "", " ", EMMA], 1 / 2),
+        ([EMMA, EMMA, EMMA, EMMA], 3 / 4),
+        ([f"{EMMA} {OTHER}", OTHER], 1 / 2),  # the second adds nothing
+        ([OTHER, f"{EMMA} {OTHER}"], 0),  # the second adds a sentence
+        (["東京は日本の首都である。", "東京は日本の首都である!"], 1 / 2),
+        (["word"] * 1000, 999 / 1000),
+    ],
+)
+def test_a_passage_that_adds_nothing_is_a_repeat(contexts, value):
+    assert score(*contexts).values.tolist() == [value]
+
+
+def test_details_name_the_most_similar_earlier_passage():
+    close = EMMA.replace("1815", "1816")
+    assert score(OTHER, EMMA, close, name="redundancy(threshold=0.5)").details[0] == {
+        "passages": 3,
+        "repeats": [{"passage": 3, "repeats": 2, "similarity": pytest.approx(10 / 11)}],
+    }
+
+
+def test_without_words_there_is_no_value():
+    for contexts in ((), ("", " "), ("?!",)):
+        assert score(*contexts).reasons == ("there is no passage with words",)
