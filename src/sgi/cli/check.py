@@ -12,6 +12,7 @@ from sgi.cli.option_values import select_embedders, with_entailment
 from sgi.reporting.formatting import calibration_hint
 
 if TYPE_CHECKING:
+    from sgi.metrics.citations.citation_map import CitationMap
     from sgi.reporting.views.evidence_map import EvidenceMapView
 
 _NOT_MET = 4  # the exit code of a failed gate
@@ -36,13 +37,13 @@ def check(
     The grounding score is from 0 to 1; higher means better supported. It is not a probability; to get one,
     fit a calibration on your labelled rows with `sgi calibrate`. For each sentence you see its score, its
     best passage, and its numbers, dates and names with what the passages say. Unsupported parts are in
-    [square brackets].
+    [square brackets]. Citation markers, such as [1], are checked too, and have the sign of their verdict.
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, the
     features that the score combines, each with its value and its contribution in log odds; sentences, each
     with its position in the answer, score, best passage, similarity to each passage, unsupported parts, and
-    checks of numbers, dates and names; passages; unused, the passages that support no sentence. Positions and
-    passages count from 0.
+    checks of numbers, dates and names; passages; unused, the passages that support no sentence; and
+    citation_map, if the answer has citation markers. Positions and passages count from 0.
 
     Examples:
       sgi check --q "How tall is it?" --c "The tower is 330 m tall." --r "It is 312 m tall."
@@ -51,21 +52,28 @@ def check(
     """
     from sgi.engine.evaluate import evaluate
     from sgi.kernel.sample import Sample
+    from sgi.metrics.citations.citation_map import first_citation_map
+    from sgi.reporting.views.citation_map import marker_marks
     from sgi.reporting.views.evidence_map import evidence_map_view
+    from sgi.text.citation_markers import find_markers
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
-    (metric,) = with_entailment(["grounding"], nli)
-    scores = evaluate([sample], metric, _embedders(embedder, metric, backend, precision))[metric]
+    names = ["grounding", "citation_recall"] if find_markers(r) else ["grounding"]
+    metric, *others = with_entailment(names, nli)
+    result = evaluate([sample], [metric, *others], _embedders(embedder, metric, backend, precision))
+    scores = result[metric]
+    citations = first_citation_map(result[other].details[0] for other in others)
     value = float(scores.values[0]) if scores.ok[0] else None
     if as_json:
         head: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
-        print_json(head | dict(scores.details[0]))
+        cited = None if citations is None else citations.model_dump(mode="json")
+        print_json(head | dict(scores.details[0]) | ({"citation_map": cited} if others else {}))
     elif value is None:
         print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
     else:
-        view = evidence_map_view(scores.details[0], c)
+        view = evidence_map_view(scores.details[0], c, marker_marks(citations))
         assert view is not None  # noqa: S101 - a value of this metric comes with its map
-        _print(value, view)
+        _print(value, view, citations)
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
 
@@ -80,11 +88,13 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
 
 
-def _print(value: float, view: EvidenceMapView) -> None:
+def _print(value: float, view: EvidenceMapView, citations: CitationMap | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from sgi.reporting.citation_map_text import citation_map_lines
     from sgi.reporting.evidence_map_text import evidence_map_lines
+    from sgi.reporting.views.citation_map import citation_map_view
     from sgi.reporting.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)
@@ -92,5 +102,10 @@ def _print(value: float, view: EvidenceMapView) -> None:
     console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
     for line in evidence_map_lines(view, width=console.width):
         console.print(line)
+    cited = None if citations is None else citation_map_view(citations.model_dump(mode="json"))
+    if cited is not None:
+        console.print()
+        for line in citation_map_lines(cited):
+            console.print(line)
     console.print()
     console.print(Text(calibration_hint("grounding"), style="dim"))

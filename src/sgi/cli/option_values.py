@@ -77,34 +77,33 @@ def select_embedders(
 
 
 def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
-    """Set the entailment model of every ``grounding`` that has none; a folder becomes an absolute path.
+    """Set the entailment model of every metric with the parameter ``nli``; a folder becomes an absolute path.
+
+    A metric that already has a model keeps it.
 
     Raises:
-        UsageError: no metric is ``grounding``, or each ``grounding`` has another entailment model.
+        UsageError: no metric has this parameter, or each one has another entailment model.
 
     >>> with_entailment(["sgi", "grounding"], "owner/model")
     ['sgi', 'grounding(nli="owner/model")']
     """
     from dataclasses import replace
 
-    from sgi.metrics.grounding.detector import Grounding
-
     if nli is None:
         return [*metrics]
     if not nli.strip():
         raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
     model = _absolute_model(nli)
-    items = [metric(text) for text in metrics]
-    grounding = [item for item in items if isinstance(item, Grounding)]
-    if not grounding:
-        raise UsageError("--nli needs the metric grounding.", hint="Add -m grounding.")
-    if all(item.nli not in {"", model} for item in grounding):
-        hint = "Leave out --nli, or use grounding without a model."
-        raise UsageError(f"{grounding[0].canonical} already has an entailment model.", hint=hint)
-    return [
-        (replace(item, nli=model) if isinstance(item, Grounding) and not item.nli else item).canonical
-        for item in items
-    ]
+    items: list[Any] = [metric(text) for text in metrics]
+    readers = [item for item in items if hasattr(item, "nli")]
+    if not readers:
+        hint = "Add -m grounding, or -m citation_recall."
+        raise UsageError("--nli needs a metric with an entailment model.", hint=hint)
+    if all(item.nli not in {"", model} for item in readers):
+        hint = f"Leave out --nli, or use {readers[0].spec.name} without a model."
+        raise UsageError(f"{readers[0].canonical} already has an entailment model.", hint=hint)
+    with_model = [replace(item, nli=model) if item in readers and not item.nli else item for item in items]
+    return [item.canonical for item in with_model]
 
 
 def _absolute_model(nli: str) -> str:

@@ -199,8 +199,9 @@ Nli = Annotated[
     str | None,
     model_option(
         "--nli",
-        help="Entailment model that `grounding` also uses for each sentence: a folder, or owner/model on the "
-        "Hugging Face hub; torch:FOLDER and torch:owner/model run it with PyTorch.",
+        help="Entailment model that `grounding` also uses for each sentence, and that citation metrics use "
+        "instead of it: a folder, or owner/model on the Hugging Face hub; torch:FOLDER and torch:owner/model "
+        "run it with PyTorch.",
     ),
 ]
 Cluster = Annotated[

@@ -11,9 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
+from sgi.metrics.citations.citation_map import first_citation_map
+from sgi.reporting.citation_map_text import citation_map_lines
 from sgi.reporting.evidence_map_text import evidence_map_lines
 from sgi.reporting.formatting import number as number_text
 from sgi.reporting.row_details import is_table, is_yes_no, scalar_text
+from sgi.reporting.views.citation_map import (
+    citation_map_view,
+    first_citation_maps,
+    marker_marks,
+    other_citation_details,
+)
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
@@ -60,16 +68,24 @@ def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> I
     for name, score in evaluation.scores.items():
         yield ""
         yield from _pair(name, _verdict(score))
-        yield from _detail_lines(score, evaluation.sample.contexts, width)
+        yield from _detail_lines(evaluation, name, width)
 
 
-def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
+def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterator[str]:
+    score = evaluation.scores[name]
     details: Mapping[str, Any] = score.details
-    view = evidence_map_view(details, contexts)
+    every = {other: each.details for other, each in evaluation.scores.items()}
+    markers = marker_marks(first_citation_map(every.values()))
+    view = evidence_map_view(details, evaluation.sample.contexts, markers)
     if view is not None:
         lines = evidence_map_lines(view, width=width - len(_INDENT))
         yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
         details = other_details(details)
+    cited = citation_map_view(details)
+    if cited is not None:
+        if name in first_citation_maps(every):
+            yield from (f"{_INDENT}{line.plain}".rstrip() for line in citation_map_lines(cited))
+        details = other_citation_details(name, every)
     for part, body in (("details", details), ("evidence", score.evidence)):
         if body:
             yield f"{_INDENT}{part}"

@@ -223,6 +223,8 @@ def check(
 ) -> GroundingReport:
     """Score how well passages support one response, and show what they do not support.
 
+    If the response has citation markers, such as ``[1]``, they are checked too.
+
     Args:
         response: the response.
         contexts: the passages, or one passage.
@@ -235,10 +237,14 @@ def check(
     (('The tower is 312 m tall.',), 'contradicted')
     """
     from sgi.kernel.sample import Sample
+    from sgi.metrics.citations.support import CitationRecall
     from sgi.metrics.grounding.detector import Grounding
+    from sgi.text.citation_markers import find_markers
 
     passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
     sample = Sample(id="response", question=question, contexts=passages, response=response)
-    metric = Grounding(nli)
-    scores = evaluate([sample], metric, embedder, max_failures=1.0)[metric.canonical]
-    return grounding_report(sample, scores, 0)
+    metrics: list[AnyMetric] = [Grounding(nli)]
+    if find_markers(response):
+        metrics.append(CitationRecall(nli=nli))
+    result = evaluate([sample], metrics, embedder, max_failures=1.0)
+    return grounding_report(sample, result[metrics[0].canonical], 0, result.values())

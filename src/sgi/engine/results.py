@@ -21,10 +21,11 @@ from sgi.kernel.registry import metric_name
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored_run import ScoredRun
 from sgi.kernel.short_repr import short_repr
+from sgi.metrics.citations.citation_map import CitationMap, first_citation_map
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
     import polars as pl
@@ -53,6 +54,7 @@ class GroundingReport(NotebookRepr):
         status: ``ok``, ``undefined``, ``missing`` or ``failed``.
         reason: why there is no value.
         evidence: the evidence map; None without a value.
+        citations: the verdicts on the citations of the response; None if they were not checked.
     """
 
     response: str
@@ -61,6 +63,7 @@ class GroundingReport(NotebookRepr):
     status: str
     reason: str
     evidence: EvidenceMap | None
+    citations: CitationMap | None = None
 
     __repr__ = short_repr
 
@@ -72,14 +75,18 @@ class GroundingReport(NotebookRepr):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         evidence = None if self.evidence is None else self.evidence.model_dump(mode="json")
-        return asdict(self) | {"evidence": evidence}
+        citations = None if self.citations is None else self.citations.model_dump(mode="json")
+        return asdict(self) | {"evidence": evidence, "citations": citations}
 
     def __str__(self) -> str:
         if self.value is None or self.evidence is None:
             return f"grounding has no value: {self.reason}"
         of = len(self.evidence.sentences)
         lines = [f"grounding {self.value:.2f}: {len(self.doubtful)} of {of} sentences are doubtful"]
-        return "\n".join([*lines, *(f"  doubtful: {text}" for text in self.doubtful)])
+        lines += [f"  doubtful: {text}" for text in self.doubtful]
+        citations = () if self.citations is None else self.citations.citations
+        bad = [each for each in citations if each.verdict in {"wrong", "needless", "invalid"}]
+        return "\n".join([*lines, *(f"  {each.verdict} citation: {each.text}" for each in bad)])
 
 
 def doubtful_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
@@ -89,8 +96,17 @@ def doubtful_sentences(evidence: EvidenceMap) -> tuple[str, ...]:
     )
 
 
-def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingReport:
-    """Return the report of the row at index ``row`` of the scores of ``grounding``, calibrated or not."""
+def grounding_report(
+    sample: Sample, scores: Scores, row: int, others: Iterable[Scores] = ()
+) -> GroundingReport:
+    """Return the report of a row.
+
+    Args:
+        sample: the row.
+        scores: the scores of ``grounding``, calibrated or not.
+        row: index of the row in the scores.
+        others: the scores of other metrics; the first citation map is part of the report.
+    """
     known = scores.status[row] == Status.OK.value
     return GroundingReport(
         response=sample.response,
@@ -99,6 +115,7 @@ def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingRepor
         status=str(scores.status[row]),
         reason=scores.reasons[row],
         evidence=evidence_in(scores.details[row]),
+        citations=first_citation_map(other.details[row] for other in others),
     )
 
 
@@ -131,7 +148,7 @@ class ScoreTable(NotebookRepr, Mapping[str, Scores]):
         """
         for row, candidate in enumerate(self.samples):
             if candidate.id == sample:
-                return grounding_report(candidate, self["grounding"], row)
+                return grounding_report(candidate, self["grounding"], row, self._scores.values())
         raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:

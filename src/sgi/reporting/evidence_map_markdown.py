@@ -30,6 +30,8 @@ def evidence_map_markdown(view: EvidenceMapView, *, longest: int) -> Iterator[st
                 yield f"    - and {sentence.more_facts:,} more facts"
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
+    if view.legend:
+        yield f"  - citations: {'; '.join(f'{entry.sign} {entry.verdict}' for entry in view.legend)}"
     for passage in view.unused:
         yield f"  - passage {passage.number} supports no sentence: {escape(beginning(passage.text, longest))}"
     if view.more_unused:
@@ -50,7 +52,7 @@ def _mark(sentence: SentenceView, longest: int) -> str:
 def _stretch(part: Stretch) -> str:
     """Put a part in bold; spaces at its edges stay outside the asterisks, as Markdown requires."""
     if not part.verdict or not part.text.strip():
-        return escape(part.text)
+        return escape(part.text) + part.sign
     edges = _EDGES.fullmatch(part.text)
     before, words, after = ("", part.text, "") if edges is None else edges.groups()
     return f"{escape(before)}**{escape(words)}**{escape(after)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from sgi.reporting.citation_map_text import CITATION_STYLES, legend_lines
 from sgi.reporting.formatting import STEERING, one_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def evidence_map_lines(view: EvidenceMapView, *, width: int) -> Iterator[Text]:
             yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
         if sentence.reasons:
             yield Text(f"{_INDENT}why: {'; '.join(sentence.reasons)}", style="yellow")
+    yield from legend_lines(view.legend)
     if view.left_out:
         yield Text("")
         yield Text(view.left_out)
@@ -63,7 +65,8 @@ def _sentence(sentence: SentenceView) -> Text:
     line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
     for part in sentence.stretches:
         text = _flat(part.text)
-        line.append(f"[{text}]" if part.verdict else text, style=_STYLES[part.verdict])
+        style = CITATION_STYLES[part.citation] if part.citation else _STYLES[part.verdict]
+        line.append(f"[{text}]" if part.verdict else f"{text}{part.sign}", style=style)
     return line
 
 

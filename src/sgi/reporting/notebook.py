@@ -19,6 +19,7 @@ from sgi.reporting.formatting import plain
 from sgi.reporting.leaderboard_tables import leaderboard_tables
 from sgi.reporting.page import asset, environment, inline
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
+from sgi.reporting.views.citation_map import citation_map_view, marker_marks
 from sgi.reporting.views.evidence_map import evidence_map_view
 
 if TYPE_CHECKING:
@@ -87,9 +88,13 @@ def _evidence(report: GroundingReport) -> str:
     """Return the evidence map, with a style that applies to its own element only."""
     if report.evidence is None:
         return _small(str(report))
-    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts)
+    markers = marker_marks(report.citations)
+    view = evidence_map_view(report.evidence.model_dump(mode="json"), report.contexts, markers)
+    cited = None
+    if report.citations is not None:
+        cited = citation_map_view(report.citations.model_dump(mode="json"))
     template = environment().get_template("notebook_evidence.html")
-    return template.render(view=view, value=report.value, style=inline(asset("notebook.css")))
+    return template.render(view=view, cited=cited, value=report.value, style=inline(asset("notebook.css")))
 
 
 def _tables(tables: Iterable[Table]) -> Iterator[str]:

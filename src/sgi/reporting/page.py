@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sgi.reporting import formatting, tables
-from sgi.reporting.row_details import as_tree, passages, remarks, support
+from sgi.reporting.row_details import as_tree, cited, passages, remarks, support
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +39,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "reasons_table": tables.reasons_table,
     "usage_table": tables.usage_table,
     "comparison_tables": tables.comparison_tables,
+    "cited": cited,
     "passages": passages,
     "remarks": remarks,
     "support": support,

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
 from sgi.reporting.table import Table
+from sgi.reporting.views.citation_map import (
+    citation_map_view,
+    first_citation_maps,
+    marker_marks,
+    other_citation_details,
+)
 from sgi.reporting.views.evidence_map import evidence_map_view, other_details
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.reporting.views.citation_map import CitationMapView
     from sgi.reporting.views.evidence_map import EvidenceMapView
     from sgi.reporting.views.sample import SampleView, ScoreView
 
@@ -61,13 +69,28 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
     """Return the evidence map of a score; None if it has none."""
-    return evidence_map_view(score.details, sample.contexts)
+    markers = marker_marks(first_citation_map(other.details for other in sample.scores.values()))
+    return evidence_map_view(score.details, sample.contexts, markers)
+
+
+def cited(sample: SampleView, name: str) -> CitationMapView | None:
+    """Return the citation map of a score; None if it has none, or if an earlier score has the same map."""
+    if name not in first_citation_maps(_details(sample)):
+        return None
+    return citation_map_view(sample.scores[name].details)
+
+
+def _details(sample: SampleView) -> dict[str, Mapping[str, Any]]:
+    return {name: score.details for name, score in sample.scores.items()}
 
 
 def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
     """Return the details of a score, except what the passages or the evidence map show."""
     if support(sample, score) is not None:
         return other_details(score.details)
+    if citation_map_in(score.details) is not None:
+        name = next(name for name, other in sample.scores.items() if other is score)
+        return other_citation_details(name, _details(sample))
     hidden = {"passages", "passage"} if _values_passages(sample, score) else set()
     return {key: value for key, value in score.details.items() if key not in hidden}
 

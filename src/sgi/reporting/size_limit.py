@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgi.metrics.citations.citation_map import CitationMap, citation_map_in
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 from sgi.reporting.formatting import shorten
 
@@ -71,9 +72,11 @@ def _shorten_score(score: ScoreView, length: int) -> ScoreView:
 
 
 def _shorten_details(details: dict[str, Any], length: int) -> Any:
-    if evidence_in(details) is None:
+    kinds = ((EvidenceMap, evidence_in), (CitationMap, citation_map_in))
+    whole = next((kind.model_fields for kind, read in kinds if read(details) is not None), None)
+    if whole is None:
         return _shorten_value(details, length)
-    parts = {key: value for key, value in details.items() if key in EvidenceMap.model_fields}
+    parts = {key: value for key, value in details.items() if key in whole}
     rest = {key: value for key, value in details.items() if key not in parts}
     return _shorten_value(parts, length, items=None) | _shorten_value(rest, length)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 CitationVerdict = Literal["right", "wrong", "needless", "invalid", "unchecked"]
 """The verdict on a citation: see `sgi.metrics.citations.verdicts`."""
@@ -83,6 +83,11 @@ class CitationMap(BaseModel, frozen=True, extra="forbid"):
     statements: tuple[StatementEvidence, ...]
     citations: tuple[CitationEvidence, ...]
     threshold: float
+
+
+def first_citation_map(details: Iterable[Mapping[str, Any]]) -> CitationMap | None:
+    """Return the first citation map in the details of the scores of a row, or None."""
+    return next(filter(None, map(citation_map_in, details)), None)
 
 
 def citation_map_in(details: Mapping[str, Any]) -> CitationMap | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.sample_parts import Citation as ColumnEntry
     from sgi.text.cited_text import CitedText
 
 BLANK = "the response is blank"
@@ -81,7 +82,7 @@ class CitedRow:
     @cached_property
     def _positions(self) -> dict[str, int]:
         """The index of each passage by its id."""
-        return {name: at for at, name in enumerate(getattr(self.sample, "context_ids", ()))}
+        return {name: at for at, name in enumerate(self.sample.context_ids)}
 
     @cached_property
     def citations(self) -> tuple[Citation, ...]:
@@ -100,27 +101,29 @@ class CitedRow:
             )
             for number, marker in enumerate(self.text.markers)
         )
-        entries = getattr(self.sample, "citations", ())
+        entries = self.sample.citations
         if entries and (not markers or any(entry.start is not None for entry in entries)):
-            return tuple(self._from_columns(entries))
+            return tuple(self._from_column(entries))
         return markers
 
-    def _from_columns(self, entries: Sequence[Any]) -> Iterator[Citation]:
+    def _from_column(self, entries: Sequence[ColumnEntry]) -> Iterator[Citation]:
         """Yield the entries of the column; without a span, they cite the statements that no span cites."""
-        spans = [(statement.start, statement.end) for statement in self.text.statements]
-        cited = [
-            tuple(
-                number
-                for number, (start, end) in enumerate(spans)
-                if entry.start is not None and start < entry.end and entry.start < end
-            )
-            for entry in entries
-        ]
+        cited = [self._overlapped(entry) for entry in entries]
         with_span = {number for statements in cited for number in statements}
-        others = tuple(number for number in range(len(spans)) if number not in with_span)
+        others = tuple(number for number in range(len(self.text.statements)) if number not in with_span)
         for entry, statements in zip(entries, cited, strict=True):
             own = others if entry.start is None else statements
             yield Citation("", entry.start, entry.end, own, (self._target(entry.passage),))
+
+    def _overlapped(self, entry: ColumnEntry) -> tuple[int, ...]:
+        """Return the statements that the span of an entry overlaps."""
+        if entry.start is None or entry.end is None:
+            return ()
+        return tuple(
+            number
+            for number, statement in enumerate(self.text.statements)
+            if statement.start < entry.end and entry.start < statement.end
+        )
 
     def _target(self, name: int | str) -> Target:
         number = self._positions.get(str(name))

@@ -8,11 +8,14 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+from sgi.reporting.views.citation_map import SIGNS, legend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.metrics.citations.citation_map import CitationVerdict
     from sgi.metrics.grounding.evidence_map import FactEvidence, SentenceEvidence
+    from sgi.reporting.views.citation_map import LegendEntry, MarkerMark
 
 IN_NO_PASSAGE = "in no passage"
 """The reason given for an unsupported part of a sentence that no passage contradicts."""
@@ -53,11 +56,20 @@ _SPACES = re.compile(r"\s+")
 
 
 class Stretch(NamedTuple):
-    """A part of a sentence; ``verdict`` (``absent``, ``contradicted``) and reason are empty if supported."""
+    """A part of a sentence; ``verdict`` and ``reason`` are empty if it is supported and not a marker.
+
+    ``citation`` is the verdict on a citation marker.
+    """
 
     text: str
     verdict: Literal["", "absent", "contradicted"]
     reason: str
+    citation: CitationVerdict | Literal[""] = ""
+
+    @property
+    def sign(self) -> str:
+        """The sign of the verdict on a citation marker; "" for other parts."""
+        return SIGNS[self.citation] if self.citation else ""
 
 
 class Quote(NamedTuple):
@@ -151,7 +163,8 @@ class EvidenceMapView:
     """An evidence map; the fields ``more_…`` count what is left out of a large one.
 
     ``verdict`` names the doubtful sentences, ``passages`` the numbers of the passages that are not blank.
-    ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first.
+    ``unused`` support no sentence. ``signals`` add to the score of the response, lowest first. ``legend``
+    explains the signs of citation markers.
     """
 
     verdict: str
@@ -162,6 +175,7 @@ class EvidenceMapView:
     unused: tuple[UnusedPassage, ...]
     more_unused: int
     signals: tuple[Part, ...]
+    legend: tuple[LegendEntry, ...] = ()
 
     @property
     def left_out(self) -> str:
@@ -174,10 +188,15 @@ class EvidenceMapView:
         return f"Only {' and '.join(limits)} are shown." if limits else ""
 
 
-def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> EvidenceMapView | None:
+def evidence_map_view(
+    details: Mapping[str, Any], contexts: Sequence[str], markers: Sequence[MarkerMark] = ()
+) -> EvidenceMapView | None:
     """Read the evidence map from the details of a score; return None if they have none.
 
-    ``contexts`` are all passages of the row, blank ones included.
+    Args:
+        details: the details.
+        contexts: all passages of the row, blank ones included.
+        markers: the citation markers of the response, with their verdicts.
 
     >>> from sgi.metrics.grounding.evidence_map import EvidenceMap
     >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
@@ -198,7 +217,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
     return EvidenceMapView(
         verdict=_verdict(evidence_map.sentences),
         sentences=tuple(
-            _sentence(number, sentence, evidence_map.passages, contexts)
+            _sentence(number, sentence, evidence_map.passages, contexts, markers)
             for number, sentence in enumerate(evidence_map.sentences[:MAX_SENTENCES], start=1)
         ),
         more_sentences=max(0, len(evidence_map.sentences) - MAX_SENTENCES),
@@ -210,6 +229,7 @@ def evidence_map_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Ev
         ),
         more_unused=max(0, len(evidence_map.unused) - MOST_PASSAGES),
         signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
+        legend=legend(marker.verdict for marker in markers),
     )
 
 
@@ -234,7 +254,11 @@ def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
 
 
 def _sentence(
-    number: int, evidence: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
+    number: int,
+    evidence: SentenceEvidence,
+    passages: Sequence[int],
+    contexts: Sequence[str],
+    markers: Sequence[MarkerMark],
 ) -> SentenceView:
     known = dict(zip(passages, evidence.similarity, strict=False))
     checks = list(evidence.checks)
@@ -244,7 +268,7 @@ def _sentence(
         number=number,
         score=evidence.score,
         about_passages=evidence.about_passages,
-        stretches=_stretches(evidence),
+        stretches=_stretches(evidence, markers),
         passage=evidence.passage + 1,
         similarity=known.get(evidence.passage),
         beside=evidence.beside,
@@ -272,8 +296,11 @@ def _cell(similarity: float | None, *, is_best: bool) -> Cell:
     return Cell(similarity, min(SHADES - 1, int(share * SHADES)), is_best)
 
 
-def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
-    """Split the sentence where marks begin and end; a failed check takes precedence over missing support."""
+def _stretches(evidence: SentenceEvidence, markers: Sequence[MarkerMark]) -> tuple[Stretch, ...]:
+    """Split the sentence where marks begin and end; later kinds of marks take precedence.
+
+    The order is: missing support, a failed check, a citation marker.
+    """
     text = evidence.text
     clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
     mark_of_character = [clear] * len(text)
@@ -282,6 +309,12 @@ def _stretches(evidence: SentenceEvidence) -> tuple[Stretch, ...]:
         (check.start, check.end, Stretch("", check.verdict, _reason(check)))
         for check in evidence.checks
         if check.verdict != "supported"
+    ]
+    marks += [
+        (marker.start, marker.end, Stretch("", "", marker.reason, marker.verdict))
+        for marker in markers
+        if text[marker.start - evidence.start : marker.end - evidence.start] == marker.text
+        and marker.start >= evidence.start
     ]
     for start, end, mark in marks:
         first, last = (min(len(text), max(0, at - evidence.start)) for at in (start, end))

@@ -1,0 +1,56 @@
+"""Citation map as lines of text: each statement, and the verdict on each of its citations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from sgi.reporting.formatting import STEERING, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sgi.reporting.views.citation_map import CitationMapView, LegendEntry
+
+CITATION_STYLES = {
+    "right": "green",
+    "needless": "yellow",
+    "wrong": "red",
+    "invalid": "bold red",
+    "unchecked": "dim",
+}
+_RESULT_STYLES = {True: "bold green", False: "bold red", None: "dim"}
+_LONGEST = 160
+_INDENT = " " * 10
+
+
+def citation_map_lines(view: CitationMapView) -> Iterator[Text]:
+    """Yield the lines of a citation map; control characters are replaced."""
+    yield Text(view.verdict)
+    for statement in view.statements:
+        yield Text("")
+        head = Text(f"{statement.number:>2}  ")
+        head.append(statement.result, style=_RESULT_STYLES[statement.is_supported])
+        yield head.append(f": {_plain(statement.text)}")
+        for note in statement.notes:
+            text = f"{_INDENT}{note.sign} {_plain(note.marker)} {_plain(note.reason)}"
+            yield Text(text, style=CITATION_STYLES[note.verdict])
+    if view.more_statements:
+        yield Text("")
+        yield Text(f"{view.more_statements:,} further statements are not shown.")
+    yield from legend_lines(view.legend)
+
+
+def legend_lines(legend: Iterable[LegendEntry]) -> Iterator[Text]:
+    """Yield what the signs of citations mean."""
+    entries = [*legend]
+    if entries:
+        yield Text("")
+        yield Text("citations:", style="dim")
+    for entry in entries:
+        yield Text(f"  {entry.sign} {entry.verdict}: {entry.meaning}", style=CITATION_STYLES[entry.verdict])
+
+
+def _plain(text: str) -> str:
+    return one_line(" ".join(text.translate(STEERING).split()), longest=_LONGEST)

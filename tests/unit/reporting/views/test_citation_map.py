@@ -1,0 +1,139 @@
+"""The view of a citation map, and its marks in the evidence map."""
+
+import pytest
+
+import sgi
+from sgi.reporting.citation_map_text import citation_map_lines
+from sgi.reporting.evidence_map_markdown import evidence_map_markdown
+from sgi.reporting.evidence_map_text import evidence_map_lines
+from sgi.reporting.notebook import notebook_html
+from sgi.reporting.views.citation_map import (
+    MAX_STATEMENTS,
+    SIGNS,
+    citation_map_view,
+    first_citation_maps,
+    marker_marks,
+    other_citation_details,
+)
+from sgi.reporting.views.evidence_map import evidence_map_view
+
+CONTEXTS = [
+    "The Eiffel Tower is 330 m tall.",
+    "The company of Gustave Eiffel built it in 1889.",
+    "Bees sleep under wooden roofs.",
+]
+RESPONSE = (
+    "The Eiffel Tower is 330 m tall [1][3]. Bees sleep under <b>wooden</b> roofs [2]. "
+    "It was built by the company of Gustave Eiffel [2, 7]. Yes [1]."
+)
+QUESTION = "How tall is the Eiffel Tower?"
+
+
+@pytest.fixture(scope="module")
+def report():
+    return sgi.check(RESPONSE, CONTEXTS, question=QUESTION)
+
+
+@pytest.fixture(scope="module")
+def view(report):
+    return citation_map_view(report.citations.model_dump(mode="json"))
+
+
+@pytest.fixture(scope="module")
+def evidence(report):
+    return evidence_map_view(
+        report.evidence.model_dump(mode="json"), CONTEXTS, marker_marks(report.citations)
+    )
+
+
+def test_the_summary_counts_statements_and_citations(view):
+    assert (
+        view.verdict == "2 of 3 statements are supported by the passages cited. 2 of 5 citations are right."
+    )
+
+
+def test_each_citation_has_a_sign_and_a_reason(view):
+    signs = [[(note.marker, note.sign, note.verdict) for note in each.notes] for each in view.statements]
+    assert signs == [
+        [("[1]", "✓", "right"), ("[3]", "~", "needless")],
+        [("[2]", "✗", "wrong")],
+        [("[2, 7]", "✓", "right"), ("[2, 7]", "!", "invalid")],
+        [("[1]", "–", "unchecked")],
+    ]
+    assert [each.result for each in view.statements] == [
+        "supported",
+        "not supported",
+        "supported",
+        "states nothing",
+    ]
+    assert view.statements[2].notes[1].reason == "invalid: there is no passage 7"
+
+
+def test_the_legend_explains_every_sign_that_occurs(view):
+    assert [(entry.verdict, entry.sign) for entry in view.legend] == [*SIGNS.items()]
+
+
+def test_the_terminal_shows_signs_in_the_text_and_the_legend(evidence, view):
+    shown = "\n".join(line.plain for line in evidence_map_lines(evidence, width=100))
+    assert "The Eiffel Tower is 330 m tall [1]✓[3]~." in shown
+    assert "[2, 7]!" in shown
+    assert "✗ wrong: the passage does not support the statement" in shown
+    lines = [line.plain for line in citation_map_lines(view)]
+    assert "          ✓ [1] right: passage 1 supports the statement" in "\n".join(lines)
+
+
+def test_markdown_shows_the_signs(evidence):
+    shown = "\n".join(evidence_map_markdown(evidence, longest=300))
+    assert "✗" in shown
+    assert "citations: ✓ right; ~ needless; ✗ wrong; ! invalid; – unchecked" in shown
+
+
+def test_a_notebook_shows_both_maps_and_escapes_texts(report):
+    page = notebook_html(report)
+    for verdict in SIGNS:
+        assert f'class="cite cite-{verdict}"' in page
+    assert "<b>" not in page
+    assert "Signs of citations" in page
+
+
+def test_a_report_names_the_citations_that_are_not_right(report):
+    assert "  needless citation: [3]\n  wrong citation: [2]\n  invalid citation: [2, 7]" in str(report)
+    assert report.to_dict()["citations"]["citations"][0]["verdict"] == "right"
+
+
+def test_without_markers_citations_are_not_checked():
+    report = sgi.check("The tower is old.", CONTEXTS)
+    assert report.citations is None
+    assert marker_marks(report.citations) == ()
+
+
+def test_a_map_of_recall_and_precision_is_shown_once(report):
+    body = report.citations.model_dump(mode="json")
+    details = {"grounding": {}, "citation_recall": body, "citation_precision": dict(body)}
+    assert first_citation_maps(details) == ["citation_recall"]
+    assert other_citation_details("citation_recall", details) == {}
+    assert other_citation_details("citation_precision", details) == {
+        "citations": "shown with citation_recall"
+    }
+
+
+def test_a_long_map_is_shown_in_part(report):
+    statements = report.citations.statements * 30
+    long = report.citations.model_copy(update={"statements": statements, "citations": ()})
+    view = citation_map_view(long.model_dump(mode="json"))
+    assert (len(view.statements), view.more_statements) == (MAX_STATEMENTS, 20)
+
+
+def test_details_of_other_metrics_have_no_citation_map():
+    assert citation_map_view({"statements": 2, "uncited": []}) is None
+    assert citation_map_view({"statements": [{}], "citations": [], "threshold": 0.3}) is None
+
+
+def test_a_marker_that_is_not_at_its_place_is_not_marked(report):
+    moved = report.citations.model_copy(
+        update={
+            "citations": tuple(each.model_copy(update={"start": 0}) for each in report.citations.citations)
+        }
+    )
+    view = evidence_map_view(report.evidence.model_dump(mode="json"), CONTEXTS, marker_marks(moved))
+    assert not any(part.citation for sentence in view.sentences for part in sentence.stretches)
