@@ -56,7 +56,8 @@ def decode_request(body: bytes, kind: str, *, is_gzip: bool) -> list[Span | RawR
     """
     try:
         content = _decompress(body) if is_gzip else body
-        items = list(islice(_spans(content, kind), MAX_SPANS + 1))
+        spans = (item for item in _spans(content, kind) if isinstance(item, RawRow) or item.is_readable)
+        items = list(islice(spans, MAX_SPANS + 1))
     except DataError as error:
         raise OtlpRequestError(HTTPStatus.BAD_REQUEST, str(error)) from error
     if len(items) > MAX_SPANS:

@@ -67,8 +67,8 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
 
     The question is the input of the turn's root span, otherwise the last user message. The response is its
     output, otherwise the last text of a language model. The contexts are the passages that the answer could
-    use: see `sgi.io.traces.passages`. They are absent if the text of a document is unknown, and
-    ``metadata["absent"]`` says why.
+    use: see `sgi.io.traces.passages`. They are absent if a span cannot be read or the text of a document is
+    unknown, and ``metadata["absent"]`` says why.
 
     Raises DataError, with the span's id and the attribute, for values of wrong types.
 
@@ -80,7 +80,9 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
     >>> row["question"], row["contexts"], row["response"], row["metadata"]["trace_id"]
     ('Who?', ['It was she.'], 'She.', 't')
     """
-    turns = turns_of(spans)
+    readable = [span for span in spans if span.is_readable]
+    turns = turns_of(readable)
+    unreadable = len(spans) - len(readable)
     rows: list[TraceRow] = []
     unanswered: list[str] = []
     for turn in turns:
@@ -88,12 +90,14 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
         if answer.text is None:
             unanswered.append(_failure(turn) or answer.source)
         else:
-            rows.append(_row(turn, answer, with_span=len(turns) > 1))
+            rows.append(_row(turn, answer, unreadable, with_span=len(turns) > 1))
     return TraceRows(tuple(rows), tuple(unanswered))
 
 
-def _row(turn: Turn, answer: _Source, *, with_span: bool) -> TraceRow:
+def _row(turn: Turn, answer: _Source, unreadable: int, *, with_span: bool) -> TraceRow:
     passages = passages_of(turn)
+    if unreadable:
+        passages = passages._replace(reason=f"{unreadable} of the trace's spans cannot be read")
     question = _question(turn, passages)
     first = _first_span(turn)
     absent = {"contexts": passages.reason} if passages.reason else {}

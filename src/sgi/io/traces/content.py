@@ -89,4 +89,6 @@ class Content:
         parts: dict[str, JsonValue] = {} if score is None else {"score": score}
         parts |= {key: text for key, text in texts.items() if isinstance(text, str) and text}
         name = values.get("name")
-        self.evaluations[name if isinstance(name, str) and name else "unnamed"] = parts
+        name = name if isinstance(name, str) and name else "unnamed"
+        if not parts.items() <= self.evaluations.get(name, {}).items():  # an event may repeat an attribute
+            self.evaluations[name] = parts

@@ -18,7 +18,7 @@ from sgi.io.traces.mlflow import is_mlflow, mlflow_reference, mlflow_spans
 from sgi.io.traces.openai import OpenAIReader, is_openai
 from sgi.io.traces.phoenix import is_phoenix, phoenix_spans
 from sgi.io.traces.ragas import is_ragas, ragas_rows
-from sgi.io.traces.span import Span
+from sgi.io.traces.span import Span, unreadable_span
 from sgi.io.traces.trulens import EVENT_NAMES, is_event, is_trulens, trulens_rows, trulens_spans
 from sgi.kernel.errors import DataError
 
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     Spans = Callable[[Record, int], list[Span]]
     Rows = Callable[[Record, int], TraceRows]
 
-_IDS = (("traceId", "trace_id"), ("id",), ("parentObservationId", "parent_observation_id", "parent_run_id"))
-"""The keys of the ids of a trace, a span and its parent."""
+_TRACE_IDS = ("traceId", "trace_id", "context.trace_id")
 _ANSWERS = {"output", "actual_output", "response"}
 """Columns of answers, in which an empty cell of CSV is an empty answer."""
 
@@ -55,27 +54,11 @@ def _spans_of(records: Iterable[RawRow], convert: Spans) -> Iterator[Span | RawR
             yield from convert(values, record.line)
         except DataError as error:
             yield RawRow(record.line, error)
-            yield from _unreadable(values, record.line)
-
-
-def _unreadable(values: Record, line: int) -> Iterator[Span]:
-    """Yield a retrieval without documents in place of a span that cannot be read.
-
-    It could have been a retrieval, so that the passages of its trace are unknown.
-    """
-    names = [next((values[key] for key in keys if isinstance(values.get(key), str)), None) for keys in _IDS]
-    trace, span, parent = (name or None for name in names)
-    if trace is not None and span is not None:
-        yield Span(
-            trace,
-            f"{span} (unreadable)",
-            parent,
-            "",
-            None,
-            None,
-            {"openinference.span.kind": "RETRIEVER"},
-            line=line,
-        )
+            context = values.get("context")
+            ids = {**values, **context} if isinstance(context, dict) else values
+            trace = next((ids[key] for key in _TRACE_IDS if isinstance(ids.get(key), str)), "")
+            if trace:
+                yield unreadable_span(trace, record.line)
 
 
 def _rows_of(records: Iterable[RawRow], convert: Rows, use: TraceUse) -> Iterator[RawRow]:

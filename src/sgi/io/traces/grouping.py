@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.traces.span import Event, Span
+from sgi.io.traces.span import Event, Span, unreadable_span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -44,7 +44,9 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
             encoded = item if isinstance(item, RawRow) else encode_span(item)
             if isinstance(encoded, RawRow):
                 yield encoded
-                continue
+                if isinstance(item, RawRow):
+                    continue
+                encoded = item.trace_id, orjson.dumps(unreadable_span(item.trace_id, item.line)[:])
             trace, span = encoded
             spans = traces.get(trace)
             if spans is None:

@@ -6,6 +6,7 @@ import base64
 import binascii
 import gc
 import re
+from contextlib import suppress
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from sgi.io.jsonl import json_error
 from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import pieces, whole_lines
 from sgi.io.traces.attributes import nest
-from sgi.io.traces.span import SERVICE, Event, Span
+from sgi.io.traces.span import SERVICE, Event, Span, unreadable_span
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -93,22 +94,28 @@ def _document(lines: Iterable[tuple[int, bytes]], file: str) -> Iterator[Span | 
 
 
 def request_spans(request: Any, line: int) -> Iterator[Span | RawRow]:
-    """Yield the spans of an export request or ``TracesData``, and a raw row for each invalid span."""
+    """Yield the spans of an export request or ``TracesData``.
+
+    An invalid span gives a raw row with its error, and `unreadable_span` if the id of its trace is known.
+    """
     try:
         for group in _list(_object(request, ""), "resourceSpans", "resource_spans"):
             resource = _resource(_object(group, "resourceSpans").get("resource"))
             for scope in _list(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
                 for values in _list(_object(scope, "scopeSpans"), "spans"):
-                    yield _span_or_error(values, resource, line)
+                    yield from _span_or_error(values, resource, line)
     except DataError as error:
         yield RawRow(line, error)
 
 
-def _span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Span | RawRow:
+def _span_or_error(values: Any, resource: Mapping[str, Any], line: int) -> Iterator[Span | RawRow]:
     try:
-        return otlp_span(values, resource, line)
+        yield otlp_span(values, resource, line)
     except DataError as error:
-        return RawRow(line, error, str(cells.any_json(values))[:1000])
+        yield RawRow(line, error, str(cells.any_json(values))[:1000])
+        with suppress(DataError):
+            trace = hex_id(_get(_object(values, ""), "traceId", "trace_id"), _TRACE_BYTES, "traceId")
+            yield unreadable_span(trace, line)
 
 
 def otlp_span(values: Any, resource: Mapping[str, Any], line: int) -> Span:

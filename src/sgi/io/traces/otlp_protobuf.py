@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from sgi.io.raw_rows import RawRow
 from sgi.io.traces.attributes import is_used, nest
-from sgi.io.traces.span import SERVICE, Event, Span
+from sgi.io.traces.span import SERVICE, Event, Span, unreadable_span
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, size_text
 
@@ -133,6 +134,8 @@ def _spans(groups: Iterable[Any], line: int) -> Iterator[Span | RawRow]:
                 except DataError as error:
                     name = span.span_id.hex()
                     yield RawRow(line, DataError(error.message, sample_id=name, field=error.field), name)
+                    with suppress(DataError):
+                        yield unreadable_span(_id(span.trace_id, _TRACE_BYTES, "trace_id"), line)
 
 
 def _span(span: Any, resource: Mapping[str, Any], line: int) -> Span:

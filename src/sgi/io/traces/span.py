@@ -14,6 +14,10 @@ SERVICE = "service.name"
 """The attribute of the resource that names the service; readers drop the others."""
 
 
+UNREADABLE = "sgi.unreadable"
+"""The attribute of a span that takes the place of one that cannot be read."""
+
+
 class Event(NamedTuple):
     """An event of a span, such as ``gen_ai.choice``."""
 
@@ -51,3 +55,16 @@ class Span(NamedTuple):
     events: tuple[Event, ...] = ()
     resource: Mapping[str, Any] = _NOTHING
     line: int = 0
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this is a span, not the place of one that cannot be read."""
+        return UNREADABLE not in self.attributes
+
+
+def unreadable_span(trace_id: str, line: int) -> Span:
+    """Return what takes the place of a span that cannot be read, so that its trace is known as incomplete.
+
+    It could have been a retrieval, so that the passages of the trace are unknown.
+    """
+    return Span(trace_id, "", "", attributes={UNREADABLE: True}, line=line)

@@ -184,7 +184,7 @@ class TestLangfuse:
 
         assert len(rejected) == 1
         assert not samples[0].has(Field.CONTEXTS)
-        assert samples[0].metadata["absent"] == {"contexts": "1 of 2 retrievals recorded no documents"}
+        assert samples[0].metadata["absent"] == {"contexts": "1 of the trace's spans cannot be read"}
 
 
 class TestLangSmith:

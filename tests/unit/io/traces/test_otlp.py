@@ -174,3 +174,34 @@ def test_protobuf_that_is_cut_off_is_an_error(tmp_path, name):
 
     with pytest.raises(DataError, match=r"message \d is cut off"):
         list(open_dataset(path).samples(on_reject=lambda _: None))
+
+
+def test_a_trace_with_a_span_that_cannot_be_read_has_no_contexts(read):
+    documents = {"openinference.span.kind": "RETRIEVER", "retrieval.documents.0.document.content": "She did."}
+    parent = {"parentSpanId": f"{1:016x}"}
+    broken = span(1, 3, documents, startTimeUnixNano="yesterday", **parent)
+    (sample,), errors = read(request(span(), span(1, 2, documents, **parent), broken))
+
+    assert len(errors) == 1
+    assert sample.response == "She."
+    assert sample.metadata["absent"] == {"contexts": "1 of the trace's spans cannot be read"}
+
+
+def test_the_place_of_a_protobuf_span_that_cannot_be_read_is_in_its_trace():
+    span = {"trace_id": b"t" * 16, "span_id": b"short"}
+    message = TracesData(resource_spans=[{"scope_spans": [{"spans": [span]}]}])
+    error, place = message_spans(message.SerializeToString(), 1)
+
+    assert "expected 8 bytes, found 5" in str(error.values)
+    assert (place.trace_id, place.is_readable) == (b"t".hex() * 16, False)
+
+
+def test_an_evaluation_keeps_its_annotator_beside_its_event(read):
+    evaluation = {"name": "grounding", "label": "ok", "score": {"doubleValue": 0.5}, "annotator_kind": "CODE"}
+    attributes = {f"evaluations.0.evaluation.{key}": value for key, value in evaluation.items()}
+    values = {"name": "grounding", "score.value": {"doubleValue": 0.5}, "score.label": "ok"}
+    event = span(attributes={f"gen_ai.evaluation.{key}": value for key, value in values.items()})
+    event = {"name": "gen_ai.evaluation.result", "attributes": event["attributes"]}
+    (sample,), _ = read(request(span(attributes=TEXTS | attributes, events=[event])))
+
+    assert sample.metadata["evaluations"]["grounding"]["annotator"] == "CODE"
