@@ -81,6 +81,14 @@ Target = Annotated[
     str | None,
     _target_option("--target", help="System that answers the questions: module:function, or a URL."),
 ]
+PerTurn = Annotated[
+    bool,
+    options.data_option(
+        "--per-turn",
+        help="Score every answer of a conversation in the column turns, not only the last: a row for each "
+        "turn, with the columns session_id and turn. The turns of a conversation are one cluster.",
+    ),
+]
 CascadeOption = Annotated[
     str | None,
     options.judge_option(
@@ -155,6 +163,7 @@ class RunOptions:
     precision: options.OptionalPrecision = None
     fast: options.Fast = False
     columns: options.ColumnMap = None
+    per_turn: PerTurn = False
     encoding: options.Encoding = None
     on_error: OnError = None
     rejects: options.Rejects = None
@@ -193,6 +202,7 @@ class RunOptions:
             "columns": column_map(self.columns) or None,
             "inputs": self.inputs or None,
             "no_texts": self.no_texts or None,
+            "per_turn": self.per_turn or None,
             "precision": select_precision(self.precision, fast=self.fast),
         }
         values |= {name: getattr(self, name) for name in _SAME_NAMES}

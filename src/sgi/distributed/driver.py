@@ -167,6 +167,8 @@ def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     if spec.no_texts:
         hint = "A run on Ray has no database; its folder holds scores, and details that quote texts."
         raise UsageError("`no_texts` does not apply to a run on Ray.", hint=hint)
+    if spec.per_turn:
+        raise UsageError("`per_turn` does not apply to a run on Ray.", hint="Score without Ray.")
     if spec.target is not None:
         hint = "Collect its answers with `sgi run` first, and score them on Ray."
         raise UsageError("A cluster cannot send requests to a target.", hint=hint)

@@ -11,6 +11,7 @@ from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
+from sgi.io.per_turn import PerTurn
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
@@ -355,4 +356,5 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
 
 def open_spec_dataset(spec: RunSpec) -> Dataset:
     """Open the data that a spec names."""
-    return open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    return PerTurn(dataset) if spec.per_turn else dataset

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from typing_extensions import TypedDict
 
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
 from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
 from sgi.io.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.conversation import SESSION
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.signature import canonical_json, digest
@@ -22,7 +32,7 @@ from sgi.metrics.calibration import CalibratedMetric
 from sgi.target.spec import TargetSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pydantic import JsonValue
 
@@ -115,6 +125,7 @@ class RunSettings(TypedDict, total=False):
     inputs: bool
     rejects: str | Path | None
     no_texts: bool
+    per_turn: bool
 
 
 class RunSpec(BaseModel):
@@ -142,6 +153,7 @@ class RunSpec(BaseModel):
         inputs: whether that file holds the texts too.
         rejects: a file for rows that cannot be read.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.placeholders`.
+        per_turn: whether each turn of a conversation is a row; the rows of a conversation are then a cluster.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -166,6 +178,15 @@ class RunSpec(BaseModel):
     inputs: bool = False
     rejects: Path | None = None
     no_texts: bool = False
+    per_turn: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cluster_turns(cls, values: Any) -> Any:
+        """Make a conversation the cluster of its turns, unless a rule is given."""
+        if isinstance(values, Mapping) and values.get("per_turn") is True and values.get("cluster") is None:
+            return {**values, "cluster": SESSION}
+        return values
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:

@@ -18,6 +18,7 @@ from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.retrieval_cells import READ_RETRIEVAL
+from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.sample import Sample
@@ -192,6 +193,7 @@ class Reading:
         else:
             parts = [row.values] if self.convert is None else self.convert(row.values, number)
             samples = [sample for part in parts for sample in self._of_values(part, number, row.kind)]
+        samples = [with_last_exchange(sample) if sample.turns else sample for sample in samples]
         for sample in samples:
             self.ids.add(sample.id, row.line)
         return samples
