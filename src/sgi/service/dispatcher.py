@@ -183,9 +183,14 @@ class Dispatcher:
         if self._thread is not current_thread():
             self._thread.join()
 
-    def warm(self) -> None:
+    def warm(self) -> Future[None]:
         """Compute one vector with each model in the background, again after a failure; see ``trouble``."""
-        self._call_soon(self._start, self._warm)
+        ready: Future[None] = Future()
+        with self._lock:
+            self._require_open()
+            self._register(ready)
+            self._call_soon(self._start, self._warm, ready)
+        return ready
 
     def _require_open(self) -> None:
         if self._closed:
@@ -354,7 +359,7 @@ class Dispatcher:
         await self._score_group(jobs[:half])
         await self._score_group(jobs[half:])
 
-    async def _warm(self) -> None:
+    async def _warm(self, ready: Future[None]) -> None:
         while True:
             try:
                 for embedder in self.resources.embedders.values():
@@ -364,6 +369,8 @@ class Dispatcher:
                 await anyio.sleep(_RETRY_SECONDS)
             else:
                 self.trouble = ""
+                with suppress(InvalidStateError):
+                    ready.set_result(None)
                 return
 
 

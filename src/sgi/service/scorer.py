@@ -223,9 +223,13 @@ class Scorer:
         """Why the models are not ready; empty once `warm` has computed a vector with each model."""
         return "The scorer is closed." if self._closed else self._dispatcher().trouble
 
-    def warm(self) -> None:
-        """Load the models in the background, so that no caller waits for them; see ``trouble``."""
-        self._dispatcher().warm()
+    def warm(self) -> Future[None]:
+        """Load the models in the background, so that no caller waits for them; see ``trouble``.
+
+        Returns:
+            A future that is done when the models are ready; closing the scorer first sets ScorerClosedError.
+        """
+        return self._dispatcher().warm()
 
     def close(self) -> None:
         """Finish the current batch, and reject waiting rows. You can call it twice."""

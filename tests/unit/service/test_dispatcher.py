@@ -406,3 +406,22 @@ def test_scorers_that_were_closed_leave_no_files_open():
 
     use()
     assert use() == use()
+
+
+def test_the_future_of_warming_is_done_when_the_models_are_ready(model):
+    with Scorer(SIMILARITY, model) as scorer:
+        ready = scorer.warm()
+        assert model.started.wait(SECONDS)
+        assert not ready.done()
+        model.resume.set()
+        ready.result(SECONDS)
+        assert scorer.trouble == ""
+
+
+def test_closing_ends_the_warming_of_models_that_fail():
+    model = FaultyEmbedder()
+    model.resume.set()
+    with Scorer(SIMILARITY, model) as scorer:
+        ready = scorer.warm()
+        wait_until(lambda: scorer.trouble == "The model failed.")
+    assert isinstance(ready.exception(SECONDS), ScorerClosedError)

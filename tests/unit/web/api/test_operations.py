@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import re
 import time
 
@@ -68,6 +69,16 @@ def test_ready_once_the_models_are_warm(site):
 
     response = with_scorer(site, HashEmbedder(), work)
     assert (response.status_code, response.json()) == (200, {"ready": True, "problems": {}})
+
+
+def test_full_garbage_collections_leave_out_what_is_open_once_the_models_are_warm(site):
+    def work(client):
+        while not gc.get_freeze_count():
+            time.sleep(0.002)
+        return client.get("/readyz")
+
+    assert with_scorer(site, HashEmbedder(), work).json()["ready"]
+    assert gc.get_freeze_count() == 0
 
 
 def test_not_ready_while_a_model_gives_nothing(site):
