@@ -89,7 +89,8 @@ class _Task:
     ) -> _Task:
         failed = {**batch_judgements.failures.get(metric.canonical, _NO_ROWS), **failed}
         usable = batch.present(metric.spec.needs)
-        usable[list(failed)] = False
+        if failed:
+            usable[list(failed)] = False
         positions = np.flatnonzero(usable)
         judgements = batch_judgements.evidence.get(metric.canonical)
         rows: Batch | JudgedRows[Any] = batch if judgements is None else JudgedRows(batch, judgements)

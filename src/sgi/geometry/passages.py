@@ -124,9 +124,9 @@ class PassageAngles:
         total = np.add.reduceat(np.where(self._counts, pairs, 0.0), self._starts)
         return np.asarray(total / np.add.reduceat(self._counts.astype(np.float64), self._starts))
 
-    @property
+    @cached_property
     def _starts(self) -> NDArray[np.int64]:
-        return np.cumsum(self.lengths) - self.lengths
+        return self.lengths.cumsum() - self.lengths
 
     @cached_property
     def _counts(self) -> NDArray[np.bool_]:

@@ -168,10 +168,11 @@ class Scores:
         status = np.full(len(out), Status.OK.value, dtype="<U9")
         reasons = [""] * len(out)
         for reason, mask in undefined.items():
-            for row in np.flatnonzero(mask & (status == Status.OK.value)):
-                reasons[row] = reason
-            status[mask] = Status.UNDEFINED.value
-        out[status != Status.OK.value] = np.nan
+            if mask.any():
+                for row in np.flatnonzero(mask & (status == Status.OK.value)):
+                    reasons[row] = reason
+                status[mask] = Status.UNDEFINED.value
+                out[mask] = np.nan
         return cls(out, status, tuple(reasons), tuple(details) if details else (_NOTHING,) * len(out))
 
     @classmethod

@@ -75,9 +75,10 @@ class TokenSupport:
         pairs = _Pairs.of(response_words)
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
-            around = _around(places[number], on)
             in_passages[words] = has[number, sought.row[words]]
-            for place in np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist():
+            unknown = np.flatnonzero(~response_words.content[words] & ~in_passages[words]).tolist()
+            around = _around(places[number], on) if unknown else ()
+            for place in unknown:
                 in_passages[words.start + place] = response_words.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
