@@ -16,7 +16,7 @@ from sgi.distributed.error_codec import encode_error
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.distributed.scan import FragmentScan, read_scans, scan_item
 from sgi.io.raw_rows import with_place
-from sgi.io.rows import duplicate_id_error
+from sgi.io.row_ids import duplicate_id_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
-
-import numpy as np
 
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
@@ -18,6 +14,7 @@ from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.retrieval_cells import READ_RETRIEVAL
+from sgi.io.row_ids import SeenIds
 from sgi.kernel.conversation import with_last_exchange
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
@@ -161,7 +158,7 @@ class Reading:
         self.pair_stem = self.stem or PurePath(self.file or "row").name.partition(".")[0]
         self.before_number = f"{self.stem}-" if self.stem else ""
         self.use = ColumnUse()
-        self.ids = _Ids(self.file, self.taken)
+        self.ids = SeenIds(self.file, self.taken)
         self.unseen = {part for _, text in self.mapping for part in parts_of(text)}
         self.reasons: dict[str, str] = {}
         self.noted: dict[str, None] = {}
@@ -288,36 +285,6 @@ class Reading:
             for part, source in resolve(text, columns).items():
                 if source is not None and not source.path:
                     self.unseen -= {part, *parts_of(text)} if part == text else {part}
-
-
-class _Ids:
-    """The ids so far, as 60-bit digests: about 90 bytes per id of any length."""
-
-    def __init__(self, file: str | None, taken: Mapping[str, str]) -> None:
-        self.file = file
-        self.taken = taken
-        self.seen: set[int] = set()
-        self.digests = array("Q")
-        self.lines = array("Q")
-
-    def add(self, sample_id: str, line: int) -> None:
-        if sample_id in self.taken:
-            raise duplicate_id_error(sample_id, self.taken[sample_id])
-        # 60 bits fit the smaller size of Python's integers.
-        digest = int.from_bytes(blake2b(sample_id.encode(), digest_size=8).digest(), "big") >> 4
-        if digest in self.seen:
-            place = np.flatnonzero(np.frombuffer(self.digests, dtype=np.uint64) == digest)[0]
-            first = self.lines[int(place)]
-            raise duplicate_id_error(sample_id, f"{self.file}:{first}" if self.file else f"row {first}")
-        self.seen.add(digest)
-        self.digests.append(digest)
-        self.lines.append(line)
-
-
-def duplicate_id_error(sample_id: str, where: str) -> DataError:
-    """Build the error of an id that an earlier row has; ``where`` is the file and line of that row."""
-    hint = "Ids must be unique; a row without one takes its number as its id."
-    return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
 
 
 def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from concurrent.futures import Future, InvalidStateError
 from contextlib import nullcontext, suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from threading import RLock, Thread, current_thread
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,11 @@ from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, batches
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.kernel.errors import EmbedderError, SgiError
-from sgi.kernel.judged_metric import judged_metrics
 from sgi.kernel.protocols import Embedder, encode
 from sgi.kernel.sample import Batch
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.local import LocalEmbedder
+from sgi.service.scoring_job import ScoringJob, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +43,6 @@ _BATCHES_PER_CALL = 2
 """The maximum number of batches of one call that wait or are scored at the same time."""
 _RETRY_SECONDS = 5.0
 _OPENING = "The models are being opened."
-_CLOSED = "The scorer is closed."
 
 
 class ScorerBusyError(SgiError):
@@ -55,35 +54,13 @@ class ScorerBusyError(SgiError):
 class ScorerClosedError(SgiError):
     """The scorer was closed before it scored these rows."""
 
-
-@dataclass(eq=False)
-class _Job:
-    """Rows that are scored together, at most one batch.
-
-    Attributes:
-        embedders: the embedders to use instead of the open ones; None for the open ones.
-        scores: the future of their scores; the caller may cancel it.
-        asking: the cancel scope of the requests to the judge; None before them.
-        limited: whether the limit of waiting rows applies.
-        at_judge: whether the rows wait for the judge.
-    """
-
-    samples: tuple[Sample, ...]
-    metrics: tuple[AnyMetric, ...]
-    limited: bool
-    embedders: Mapping[str, Embedder] | None = None
-    scores: Future[BatchScores] = field(default_factory=Future)
-    asking: anyio.CancelScope | None = None
-    judgements: BatchJudgements = field(default_factory=BatchJudgements)
-    at_judge: bool = False
-    waiting: bool = True
-
-    def finish(self, scores: BatchScores) -> None:
-        with suppress(InvalidStateError):  # the caller was cancelled
-            self.scores.set_result(scores)
-
-    def fail(self, error: Exception) -> None:
-        _fail(self.scores, error)
+    def __init__(
+        self,
+        message: str = "The scorer is closed.",
+        *,
+        hint: str = "Create another scorer, or start the server again.",
+    ) -> None:
+        super().__init__(message, hint=hint)
 
 
 class Dispatcher:
@@ -117,7 +94,7 @@ class Dispatcher:
         self._lock = RLock()  # the garbage collector may call `close` in a thread that holds it
         self._calls: set[Future[Any]] = set()
         self._waiting = {False: 0, True: 0}  # rows that wait for a batch, and for the judge
-        self._queue: deque[_Job] = deque()
+        self._queue: deque[ScoringJob] = deque()
         self._closed = False
         opened: Future[Resources] = Future()
         work = partial(self._run, metrics, options, prepare, opened)
@@ -143,8 +120,7 @@ class Dispatcher:
             ScorerBusyError: too many rows are waiting.
             ScorerClosedError: the dispatcher is closed.
         """
-        at_judge = bool(judged_metrics(metrics))
-        job = _Job(tuple(samples), tuple(metrics), limited=True, embedders=embedders, at_judge=at_judge)
+        job = ScoringJob(tuple(samples), tuple(metrics), limited=True, embedders=embedders)
         with self._lock:
             self._require_open()
             waiting = self._waiting[job.at_judge]
@@ -175,7 +151,7 @@ class Dispatcher:
             return
         with self._lock:
             if not self._closed:
-                self._closed, self.trouble = True, _CLOSED
+                self._closed, self.trouble = True, ScorerClosedError().message
                 self._call_soon(self._arrived.set)
 
     def join(self) -> None:
@@ -194,7 +170,7 @@ class Dispatcher:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise ScorerClosedError(_CLOSED, hint="Create another scorer, or start the server again.")
+            raise ScorerClosedError
 
     def _call_soon(self, call: Callable[..., object], *arguments: Any) -> None:
         with suppress(RuntimeError):  # the loop is closed
@@ -204,22 +180,22 @@ class Dispatcher:
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
 
-    def _admit(self, job: _Job) -> None:
+    def _admit(self, job: ScoringJob) -> None:
         self._register(job.scores)
         self._count(job, 1)
         job.scores.add_done_callback(lambda _: self._forget(job))
         self._call_soon(self._accept, job)
 
-    def _forget(self, job: _Job) -> None:
+    def _forget(self, job: ScoringJob) -> None:
         with self._lock:
             self._stop_waiting(job)
         if job.at_judge:
-            self._call_soon(_stop_asking, job)
+            self._call_soon(job.stop_asking)
 
-    def _count(self, job: _Job, sign: int) -> None:
+    def _count(self, job: ScoringJob, sign: int) -> None:
         self._waiting[job.at_judge] += sign * len(job.samples) * job.limited
 
-    def _stop_waiting(self, job: _Job) -> None:
+    def _stop_waiting(self, job: ScoringJob) -> None:
         if job.waiting:
             job.waiting = False
             self._count(job, -1)
@@ -248,21 +224,19 @@ class Dispatcher:
             opened.set_exception(first_error(error) if isinstance(error, BaseExceptionGroup) else error)
         finally:
             with self._lock:
-                self._closed, self.trouble = True, _CLOSED
+                self._closed, self.trouble = True, ScorerClosedError().message
                 calls = [*self._calls]
             for call in calls:
-                _fail(
-                    call, ScorerClosedError(_CLOSED, hint="Create another scorer, or start the server again.")
-                )
+                fail(call, ScorerClosedError())
 
-    def _accept(self, job: _Job) -> None:
+    def _accept(self, job: ScoringJob) -> None:
         if job.at_judge:
             self._start(self._ask, job)
         else:
             self._queue.append(job)
             self._arrived.set()
 
-    async def _ask(self, job: _Job) -> None:
+    async def _ask(self, job: ScoringJob) -> None:
         with anyio.CancelScope() as job.asking:
             if job.scores.done():
                 return
@@ -281,21 +255,19 @@ class Dispatcher:
         self, samples: Sequence[Sample], metrics: tuple[AnyMetric, ...], scores: Future[list[BatchScores]]
     ) -> None:
         scored: list[BatchScores] = []
-        jobs: deque[_Job] = deque()
+        jobs: deque[ScoringJob] = deque()
         with anyio.CancelScope() as scope:
             scores.add_done_callback(lambda _: self._call_soon(scope.cancel))
             try:
                 for batch in batches(samples):
-                    jobs.append(
-                        _Job(batch.samples, metrics, limited=False, at_judge=bool(judged_metrics(metrics)))
-                    )
+                    jobs.append(ScoringJob(batch.samples, metrics, limited=False))
                     self._admit(jobs[-1])
                     if len(jobs) == _BATCHES_PER_CALL:
                         scored.append(await asyncio.wrap_future(jobs.popleft().scores))
                 while jobs:
                     scored.append(await asyncio.wrap_future(jobs.popleft().scores))
             except Exception as error:  # noqa: BLE001 - as above
-                _fail(scores, error)
+                fail(scores, error)
             finally:
                 for job in jobs:
                     job.scores.cancel()
@@ -307,15 +279,15 @@ class Dispatcher:
         if not self._queue:
             await self._arrived.wait()
             return
-        groups: dict[tuple[str | int, ...], list[_Job]] = {}
+        groups: dict[tuple[str | int, ...], list[ScoringJob]] = {}
         for job in self._next_jobs():
             models = [id(getattr(each, "embedder", each)) for each in (job.embedders or {}).values()]
             groups.setdefault((*(metric.canonical for metric in job.metrics), *models), []).append(job)
         for group in groups.values():
             await self._score_group(group)
 
-    def _next_jobs(self) -> list[_Job]:
-        jobs: list[_Job] = []
+    def _next_jobs(self) -> list[ScoringJob]:
+        jobs: list[ScoringJob] = []
         rows = 0
         with self._lock:
             while self._queue and (not jobs or rows + len(self._queue[0].samples) <= BATCH_SIZE):
@@ -326,7 +298,7 @@ class Dispatcher:
                     rows += len(job.samples)
         return jobs
 
-    async def _score_group(self, jobs: Sequence[_Job]) -> None:
+    async def _score_group(self, jobs: Sequence[ScoringJob]) -> None:
         batch = Batch(tuple(sample for job in jobs for sample in job.samples))
         judgements = BatchJudgements.join([(len(job.samples), job.judgements) for job in jobs])
         resources, embedders = self.resources, jobs[0].embedders
@@ -353,7 +325,7 @@ class Dispatcher:
                 job.finish(scores.rows(start, stop))
                 start = stop
 
-    async def _score_halves(self, jobs: Sequence[_Job]) -> None:
+    async def _score_halves(self, jobs: Sequence[ScoringJob]) -> None:
         """Score both halves of jobs that failed together, so that only callers with a fault get the error."""
         half = len(jobs) // 2
         await self._score_group(jobs[:half])
@@ -383,16 +355,6 @@ def _close_all() -> None:
     for dispatcher in list(_RUNNING):
         dispatcher.close()
         dispatcher.join()
-
-
-def _stop_asking(job: _Job) -> None:
-    if job.asking is not None:
-        job.asking.cancel()
-
-
-def _fail(call: Future[Any], error: Exception) -> None:
-    with suppress(InvalidStateError):  # the caller was cancelled
-        call.set_exception(error)
 
 
 def _is_local(resources: Resources) -> bool:

@@ -221,7 +221,7 @@ class Scorer:
     @property
     def trouble(self) -> str:
         """Why the models are not ready; empty once `warm` has computed a vector with each model."""
-        return "The scorer is closed." if self._closed else self._dispatcher().trouble
+        return ScorerClosedError().message if self._closed else self._dispatcher().trouble
 
     def warm(self) -> Future[None]:
         """Load the models in the background, so that no caller waits for them; see ``trouble``.
@@ -271,9 +271,7 @@ class Scorer:
     def _dispatcher(self) -> Dispatcher:
         with self._lock:
             if self._closed:
-                raise ScorerClosedError(
-                    "The scorer is closed.", hint="Create another scorer, or start the server again."
-                )
+                raise ScorerClosedError
             if self._opened is None:
                 prepare = partial(_prepare, self._metrics, self._options, any_metric=self._any_metric)
                 self._opened = Dispatcher(self._metrics, self._options, prepare, self._max_waiting)

@@ -3,7 +3,8 @@ import tracemalloc
 import pytest
 
 from sgi.io.raw_rows import RawRow
-from sgi.io.rows import RejectedRow, _Ids, read_rows
+from sgi.io.row_ids import SeenIds
+from sgi.io.rows import RejectedRow, read_rows
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
 
@@ -254,7 +255,7 @@ def test_a_sample_that_cannot_be_written_is_refused():
 
 
 def test_ids_are_remembered_in_a_hundred_bytes_each():
-    ids = _Ids(None, {})
+    ids = SeenIds(None, {})
     names = [f"a rather long name of a sample, number {number}" for number in range(100_000)]
     tracemalloc.start()
     try:
