@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sgi.io.traces.content import Attribute, Content, Kind
 from sgi.io.traces.messages import last_text
 from sgi.io.traces.passages import Passages, passages_of
-from sgi.io.traces.span import SERVICE
+from sgi.io.traces.span import SERVICE, UNREADABLE
 from sgi.io.traces.texts import answer_in, question_in
 from sgi.io.traces.turns import CHECKS, turns_of
 from sgi.kernel.errors import DataError
@@ -80,7 +80,7 @@ def rows_of_trace(spans: Sequence[Span]) -> TraceRows:
     >>> row["question"], row["contexts"], row["response"], row["metadata"]["trace_id"]
     ('Who?', ['It was she.'], 'She.', 't')
     """
-    readable = [span for span in spans if span.is_readable]
+    readable = [span for span in spans if UNREADABLE not in span.attributes]
     turns = turns_of(readable)
     unreadable = len(spans) - len(readable)
     rows: list[TraceRow] = []

@@ -87,6 +87,7 @@ class _Names(NamedTuple):
     models: tuple[str, ...]
     sessions: tuple[str, ...]
     tools: tuple[str, ...]
+    queries: tuple[str, ...]
     lists: tuple[str, ...]
     metadata: tuple[str, ...]
     has_json: bool
@@ -105,6 +106,7 @@ def _known_names(attributes: tuple[str, ...]) -> _Names:
         known(_MODELS),
         known(_SESSIONS),
         known(_TOOLS),
+        known(("gen_ai.retrieval.query.text",)),
         known(sorted(LISTS)),
         tuple(name for name in attributes if name == _METADATA or name.startswith(f"{_METADATA}.")),
         bool(known((*_JSON_ASKED, *_JSON_REPLIED, _RETRIEVED))),
@@ -122,7 +124,7 @@ def content_of(span: Span) -> Content:
         session=_first_text(attributes, names.sessions, id_of),
         tool=_first_text(attributes, names.tools),
         is_store=attributes.get("gen_ai.tool.type") == "datastore",
-        query=_first_text(attributes, ("gen_ai.retrieval.query.text",)),
+        query=_first_text(attributes, names.queries),
     )
     if names.lists:
         lists = list_items(attributes, names.lists)

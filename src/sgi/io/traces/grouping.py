@@ -41,13 +41,15 @@ def by_trace(items: Iterable[Span | RawRow], memory: int = MEMORY) -> Iterator[l
     size = 0
     with closing(_SpanFile()) as file:
         for item in items:
-            encoded = item if isinstance(item, RawRow) else encode_span(item)
-            if isinstance(encoded, RawRow):
-                yield encoded
-                if isinstance(item, RawRow):
-                    continue
-                encoded = item.trace_id, orjson.dumps(unreadable_span(item.trace_id, item.line)[:])
-            trace, span = encoded
+            if isinstance(item, RawRow):
+                yield item
+                continue
+            trace = item.trace_id
+            try:
+                span = _encode(item)
+            except DataError as error:
+                yield RawRow(item.line, error)
+                span = _encode(unreadable_span(trace, item.line))
             spans = traces.get(trace)
             if spans is None:
                 spans = traces[trace] = bytearray()
@@ -129,15 +131,21 @@ def _too_large(trace: str) -> RawRow:
 
 def encode_span(span: Span) -> tuple[str, bytes] | RawRow:
     """Return a span as JSON with the id of its trace, or the error of a value that JSON does not have."""
+    try:
+        return span.trace_id, _encode(span)
+    except DataError as error:
+        return RawRow(span.line, error)
+
+
+def _encode(span: Span) -> bytes:
     values: tuple[Any, ...] = tuple(span)
     if span.events:
         values = (*span[:7], [tuple(event) for event in span.events], *span[8:])
     try:
-        return span.trace_id, orjson.dumps(values)
+        return orjson.dumps(values)
     except TypeError as error:
-        return RawRow(
-            span.line, DataError(f"the span has a value that is not JSON: {error}", sample_id=span.span_id)
-        )
+        problem = f"the span has a value that is not JSON: {error}"
+        raise DataError(problem, sample_id=span.span_id) from None
 
 
 def decode_span(encoded: bytes) -> Span:
@@ -152,5 +160,6 @@ def _decode_spans(encoded: bytearray) -> list[Span]:
 
 
 def _span(values: list[Any]) -> Span:
-    values[7] = tuple(Event(name, attributes) for name, attributes in values[7])
+    events = values[7]
+    values[7] = tuple(Event(name, attributes) for name, attributes in events) if events else ()
     return Span._make(values)
