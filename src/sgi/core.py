@@ -80,7 +80,7 @@ def sgi_with_truncation(
 
     contexts = [c] if isinstance(c, str) else [*c]
     if not contexts:
-        raise UsageError("There is no context.")
+        raise UsageError("A context is required.")
     numbered = [f"context {number}" for number in range(1, len(contexts) + 1)]
     fields = ["question", "response", *(numbered if len(contexts) > 1 else ["context"])]
     texts = (q, r, *contexts)

@@ -87,5 +87,5 @@ def test_of_several_contexts_the_nearest_to_the_response_counts():
 
 
 def test_without_a_context_there_is_no_number():
-    with pytest.raises(UsageError, match="no context"):
+    with pytest.raises(UsageError, match="A context is required"):
         sgi("q", [], "r", Fixed(q=[1, 0], r=[1, 1]))

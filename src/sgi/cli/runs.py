@@ -38,7 +38,7 @@ def runs(
     elif records:
         print_tables([runs_table(records, percent=percent)])
     if not total:
-        print_message("There are no runs yet. Make one: sgi run answers.jsonl")
+        print_message("No run is stored yet. Make one: sgi run answers.jsonl")
     elif not matches:
         filters = [f"contains {search!r}"] if search else []
         filters += [] if tag is None else [f"has the tag {tag!r}"]

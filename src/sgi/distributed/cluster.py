@@ -130,7 +130,7 @@ def _start(ray: Any, address: str) -> None:
             ray.init(address, **quiet)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         hint = f"Name HOST:PORT of its head, or {LOCAL!r} for a new cluster on this machine."
-        raise UsageError(f"There is no Ray cluster at {address}.", hint=hint) from error
+        raise UsageError(f"No Ray cluster runs at {address}.", hint=hint) from error
 
 
 def _check_reachable(address: str) -> None:
@@ -142,7 +142,7 @@ def _check_reachable(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
-        raise UsageError(f"There is no answer at {address}: {error}.", hint=hint) from error
+        raise UsageError(f"{address} does not answer: {error}.", hint=hint) from error
 
 
 def _share_cores(ray: Any, workers: int | None) -> Cluster:

@@ -110,7 +110,9 @@ def check_place(path: str | os.PathLike[str]) -> None:
     target = Path(os.path.realpath(path))
     with _translate_errors(os.fspath(path)):
         if not target.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Create it first.")
+            raise UsageError(
+                f"{path}: the folder {str(target.parent)!r} does not exist.", hint="Create it first."
+            )
         if target.exists() and not target.is_file():
             raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
 

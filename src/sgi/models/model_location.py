@@ -131,8 +131,8 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     'sentence-transformers/all-mpnet-base-v2'
     >>> find_model("/no/such/folder", ENTAILMENT)
     Traceback (most recent call last):
-    sgi.kernel.errors.ModelMissingError: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
-    model of the hub, owner/model.
+    sgi.kernel.errors.ModelMissingError: The folder /no/such/folder does not exist. Name a folder,
+    torch:FOLDER, or a model of the hub, owner/model.
     """
     record = known_model(name) if isinstance(name, str) and not kind.hub else None
     if record is not None:
@@ -142,7 +142,7 @@ def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
     if folder is not None:
         return ModelLocation(folder.resolve().name, folder)
     if isinstance(name, Path) or name.startswith(("/", "~", ".")) or (os.sep in name and not kind.hub):
-        raise ModelMissingError(f"There is no folder {Path(name)}.", hint=kind.hint)
+        raise ModelMissingError(f"The folder {Path(name)} does not exist.", hint=kind.hint)
     if not (kind.hub and _REPOSITORY.fullmatch(name)):
         near = () if kind.hub else difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5)
         raise UnknownNameError(kind.noun, name, tuple(near), hint=kind.hint)

@@ -132,7 +132,7 @@ def _benchmark_path(benchmark: str, data: Sequence[str]) -> Path | None:
             paths.append(Path(given))
     for place in paths:
         if not place.exists():
-            raise UsageError(f"There is no file or folder {place}.", hint="Name it with --data.")
+            raise UsageError(f"The file or folder {place} does not exist.", hint="Name it with --data.")
         if place.is_file() and benchmark == HALUEVAL:
             return place
         folder = place if place.is_dir() else place.parent

@@ -86,7 +86,7 @@ def shared_target(like: TargetLike | None) -> SharedResource[Target]:
 
         if target is None:
             hint = "Give `answer`, or create the service with a target."
-            raise UsageError("There is no answer, and no target to ask for one.", hint=hint)
+            raise UsageError("The row has no answer, and no target is set to ask for one.", hint=hint)
         if isinstance(target, TargetSpec):
             return await stack.enter_async_context(open_target(target))
         module = getattr(target, "__module__", None) or type(target).__module__

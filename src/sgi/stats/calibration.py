@@ -218,7 +218,7 @@ def _assign_folds(rows: NDArray[np.int64], folds: int, rng: np.random.Generator)
 def _probabilities(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     column, truth = values_and_labels(probabilities, labels)
     if not len(column):
-        raise ValueError("There are no rows.")
+        raise ValueError("Rows are required.")
     if not ((column >= 0) & (column <= 1)).all():
         raise ValueError("A probability is NaN or outside [0, 1].")
     return column, truth

@@ -67,10 +67,12 @@ def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
 def _file(path: Path, *, create: bool) -> sa.URL:
     try:
         if not path.parent.is_dir():
-            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Create it first.")
+            raise StoreError(
+                f"{path}: the folder {str(path.parent)!r} does not exist.", hint="Create it first."
+            )
         if not create and not path.exists():
             hint = f"`sgi run` makes one. {ANOTHER}"
-            raise StoreError(f"There is no database {str(path)!r}.", hint=hint)
+            raise StoreError(f"The database {str(path)!r} does not exist.", hint=hint)
     except OSError as error:
         raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=RIGHTS) from error
     return sa.URL.create("sqlite", database=str(path))

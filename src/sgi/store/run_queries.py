@@ -149,7 +149,7 @@ def find_run(database: Database, text: str) -> RunRecord:
     with database.reading() as connection:
         ids = _ids(connection)
         if not ids:
-            raise UsageError(f"There is no run in {database.shown} yet.", hint="Make one with `sgi run`.")
+            raise UsageError(f"No run is stored in {database.shown} yet.", hint="Make one with `sgi run`.")
         return _records(connection, [_resolve(text, ids)])[0]
 
 

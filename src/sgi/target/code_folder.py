@@ -25,7 +25,7 @@ def require_module_in(folder: Path, where: str) -> None:
     name = where.partition(":")[0]
     file = source_file(folder, name)
     if file is None:
-        raise _refusal(where, folder, f"there is no module {name!r} in the folder")
+        raise _refusal(where, folder, f"the folder has no module {name!r}")
     top = name.partition(".")[0]
     module = sys.modules[top] if top in sys.modules else PathFinder.find_spec(top, [str(folder), *sys.path])
     locations = _locations(module)

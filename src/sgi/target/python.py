@@ -149,7 +149,7 @@ def _module(name: str) -> Any:
     except BaseException as error:  # a module may do anything when it is imported
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
             hint = "Start sgi in the folder of the module, or install it in this environment."
-            raise UsageError(f"There is no module {error.name!r}.", hint=hint) from error
+            raise UsageError(f"Python finds no module {error.name!r}.", hint=hint) from error
         message = f"The module {name!r} cannot be imported: {type(error).__name__}: {quote(str(error))}."
         raise UsageError(message, hint=f"Try: python -c 'import {name}'") from error
 

@@ -286,7 +286,7 @@ def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path
         (("-m", "rouge_l", *TARGET), "Unknown metric of nightly 'rouge_l'. It has: content_f1."),
         (("-m", "content_f1", *TARGET, "--label", "method"), "are classes"),
         (("-m", "content_f1", *TARGET, "--label", "stars"), "Unknown column"),
-        (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "there is no folder"),
+        (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "no/such' does not exist"),
     ],
 )
 def test_mistakes_give_an_error_of_one_line(sgi, nightly, words, told):

@@ -150,7 +150,7 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
         (("-m", "sgi", "--nli", "owner/model"), "Add -m grounding"),
         (("--nli", "owner/model"), "Add -m grounding"),
         (("-m", "grounding", "--nli", " "), "--nli is empty"),
-        (("-m", "grounding", "--nli", "./nowhere"), "There is no folder nowhere"),
+        (("-m", "grounding", "--nli", "./nowhere"), "The folder nowhere does not exist"),
         (("-m", "grounding", "--nli", "minilm"), "Unknown entailment model 'minilm'"),
         (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "already has an entailment model"),
         (

@@ -121,7 +121,7 @@ def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
         (["-k", "scatter", "-m", "sgi", "--against", "bleu"], "Unknown metric with values in monday 'bleu'"),
         (["-k", "comparison"], "A comparison needs a second run."),
         (["-k", "plane", "-o", "a.gif"], "Use .png, .svg, .pdf."),
-        (["-k", "plane", "-o", "no/a.png"], "there is no folder"),
+        (["-k", "plane", "-o", "no/a.png"], "no' does not exist"),
         (["-k", "comparison", "--with", "bare"], "no sample id in common"),
     ],
 )

@@ -129,7 +129,7 @@ def test_an_unknown_suffix_is_refused():
 
 def test_an_unwritable_file_is_an_error_before_the_work(sgi, kept, tmp_path):
     result = sgi("report", "monday", "--db", kept, "-o", "missing/a.html")
-    assert (result.code, "there is no folder" in result.err) == (2, True)
+    assert (result.code, "does not exist" in result.err) == (2, True)
     (tmp_path / "a.html").mkdir()
     result = sgi("report", "no such run", "--db", kept, "-o", "a.html")
     assert (result.code, "not a regular file" in result.err) == (2, True)

@@ -251,7 +251,7 @@ def test_a_link_is_written_through(tmp_path):
 
 
 def test_a_missing_folder_is_told(tmp_path):
-    with pytest.raises(UsageError, match="there is no folder"):
+    with pytest.raises(UsageError, match=r"the folder .* does not exist"):
         written(tmp_path / "none" / "out.jsonl")
 
 
@@ -305,6 +305,4 @@ def test_what_is_written_can_be_read(tmp_path, suffix):
 
     samples = list(open_dataset(written(tmp_path / f"out{suffix}", rows)).samples())
 
-    assert [
-        sample.model_dump(exclude={"reference", "alternatives"}, mode="json") for sample in samples
-    ] == rows
+    assert [sample.model_dump(include=set(rows[0]), mode="json") for sample in samples] == rows

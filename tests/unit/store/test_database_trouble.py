@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("real_databases")
 
 
 def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(StoreError, match=r"there is no folder .*deep.*Create it first"):
+    with pytest.raises(StoreError, match=r"the folder .*deep.* does not exist.*Create it first"):
         open_database(tmp_path / "deep" / "sgi.db")
 
 

@@ -265,7 +265,7 @@ def test_a_module_that_is_not_there_is_named(module):
         ("sgi_test_package.deep:answer", "sgi_test_package.deep"),
     ]:
         with (
-            pytest.raises(UsageError, match=f"There is no module '{name}'. Start sgi in the folder"),
+            pytest.raises(UsageError, match=f"Python finds no module '{name}'. Start sgi in the folder"),
             open_python(where),
         ):
             pass

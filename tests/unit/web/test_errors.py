@@ -122,7 +122,7 @@ def test_the_api_tells_json(client):
 def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
     place = empty.app.state.site.database.shown
     made = empty.get("/api/v1/runs/any").json()["error"]
-    assert (made["message"], place in str(made)) == ("There is no run in the database yet.", False)
+    assert (made["message"], place in str(made)) == ("No run is stored in the database yet.", False)
 
     def gone(*_, **__):
         raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")

@@ -181,7 +181,7 @@ class RemoteEmbedder:
             return EmbedderError(message, hint=f"Check {self.service.key_name}.")
         if status == 404:  # noqa: PLR2004 - HTTP's number for what isn't there
             what = "deployment" if self.service.kind == "azure" else "model"
-            message = f"There is no {what} {self.model!r} at {self.service.address} (404)."
+            message = f"{self.service.address} has no {what} {self.model!r} (404)."
             return EmbedderError(message, hint=f"Check the {what}'s name and the URL.")
         if status == 429:  # noqa: PLR2004 - HTTP's number for too many requests
             used_up = error.code == "insufficient_quota"

@@ -162,7 +162,8 @@ def delete(request: Request, run: str) -> Response:
     record = run_or_404(site, run)
     if run not in {record.id, record.name}:
         raise RunNotFoundError(
-            f"There is no run {run!r}.", hint=f"Did you mean {record.label!r}? Use the full name or id."
+            f"The run {run!r} does not exist.",
+            hint=f"Did you mean {record.label!r}? Use the full name or id.",
         )
     delete_run(site.database, record.id)
     return Response(status_code=204)

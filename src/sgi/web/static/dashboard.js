@@ -62,7 +62,7 @@
       if (!answer.ok) throw new Error(`the server returned status ${answer.status}`);
       const charts = Object.entries((await answer.json()).charts);
       if (!charts.length) {
-        showMessage(section, "There are no charts to show.");
+        showMessage(section, "No charts to show.");
         return;
       }
       const figures = charts.map(([id, spec]) => figureOf(id, spec));

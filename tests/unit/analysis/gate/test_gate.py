@@ -178,9 +178,9 @@ def test_too_few_pairs_are_not_good():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rules": []}, "There is no rule"),
-        ({"rules": [], "against": good()}, "There is no rule"),
-        ({"rules": [], "against": run(), "max_drop": 0.1}, "There is no rule"),
+        ({"rules": []}, "The gate has no rules"),
+        ({"rules": [], "against": good()}, "The gate has no rules"),
+        ({"rules": [], "against": run(), "max_drop": 0.1}, "The gate has no rules"),
         ({"rules": "m>=1", "max_drop": 0.1}, "needs a baseline run"),
         ({"rules": "m>=1", "against": good()}, "needs a rule on a drop"),
         ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a baseline run"),
