@@ -22,6 +22,7 @@ from support.adapter_contract import (
     HostResult,
     HostRow,
 )
+from support.calibration_files import EMBEDDER, calibration_file
 
 FIELDS = ("question", "contexts", "response", "reference")
 
@@ -121,6 +122,14 @@ def test_the_client_sends_rows_without_a_value():
     assert results["s1"]["label"] == "ok"
     assert results["s1"]["score"] > 0.5
     assert results["s2"] == {"label": "undefined", "explanation": "undefined: the response is blank"}
+
+
+def test_a_calibration_adds_a_score():
+    evaluator = SgiEvaluator("sgi", EMBEDDER, calibration=calibration_file())
+    score, calibrated = evaluator.evaluate(SUPPORTED)
+    assert score.name == "sgi"
+    assert calibrated.name.startswith("calibrated(")
+    assert calibrated.label == "ok"
 
 
 def test_the_description_is_json():

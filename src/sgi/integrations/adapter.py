@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import MetricSpec
 
 MAX_WAITING = 1 << 20
 """The host decides how many rows it evaluates at once, so waiting rows are not limited."""
@@ -113,6 +114,11 @@ class HostScorer:
     def metrics(self) -> tuple[str, ...]:
         """The canonical strings of the metrics."""
         return self._scorer.metrics
+
+    @property
+    def specs(self) -> dict[str, MetricSpec]:
+        """The descriptions of the metrics, by canonical string."""
+        return self._scorer.specs
 
     def only_metric(self) -> str:
         """Return the canonical string of the metric; raises UsageError if there are several."""

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from sgi.engine.plan import resolve
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.kernel.errors import require_extra
-from sgi.kernel.metric import AnyMetric
 
 with require_extra("sgi.integrations.phoenix", "phoenix"):
     from phoenix.evals import Evaluator, Score
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.engine.open_resources import EmbedderLike
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.metric import Score as SgiScore
 
 
@@ -54,8 +53,6 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
     ) -> None:
         super().__init__(name=name, kind="code", input_schema=Row)
         self._scorer = HostScorer(metrics, embedder, parts={"row": "row"}, **options)
-        named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-        self._specs = {metric.canonical: metric.spec for metric in resolve(named)}
 
     def _evaluate(self, eval_input: Mapping[str, Any]) -> list[Score]:
         return self._host_scores(self._scorer.score(row=eval_input))
@@ -71,7 +68,7 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
                 label=score.status.value,
                 explanation=explain(score) or None,
                 kind="code",
-                direction="maximize" if self._specs[name].higher_is_better else "minimize",
+                direction="maximize" if self._scorer.specs[name].higher_is_better else "minimize",
             )
             for name, score in scores.items()
         ]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.evaluate import CalibrationLike
     from sgi.engine.open_resources import EmbedderLike, JudgeLike
     from sgi.engine.score import BatchScores
-    from sgi.kernel.metric import Score
+    from sgi.kernel.metric import MetricSpec, Score
     from sgi.kernel.protocols import Embedder, TokenEncoder
     from sgi.kernel.sample import Sample
 
@@ -130,7 +130,12 @@ class Scorer:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The canonical strings of the metrics, the keys of each row's scores."""
-        return tuple(metric.canonical for metric in self._metrics)
+        return tuple(self.specs)
+
+    @property
+    def specs(self) -> dict[str, MetricSpec]:
+        """The descriptions of the metrics, by canonical string."""
+        return {metric.canonical: metric.spec for metric in self._metrics}
 
     def signature(self, n: int, metrics: Sequence[AnyMetric] | None = None) -> str:
         """Return the signature of the metrics over ``n`` rows, which is printed under tables of scores."""
