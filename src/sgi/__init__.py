@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
     from sgi.analysis.stored_run import StoredRun, open_run
-    from sgi.api import agree, calibrate, card, compare, duel, export, gate, leaderboard, report, runs
+    from sgi.api import (
+        agree,
+        calibrate,
+        card,
+        compare,
+        duel,
+        export,
+        gate,
+        leaderboard,
+        repeats,
+        report,
+        runs,
+    )
     from sgi.api_scoring import rescore, run
     from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.fast_profile import fast_profile
@@ -114,6 +126,7 @@ _MODULES = {
     "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",
     "open_run": "sgi.analysis.stored_run",
+    "repeats": "sgi.api",
     "report": "sgi.api",
     "rescore": "sgi.api_scoring",
     "run": "sgi.api_scoring",
@@ -177,6 +190,7 @@ __all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "metric",
     "open_benchmark",
     "open_run",
+    "repeats",
     "report",
     "rescore",
     "run",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import Options as GateOptions
     from sgi.analysis.gate.rules import Rule
     from sgi.analysis.leaderboard import Leaderboard
+    from sgi.analysis.repeats import Repeats
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
@@ -54,6 +55,7 @@ __all__ = [
     "gate",
     "leaderboard",
     "open_run",
+    "repeats",
     "report",
     "runs",
 ]
@@ -174,6 +176,27 @@ def duel(
             return await ask_about_all(systems, opened, listener=default_listener())
 
     return run_outside_loop(ask)
+
+
+def repeats(
+    run: Run, metric: str, *, threshold: float | None = None, examples: int = 10, db: Db = None
+) -> Repeats:
+    """Analyse repeated answers to the same questions: pass rates, flaky questions, components of variance.
+
+    Args:
+        run: the run, with several answers to each question.
+        metric: one of its metrics.
+        threshold: the value from which on an answer passes (at most this if lower is better); None: 1 for a
+            metric whose values are all 0 or 1, otherwise no pass rates.
+        examples: number of flaky questions to list.
+        db: the database of a run given by name.
+
+    Raises:
+        UsageError: no question has two answers with a value.
+    """
+    from sgi.analysis.repeats import repeats as analyse
+
+    return analyse(_scored_run(run, None, db), metric, threshold=threshold, examples=examples)
 
 
 def gate(

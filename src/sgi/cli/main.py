@@ -34,6 +34,7 @@ from sgi.cli.metrics import metrics
 from sgi.cli.models import models
 from sgi.cli.options import option_group
 from sgi.cli.plot import plot
+from sgi.cli.repeats import repeats
 from sgi.cli.report import report
 from sgi.cli.reproduce import reproduce
 from sgi.cli.rescore import rescore
@@ -58,7 +59,7 @@ app = typer.Typer(
 _COMMANDS = {
     "Score": (demo, run, score, check, compute),
     "Inspect": (runs, show, report, plot, export, serve),
-    "Decide": (compare, gate, calibrate),
+    "Decide": (compare, repeats, gate, calibrate),
     "Judge": (judge, duel, agree, rescore),
     "Study": (card, bench_metrics, reproduce),
     "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),

@@ -89,6 +89,12 @@ PerTurn = Annotated[
         "turn, with the columns session_id and turn. The turns of a conversation are one cluster.",
     ),
 ]
+Repeat = Annotated[
+    int | None,
+    _target_option(
+        "--repeat", min=1, help="Number of answers to each question; `sgi repeats` compares them. Default: 1."
+    ),
+]
 CascadeOption = Annotated[
     str | None,
     options.judge_option(
@@ -150,6 +156,7 @@ class RunOptions:
     cluster: options.Cluster = None
     target: Target = None
     target_set: TargetSet = None
+    repeat: Repeat = None
     name: Name = None
     tag: Tags = None
     resume: Resume = None
@@ -211,6 +218,6 @@ class RunOptions:
 
 _SAME_NAMES = (
     *("calibration", "nli", "cascade", "cluster", "name", "backend", "encoding"),
-    *("on_error", "max_failures", "out", "rejects"),
+    *("on_error", "max_failures", "out", "rejects", "repeat"),
 )
 """Options that `RunSpec` has by the same name."""

@@ -12,6 +12,7 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.columns import join_names
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
+from sgi.io.repeated_rows import RepeatedDataset
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
@@ -329,6 +330,11 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
     """
     dataset = open_spec_dataset(spec)
     has_target = spec.target is not None
+    if spec.repeat > 1 and not has_target:
+        raise UsageError(
+            "`repeat` needs a target: without one, all answers to a question would be equal.",
+            hint="If your data has several answers to each question, `sgi repeats` finds them.",
+        )
     if has_target and spec.no_texts:
         raise UsageError(
             "`no_texts` cannot be combined with `target`: the answers would be lost when the run is resumed.",
@@ -357,4 +363,6 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
 def open_spec_dataset(spec: RunSpec) -> Dataset:
     """Open the data that a spec names."""
     dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
-    return PerTurn(dataset) if spec.per_turn else dataset
+    if spec.per_turn:
+        dataset = PerTurn(dataset)
+    return dataset if spec.repeat == 1 else RepeatedDataset(dataset, spec.repeat)

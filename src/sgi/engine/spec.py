@@ -99,6 +99,10 @@ def _check_rule(value: str) -> str:
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
+MAX_REPEAT = 1000
+"""Maximum number of answers to one question."""
+
+
 class Arithmetic(TypedDict):
     """Runtime and precision of a model."""
 
@@ -116,6 +120,7 @@ class RunSettings(TypedDict, total=False):
     on_error: Literal["stop", "skip"]
     max_failures: float | str
     target: str | Mapping[str, Any] | TargetSpec | None
+    repeat: int
     judge: str | Mapping[str, Any] | JudgeSpec | None
     calibration: str | Path | CalibrationFile | None
     cascade: str | Mapping[str, Any] | Cascade | None
@@ -144,6 +149,7 @@ class RunSpec(BaseModel):
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that generates the responses; None if the data has them.
+        repeat: how often the target answers each question.
         judge: the judge; None if no metric needs one.
         calibration: a calibration file; adds its metric, and the probability and verdict computed from it.
         cascade: settings for sending only doubtful rows to the judge; adds `grounding`, which selects them.
@@ -169,6 +175,7 @@ class RunSpec(BaseModel):
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: Annotated[TargetSpec | None, BeforeValidator(_as_target)] = None
+    repeat: Annotated[int, Field(ge=1, le=MAX_REPEAT)] = 1
     judge: Annotated[JudgeSpec | None, BeforeValidator(_as_judge)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_as_calibration)] = None
     cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade)] = None

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from sgi.analysis.compare import Comparison
 from sgi.analysis.duel.duel import Duel
 from sgi.analysis.leaderboard import Leaderboard
+from sgi.analysis.repeats import Repeats
 from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
@@ -18,6 +19,7 @@ from sgi.reporting.duel_tables import duel_tables
 from sgi.reporting.formatting import plain
 from sgi.reporting.leaderboard_tables import leaderboard_tables
 from sgi.reporting.page import asset, environment, inline
+from sgi.reporting.repeats_tables import repeats_tables
 from sgi.reporting.tables import comparison_tables, ranking_table, refusal_tables, summary_table
 from sgi.reporting.views.citation_map import citation_map_view, marker_marks
 from sgi.reporting.views.evidence_map import evidence_map_view
@@ -79,6 +81,8 @@ def notebook_html(shown: NotebookRepr) -> str:
             parts = [*_tables(leaderboard_tables(shown)), *map(_small, shown.notes)]
         case Duel():
             parts = [*_tables(duel_tables(shown)), *map(_small, (*shown.notes, shown.judge))]
+        case Repeats():
+            parts = list(_tables(repeats_tables(shown)))
         case _:
             raise TypeError(f"{type(shown).__name__} cannot be displayed in a notebook.")
     return "\n".join(parts)

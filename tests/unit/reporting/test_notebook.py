@@ -17,6 +17,7 @@ import sgi
 from sgi.analysis.compare import compare
 from sgi.analysis.duel.duel import duel
 from sgi.analysis.leaderboard import leaderboard
+from sgi.analysis.repeats import repeats
 from sgi.analysis.systems import systems_in_run
 from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UsageError
@@ -224,3 +225,10 @@ def test_a_leaderboard_and_a_duel_are_tables():
     page = notebook_html(anyio.run(duel, systems, judge))
     assert "&lt;b&gt; against other" in page
     assert "scripted" in page
+
+
+def test_repeated_answers_are_tables():
+    samples = [Sample(id=f"{n}", question=f"q{n // 2}") for n in range(12)]
+    page = notebook_html(repeats(run_of(samples, column("a", [0, 1, 1, 1, 0, 0] * 2)), "a"))
+    assert page.count("<table>") == 4
+    assert "pass@k" in page

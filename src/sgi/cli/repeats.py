@@ -1,0 +1,53 @@
+"""``sgi repeats``: compares repeated answers to the same questions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sgi.cli import options
+from sgi.cli.console import one_line, print_json, print_lines, print_tables
+from sgi.store.open_runs import open_runs
+
+
+def repeats(
+    run: options.Run,
+    metric: options.RunMetric,
+    passes: Annotated[
+        float | None,
+        typer.Option(
+            "--pass",
+            help="Value from which on an answer passes; at most this if lower is better. Default: 1 if all "
+            "values are 0 or 1, otherwise no pass rates.",
+        ),
+    ] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Number of flaky questions to list.")] = 10,
+    cluster: options.RunCluster = None,
+    db: options.Database = None,
+    as_json: options.Json = False,
+) -> None:
+    """Compare repeated answers to the same questions: which are flaky, and how much chance is in the mean?
+
+    Rows with the same question are answers to it, such as those of `sgi run --repeat 5`. pass@k is the
+    probability that at least one of k answers passes, pass^k that all of them do. The components of variance
+    say how much of the differences between values comes from the questions, and how much from chance in the
+    answers to one question. With them you see how precise the mean is with more answers per question.
+
+    Examples:
+      sgi run questions.jsonl --target app:answer --repeat 5 -m grounding --name five
+      sgi repeats five -m grounding --pass 0.5
+    """
+    from sgi.analysis.repeats import repeats as analyse
+    from sgi.reporting.repeats_tables import repeats_tables
+    from sgi.store.scored_runs import scored_run
+
+    with open_runs(db, run, cluster=cluster) as (database, (record,)):
+        result = analyse(scored_run(database, record), metric, threshold=passes, examples=examples)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    head = f"{one_line(result.metric)}: {result.answers:,} answers to {result.questions:,} questions"
+    left_out = f"questions with fewer than two values, left out: {result.single:,}"
+    print_lines([head, *([left_out] if result.single else []), ""])
+    print_tables(repeats_tables(result))
