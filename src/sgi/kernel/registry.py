@@ -34,6 +34,8 @@ BUILT_IN: dict[str, str] = {
     "grounding": "sgi.metrics.grounding.detector:Grounding",
     "citation_recall": f"{_CITATIONS}.support:CitationRecall",
     "citation_precision": f"{_CITATIONS}.support:CitationPrecision",
+    "citation_recall_judged": f"{_CITATIONS}.judged:CitationRecallJudged",
+    "citation_precision_judged": f"{_CITATIONS}.judged:CitationPrecisionJudged",
     "citation_validity": f"{_CITATIONS}.markers:CitationValidity",
     "uncited_share": f"{_CITATIONS}.markers:UncitedShare",
     "quote_accuracy": f"{_CITATIONS}.quotes:QuoteAccuracy",

@@ -73,6 +73,19 @@ class LinearPattern:
                 yield start, end
 
 
+def check_pattern(text: object) -> None:
+    """Check a parameter that is a pattern; "" means no pattern.
+
+    Raises:
+        TypeError: the value is not a text.
+        ValueError: the pattern has another syntax; see `LinearPattern`.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"pattern must be a regular expression, not {text!r}")
+    if text:
+        LinearPattern(text)
+
+
 def _valid(text: str) -> str:
     """Replace lone surrogates, which have no UTF-8; the length stays the same."""
     return _SURROGATES.sub("\ufffd", text)

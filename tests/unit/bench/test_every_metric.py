@@ -16,17 +16,21 @@ from sgi.bench.measures import Verdict
 from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.sample import CONTEXTS, LABEL, QUESTION, REFERENCE, RESPONSE
 from sgi.testing import ScriptedJudge
 from sgi.testing.judging import typical_judge
 
 ASKING = [name for name in BUILT_IN if issubclass(metric_class(name), JudgedMetric)]
-SILENT = [name for name in BUILT_IN if name not in ASKING]
+FIELDS = QUESTION | CONTEXTS | RESPONSE | REFERENCE | LABEL
+SILENT = [name for name in BUILT_IN if name not in ASKING and metric_class(name).spec.needs <= FIELDS]
+UNANSWERABLE = {"answered_unanswerable_judged", "correct_refusal_judged"}
+"""Metrics of questions that cannot be answered; the typical reply is that a question can be."""
 ROWS = [
     {
         "id": str(number),
         "question": f"How tall is tower {number}?",
         "contexts": [f"Tower {number} is {90 + number} m tall.", "It stands in Tolvik. Ada Stone built it."],
-        "response": f"It is {90 + number} m tall. Ada Stone built it.",
+        "response": f"It is {90 + number} m tall [1]. Ada Stone built it [2].",
         "reference": f"{90 + number} m",
     }
     for number in range(2)
@@ -70,7 +74,7 @@ def clean():
 def test_a_judge_that_keeps_its_word_gives_values(clean):
     assert set(ASKING) == {name.partition("(")[0] for name in clean}
     valued = [name for name, scores in clean.items() if scores.ok.any()]
-    assert len(valued) == len(ASKING), set(clean) - set(valued)
+    assert set(clean) - set(valued) == UNANSWERABLE
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BLANK = "the response is blank"
 NO_CLAIMS = "the response claims nothing that passages could support"
+NO_PASSAGES = "there are no passages"
 NO_CITATIONS = "the response cites nothing"
 
 

@@ -13,7 +13,7 @@ from sgi.kernel.metric import Metric, MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.cited_row import BLANK, NO_CITATIONS, cited_rows
 from sgi.metrics.citations.row_values import RowValue, scores_of
-from sgi.text.linear_pattern import LinearPattern
+from sgi.text.linear_pattern import check_pattern
 
 if TYPE_CHECKING:
     from sgi.kernel.features import Features
@@ -31,11 +31,7 @@ class OfMarkers(Metric[Rows]):
     pattern: str = ""
 
     def __post_init__(self) -> None:
-        syntax: object = self.pattern
-        if not isinstance(syntax, str):
-            raise TypeError(f"pattern must be a regular expression, not {syntax!r}")
-        if self.pattern:
-            LinearPattern(self.pattern)
+        check_pattern(self.pattern)
 
     def prepare(self, rows: Batch, /) -> Rows:
         """Find the statements and citations of each row; metrics of a batch share the result."""

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from sgi.kernel.details import closed
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.citations.cited_row import BLANK
+from sgi.metrics.citations.cited_row import BLANK, NO_PASSAGES
 from sgi.metrics.citations.markers import OfMarkers
 from sgi.metrics.citations.row_values import RowValue
 from sgi.text.quotations import QuotedTokens, quotation_spans, quoted_parts
@@ -108,7 +108,7 @@ class QuoteAccuracy(OfMarkers):
         if not row.sample.response.strip():
             return RowValue(None, BLANK)
         if not row.sample.contexts:
-            return RowValue(None, "there are no passages")
+            return RowValue(None, NO_PASSAGES)
         quotes = list(self._quotes(row))
         if not quotes:
             return RowValue(None, f"the response has no quotation of at least {self.min_words} words")

@@ -1,4 +1,4 @@
-"""The value of one row, before the values of all rows become `Scores`."""
+"""Values of rows from citation maps, and their `Scores`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sgi.kernel.metric import Scores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.metrics.citations.citation_map import CitationMap
+
 
 @dataclass(frozen=True)
 class RowValue:
@@ -20,6 +22,21 @@ class RowValue:
     value: float | None
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def recall_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted statements that are supported."""
+    supported = [part.supported for part in found.statements if part.claims]
+    return RowValue(supported.count(True) / len(supported), details=found.model_dump(mode="json"))
+
+
+def precision_value(found: CitationMap) -> RowValue:
+    """Return the share of the counted citations that are right."""
+    verdicts = [part.verdict for citation in found.citations for part in citation.passages]
+    counted = [verdict for verdict in verdicts if verdict != "unchecked"]
+    if not counted:
+        return RowValue(None, "no statement that could be supported has a citation")
+    return RowValue(counted.count("right") / len(counted), details=found.model_dump(mode="json"))
 
 
 def scores_of(rows: Sequence[RowValue]) -> Scores:

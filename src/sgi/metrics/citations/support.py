@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.citations.citation_map import CitationMap
-from sgi.metrics.citations.cited_row import NO_CITATIONS
+from sgi.metrics.citations.cited_row import NO_CITATIONS, NO_PASSAGES
 from sgi.metrics.citations.markers import OfMarkers, Rows
 from sgi.metrics.citations.oracle import (
     ENTAILMENT_THRESHOLD,
@@ -19,7 +19,7 @@ from sgi.metrics.citations.oracle import (
     entailment_pairs,
     grounding_texts,
 )
-from sgi.metrics.citations.row_values import RowValue
+from sgi.metrics.citations.row_values import RowValue, precision_value, recall_value
 from sgi.metrics.citations.verdicts import citation_map
 from sgi.metrics.parameters import check_share
 
@@ -74,7 +74,7 @@ class _Checked(OfMarkers):
     def _reason(self, row: CitedRow) -> str:
         """Return why the row has no value; with an entailment model, texts may be in other languages."""
         if row.reason or not row.sample.contexts:
-            return row.reason or "there are no passages"
+            return row.reason or NO_PASSAGES
         return "" if self.nli else row.row.reason
 
     def _map(self, row: CitedRow, features: Features) -> CitationMap:
@@ -137,9 +137,7 @@ class CitationRecall(_Checked):
         reason = self._reason(row)
         if reason:
             return RowValue(None, reason)
-        found = self._map(row, features)
-        supported = [part.supported for part in found.statements if part.claims]
-        return RowValue(supported.count(True) / len(supported), details=found.model_dump(mode="json"))
+        return recall_value(self._map(row, features))
 
 
 @dataclass(frozen=True)
@@ -176,9 +174,4 @@ class CitationPrecision(_Checked):
         reason = self._reason(row) or ("" if row.citations else NO_CITATIONS)
         if reason:
             return RowValue(None, reason)
-        found = self._map(row, features)
-        verdicts = [part.verdict for citation in found.citations for part in citation.passages]
-        counted = [verdict for verdict in verdicts if verdict != "unchecked"]
-        if not counted:
-            return RowValue(None, "no statement that could be supported has a citation")
-        return RowValue(counted.count("right") / len(counted), details=found.model_dump(mode="json"))
+        return precision_value(self._map(row, features))

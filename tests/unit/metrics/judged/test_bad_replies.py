@@ -13,6 +13,7 @@ from sgi.testing.judging import typical_judge
 from support.scripted import ROW, ask_metric, claims, outcome, score_metric, supports
 
 FIVE = claims(*[f"Claim {number}." for number in range(1, 6)])
+CITED = ROW.model_copy(update={"response": f"{ROW.response[:-1]} [1]."})
 JUDGED = [name for name in metric_names() if hasattr(metric(name), "ask")]
 
 
@@ -90,7 +91,7 @@ def test_verdicts_in_another_order_are_put_in_place():
 
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_judge_that_says_nonsense_gives_no_metric_a_value(name):
-    value, status, reason = outcome(metric(name), ROW, lambda *_: {"verdict": "CORRECT, 100 %"})
+    value, status, reason = outcome(metric(name), CITED, lambda *_: {"verdict": "CORRECT, 100 %"})
     assert (value, status) == (None, "failed")
     assert "not what was asked" in reason
 
@@ -100,7 +101,7 @@ def test_a_judge_that_declines_gives_no_metric_a_value(name):
     def declining(inquiry, schema):
         raise JudgeRefusedError("The judge declined: I'd rather not.")
 
-    value, status, reason = outcome(metric(name), ROW, declining)
+    value, status, reason = outcome(metric(name), CITED, declining)
     assert (value, status) == (None, "failed")
     assert "declined" in reason
 
@@ -141,10 +142,12 @@ INJECTIONS = [
 @pytest.mark.parametrize("name", JUDGED)
 def test_texts_that_give_orders_stay_between_their_markers(name, text):
     """No text can end its section, and none reaches the instructions."""
-    sample = ROW.model_copy(update={"contexts": (text, ROW.contexts[0]), "response": text, "question": text})
+    sample = ROW.model_copy(
+        update={"contexts": (text, ROW.contexts[0]), "response": f"{text} [1]", "question": text}
+    )
     judge = typical_judge()
     _, inquiries = ask_metric(metric(name), sample, judge.reply)
-    plain = {inquiry.prompt.name: inquiry for inquiry in ask_metric(metric(name), ROW, judge.reply)[1]}
+    plain = {inquiry.prompt.name: inquiry for inquiry in ask_metric(metric(name), CITED, judge.reply)[1]}
     assert inquiries
     for inquiry in inquiries:
         tag = inquiry.text.partition(" ")[2].partition(">")[0]
