@@ -61,6 +61,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         .render(
             form_key=form_token(request),
             asks_token=site.token is not None,
+            has_traces=site.receiver is not None,
             path=request.scope["path"],
             **values,
         )

@@ -70,6 +70,11 @@ class Assembler:
         """Return whether a trace is finished already."""
         return trace_id in self._finished
 
+    @property
+    def oldest_arrival(self) -> float | None:
+        """The arrival of the open trace that arrived first, in seconds since 1970; None without one."""
+        return next((trace.arrived for trace in self._open.values()), None)
+
     def add(self, spans: Sequence[EncodedSpan], now: float, arrived: float) -> None:
         """Add spans; ``now`` is a monotonic time, ``arrived`` is in seconds since 1970."""
         for span in spans:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 
 _MAX_REASONS = 50
+_MAX_ERROR = 500
 _OTHER = "other reasons"
 
 
@@ -71,6 +73,9 @@ class TraceStatus:
         metrics: the canonical strings of the metrics.
         buffer_bytes: size of the waiting spans.
         counts: counts of spans and rows by outcome, since the start.
+        oldest_seconds: age of the oldest waiting trace; None if no trace waits.
+        last_error: the newest error of a request, a trace or the database; empty if there was none.
+        last_error_at: time of the newest error, ISO 8601, UTC; empty if there was none.
     """
 
     sample: float
@@ -78,6 +83,9 @@ class TraceStatus:
     metrics: tuple[str, ...]
     buffer_bytes: int
     counts: TraceCounts
+    oldest_seconds: float | None
+    last_error: str
+    last_error_at: str
 
 
 class SharedCounts:
@@ -86,6 +94,7 @@ class SharedCounts:
     def __init__(self) -> None:
         self._lock = Lock()
         self._counts = TraceCounts()
+        self._last_error = ("", "")
 
     def add(self, **numbers: int) -> None:
         """Add to several counts at once."""
@@ -99,6 +108,16 @@ class SharedCounts:
             known: Counter[str] = getattr(self._counts, name)
             for reason, number in reasons.items():
                 known[reason if reason in known or len(known) < _MAX_REASONS else _OTHER] += number
+
+    def note_error(self, message: str) -> None:
+        """Store the message and the time of an error, in place of the error before."""
+        with self._lock:
+            self._last_error = (message[:_MAX_ERROR], datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def last_error(self) -> tuple[str, str]:
+        """The message and the time of the newest error; empty texts if there was none."""
+        return self._last_error
 
     def snapshot(self) -> TraceCounts:
         """Return a consistent copy of all counts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import JudgeLike
     from sgi.service.traces.runs import RunsBy
     from sgi.store.database import Database
+
+logger = logging.getLogger("sgi.traces")
 
 BUFFER_BYTES = 256_000_000
 """Default size of the buffer of spans, in bytes."""
@@ -67,6 +70,12 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
     )
     metrics = resolve(scorer.metrics)
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
+    if options.no_texts and place.exists():
+        logger.warning(
+            "%s can have spans with texts, from a server without --no-texts. Start a server without it to score "
+            "them, or delete the file.",
+            place,
+        )
     spool = SpanSpool(None if options.no_texts else place, options.buffer_bytes)
     runs = TraceRuns(database, options.runs_by, no_texts=options.no_texts)
     return TraceReceiver(options.receiver, spool, runs, RowScorer(scorer, metrics, no_texts=options.no_texts))

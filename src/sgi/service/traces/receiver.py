@@ -101,7 +101,22 @@ class TraceReceiver:
     def status(self) -> TraceStatus:
         """Return the settings and the counts."""
         metrics = tuple(metric.canonical for metric in self._scorer.metrics)
-        return TraceStatus(self.settings.sample, self.runs.by, metrics, self._spool.size, self.counts())
+        return TraceStatus(
+            self.settings.sample,
+            self.runs.by,
+            metrics,
+            self._spool.size,
+            self.counts(),
+            self._oldest_seconds(),
+            *self._counts.last_error,
+        )
+
+    def _oldest_seconds(self) -> float | None:
+        """Return the age of the oldest waiting trace, by its arrival."""
+        with self._lock:
+            first = next(iter(self._waiting), None)
+            arrived = self._assembler.oldest_arrival if first is None else first.arrived
+        return None if arrived is None else round(max(0.0, time.time() - arrived), 1)
 
     def receive(self, items: Sequence[Span | RawRow]) -> Receipt:
         """Accept the spans of a request; a raw row is a span that cannot be read.
@@ -132,12 +147,18 @@ class TraceReceiver:
             waiting=len(accepted),
         )
         reasons = [str(errors[0].values)] if errors else []
+        if errors:
+            self._note_invalid(reasons[0])
         reasons += [f"{late} spans came after their trace was scored"] if late else []
         return Receipt(len(errors) + late, "; ".join(reasons))
 
-    def refuse_invalid(self, spans: int) -> None:
+    def refuse_invalid(self, spans: int, reason: str) -> None:
         """Count the spans of a request in which no span can be read."""
         self._counts.add(requests=1, received=spans, invalid=spans)
+        self._note_invalid(reason)
+
+    def _note_invalid(self, reason: str) -> None:
+        self._counts.note_error("A request has spans that cannot be read." if self.runs.no_texts else reason)
 
     def _accept(self, spans: Sequence[EncodedSpan], *, received: int) -> None:
         """Store spans, or count the whole request as refused."""
@@ -151,6 +172,9 @@ class TraceReceiver:
             stored = not spans or self._spool.add(spans, arrived)
             if not stored:
                 raise BufferFullError("The buffer of spans is full.", hint="Repeat the request later.")
+        except SgiError as error:
+            self._counts.note_error(error.message)
+            raise
         finally:
             if not stored:
                 self._counts.add(requests=1, received=received, refused=received)
@@ -189,8 +213,10 @@ class TraceReceiver:
                 self.runs.finish_past_hours(time.time())
         except StoreError as error:  # the spans stay in the spool, and are tried again
             logger.warning("Traces cannot be stored yet: %s", error)
+            self._counts.note_error(error.message)
             self._closing.wait(RETRY_SECONDS)
-        except Exception:
+        except Exception as error:
+            self._counts.note_error(f"internal error: {type(error).__name__}")
             logger.exception("An error in the receiver of traces; it continues with the next traces.")
             self._closing.wait(RETRY_SECONDS)
 
@@ -220,3 +246,5 @@ class TraceReceiver:
         )
         self._counts.add_reasons("unanswered", batch.unanswered)
         self._counts.add_reasons("failed", batch.failed)
+        for reason in batch.failed:
+            self._counts.note_error(reason)

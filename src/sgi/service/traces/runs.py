@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 RunsBy = Literal["hour", "service"]
 
-_PREFIX = "traces-"
-_HOUR = re.compile(rf"{_PREFIX}\d{{4}}-\d\d-\d\dT\d\d(~\d+)?")
+RUN_PREFIX = "traces-"
+"""The names of the runs begin with it."""
+_HOUR = re.compile(rf"{RUN_PREFIX}\d{{4}}-\d\d-\d\dT\d\d(~\d+)?")
 _MAX_SERVICES = 100
 _MAX_VERSIONS = 99
 _LONGEST_SERVICE = 100
@@ -48,13 +50,13 @@ class TraceRuns:
     def name(self, sample: Sample, arrived: float) -> str:
         """Return the name of the run for a row."""
         if self.by == "hour":
-            return f"{_PREFIX}{_hour(arrived)}"
+            return f"{RUN_PREFIX}{_hour(arrived)}"
         named = sample.metadata.get("service")
         service = as_name(named, longest=_LONGEST_SERVICE) if isinstance(named, str) else "unknown"
         if service not in self._services and len(self._services) >= _MAX_SERVICES:
             service = "other"
         self._services.add(service)
-        return f"{_PREFIX}{service}"
+        return f"{RUN_PREFIX}{service}"
 
     def save(self, name: str, row: EvaluationRow) -> str:
         """Save a row, and return the name of its run.
@@ -73,11 +75,12 @@ class TraceRuns:
 
     def finish_past_hours(self, now: float) -> None:
         """Finish the runs of earlier hours, and store their summaries."""
-        current = f"{_PREFIX}{_hour(now)}"
-        for record in list_runs(self.database, search=_PREFIX):
+        current = f"{RUN_PREFIX}{_hour(now)}"
+        for record in list_runs(self.database, search=RUN_PREFIX):
             name = record.name or ""
             if not record.finished and _HOUR.fullmatch(name) and name.partition("~")[0] < current:
-                finish(self.database, name)
+                with suppress(UsageError):  # it was deleted, or a receiver did not create it
+                    finish(self.database, name)
 
 
 def _hour(moment: float) -> str:

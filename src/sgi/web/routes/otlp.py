@@ -81,7 +81,7 @@ def _accept(receiver: TraceReceiver, kind: str, is_gzip: bool, body: bytes) -> R
     try:
         items = decode_request(body, kind, is_gzip=is_gzip)
     except OtlpRequestError as error:
-        receiver.refuse_invalid(error.spans)
+        receiver.refuse_invalid(error.spans, error.message)
         raise
     try:
         return receiver.receive(items)

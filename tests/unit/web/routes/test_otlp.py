@@ -305,6 +305,15 @@ def test_no_texts_are_stored(serve, tmp_path):
     assert not any(text in stored for text in (b"bridge", b"in 1932", b"opened"))
 
 
+def test_without_texts_a_file_with_texts_is_named(serve, caplog):
+    with serve(receiver=ReceiverSettings(quiet=600)) as (client, _):
+        client.post("/v1/traces", content=request(spans_of(1)).SerializeToString(), headers=PROTOBUF)
+    with serve(no_texts=True) as (client, _):
+        assert counts(client)["restored"] == 0
+    (record,) = caplog.records
+    assert "sgi.db-otlp can have spans with texts" in record.getMessage()
+
+
 def test_without_texts_the_reasons_quote_none(serve):
     failed = [
         span(trace_id(1), "chain", input__value="Who?"),
@@ -353,7 +362,23 @@ def test_the_counts_are_exported(serve):
     assert 'sgi_trace_turns_total{state="scored"} 1.0' in text
 
 
+def test_the_status_tells_the_last_error_and_the_oldest_trace(serve):
+    with serve(receiver=ReceiverSettings(quiet=600)) as (client, _):
+        status = client.get("/api/v1/otlp").json()
+        assert (status["oldest_seconds"], status["last_error"], status["last_error_at"]) == (None, "", "")
+        client.post("/v1/traces", content=request(spans_of(1)).SerializeToString(), headers=PROTOBUF)
+        client.post(
+            "/v1/traces", content=request([span(b"short", "bad")]).SerializeToString(), headers=PROTOBUF
+        )
+        status = client.get("/api/v1/otlp").json()
+    assert status["oldest_seconds"] >= 0
+    assert "expected 16 bytes, found 5" in status["last_error"]
+    assert status["last_error_at"].endswith("+00:00")
+
+
 def test_a_server_without_the_receiver(client):
+    assert client.get("/traces").status_code == 404
+    assert "Traces" not in client.get("/").text
     assert client.post("/v1/traces", content=b"", headers=PROTOBUF).status_code == 404
     assert client.get("/api/v1/otlp").status_code == 404
 
