@@ -72,8 +72,8 @@ def open_receiver(database: Database, options: TraceOptions) -> TraceReceiver:
     place = Path(f"{database.shown}-otlp" if database.dialect == "sqlite" else "sgi.db-otlp")
     if options.no_texts and place.exists():
         logger.warning(
-            "%s can have spans with texts, from a server without --no-texts. Start a server without it to score "
-            "them, or delete the file.",
+            "%s can have spans with texts, from a server without --no-texts. Start a server without this "
+            "option to score them, or delete the file.",
             place,
         )
     spool = SpanSpool(None if options.no_texts else place, options.buffer_bytes)
