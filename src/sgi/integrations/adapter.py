@@ -21,7 +21,7 @@ from sgi.metrics.grounding.evidence_map import evidence_in
 from sgi.service.scorer import Scorer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import MetricSpec
@@ -130,10 +130,7 @@ class HostScorer:
 
     def score(self, **values: object) -> dict[str, Score]:
         """Score the row in these parts; return one score for each metric, by its canonical string."""
-        try:
-            return _name_keys(self._scorer.score(self.row(**values)), values)
-        except DataError as error:
-            return _failed(self.metrics, error)
+        return self.score_many([values])[0]
 
     async def ascore(self, **values: object) -> dict[str, Score]:
         """Score the row in these parts; like `score`, without blocking the event loop."""
@@ -144,10 +141,7 @@ class HostScorer:
 
     def score_many(self, rows: Sequence[Mapping[str, object]]) -> list[dict[str, Score]]:
         """Score several rows, each with its parts, like `score`; together they take less time."""
-        try:
-            scores = self._scorer.score_many([self.row(**row) for row in rows])
-        except DataError:  # of one row: the others have scores
-            return [self.score(**row) for row in rows]
+        scores = score_rows(self._scorer, rows, lambda row: self.row(**row))
         return [_name_keys(each, row) for each, row in zip(scores, rows, strict=True)]
 
     def row(self, **values: object) -> dict[str, Any]:
@@ -254,19 +248,25 @@ def _shared(metrics: tuple[Any, ...], embedder: Any, options: tuple[tuple[str, A
     return Scorer(metrics, embedder, **dict(options))
 
 
-def score_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Score]]:
-    """Score rows with recognised columns; a row that cannot be read has the status ``failed``."""
-    try:
-        return scorer.score_many(rows)
-    except DataError:
-        return [_score_row(scorer, row) for row in rows]
+def score_rows(
+    scorer: Scorer,
+    rows: Sequence[Mapping[str, Any]],
+    read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+) -> list[dict[str, Score]]:
+    """Score rows; a row that cannot be read has the status ``failed``.
 
-
-def _score_row(scorer: Scorer, row: Mapping[str, Any]) -> dict[str, Score]:
+    Args:
+        scorer: the open scorer.
+        rows: the rows.
+        read: returns the fields of a row under recognised names.
+    """
     try:
-        return scorer.score(row)
+        return scorer.score_many([read(row) for row in rows])
     except DataError as error:
-        return _failed(scorer.metrics, error)
+        if len(rows) == 1:
+            return [_failed(scorer.metrics, error)]
+    half = len(rows) // 2  # the error names one row; most others are scored in large batches
+    return [*score_rows(scorer, rows[:half], read), *score_rows(scorer, rows[half:], read)]
 
 
 def _failed(metrics: Iterable[str], error: DataError) -> dict[str, Score]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
-PARTS = {"inputs": "question", "prediction": "response", "labels": "reference"}
+_PARTS = {"inputs": "question", "prediction": "response", "labels": "reference"}
 
 
 class NoScoreError(SgiError):
@@ -54,7 +54,7 @@ class SgiMetric:
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        self._host = HostScorer(metric, embedder, parts=PARTS, columns=columns, **options)
+        self._host = HostScorer(metric, embedder, parts=_PARTS, columns=columns, **options)
         self._minimum = minimum
         self.__name__ = self._host.only_metric()
 

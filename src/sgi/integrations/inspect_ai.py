@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import Score as SgiScore
 
-PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
+_PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
 
 
 @scorer(metrics={"*": [mean(), stderr()]})  # type: ignore[untyped-decorator]  # no types where we check ours
@@ -42,7 +42,7 @@ def sgi_scorer(
             ``{"contexts": "store.documents"}``, for the fields that are not found by their usual names.
         options: further arguments of `sgi.Scorer`, such as ``judge``.
     """
-    host = HostScorer(metrics, embedder, parts=PARTS, columns=columns, **options)
+    host = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
 
     async def score(state: TaskState, target: Target) -> Score:
         scores = await host.ascore(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sgi.integrations.upload import Upload
     from sgi.kernel.metric import AnyMetric, Score
 
-PARTS = {"input": "question", "output": "response", "expected_output": "reference", "metadata": ""}
+_PARTS = {"input": "question", "output": "response", "expected_output": "reference", "metadata": ""}
 
 _MAX_SHOWN = 300
 _NAMES = {"traceId": "trace_id", "observationId": "observation_id", "dataType": "data_type"}
@@ -58,7 +58,7 @@ class SgiEvaluator:
         columns: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        self._host = HostScorer(metrics, embedder, parts=PARTS, columns=columns, **options)
+        self._host = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
 
     async def __call__(
         self,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.metric import Score
 
-PARTS = {"inputs": "question", "outputs": "response", "expectations": "reference", "trace": ""}
+_PARTS = {"inputs": "question", "outputs": "response", "expectations": "reference", "trace": ""}
 
 
 class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we check ours
@@ -57,7 +57,7 @@ class SgiScorer(Scorer):  # type: ignore[misc]  # the base has no types where we
         """Check the configuration, and open the models."""
         super().model_post_init(context)
         self._host = HostScorer(
-            self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options
+            self.metrics, self.embedder, parts=_PARTS, columns=self.columns, **self.options
         )
 
     def __call__(

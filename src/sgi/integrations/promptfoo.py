@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import Score
 
-PARTS = {"vars": "question", "metadata": "", "output": "response"}
+_PARTS = {"vars": "question", "metadata": "", "output": "response"}
 
 
 def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,9 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     config = dict(context.get("config") or {})
     thresholds = config.pop("thresholds", {})
-    host = HostScorer(config.pop("metrics", "grounding"), config.pop("embedder", None), parts=PARTS, **config)
+    host = HostScorer(
+        config.pop("metrics", "grounding"), config.pop("embedder", None), parts=_PARTS, **config
+    )
     if others := sorted(thresholds.keys() - {*host.metrics}):
         raise UsageError(
             f"No metric for the threshold {others[0]!r}.", hint=f"Metrics: {', '.join(host.metrics)}."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
 
-PARTS = {"inputs": "question", "output": "response", "expected_output": "reference", "metadata": ""}
+_PARTS = {"inputs": "question", "output": "response", "expected_output": "reference", "metadata": ""}
 
 
 @dataclass(repr=False)
@@ -42,12 +42,12 @@ class SgiEvaluator(Evaluator[Any, Any, Any]):  # type: ignore[misc]  # the base 
 
     def __post_init__(self) -> None:
         self._scorer = HostScorer(
-            self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options
+            self.metrics, self.embedder, parts=_PARTS, columns=self.columns, **self.options
         )
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
         """Return the score and the label of each metric."""
-        scores = await self._scorer.ascore(**{name: getattr(ctx, name) for name in PARTS})
+        scores = await self._scorer.ascore(**{name: getattr(ctx, name) for name in _PARTS})
         values = {name: score.value for name, score in scores.items() if score.value is not None}
         return values | {
             f"{name}.status": EvaluationReason(score.status.value, score.reason or None)

@@ -16,7 +16,7 @@ with require_extra("sgi.integrations.weave", "weave"):
 if TYPE_CHECKING:
     from sgi.kernel.metric import Score
 
-PARTS = {"output": "response", "inputs": "question"}
+_PARTS = {"output": "response", "inputs": "question"}
 
 
 class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types where we check ours
@@ -43,7 +43,7 @@ class SgiScorer(weave.Scorer):  # type: ignore[misc]  # the base has no types wh
         """Check the configuration, and open the models."""
         super().model_post_init(context)
         self._host = HostScorer(
-            self.metrics, self.embedder, parts=PARTS, columns=self.columns, **self.options
+            self.metrics, self.embedder, parts=_PARTS, columns=self.columns, **self.options
         )
 
     @weave.op  # type: ignore[untyped-decorator]
