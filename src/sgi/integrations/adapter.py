@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import BaseModel
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import MetricSpec
+    from sgi.service.scorer import ScorerOptions
 
 MAX_WAITING = 1 << 20
 """The host decides how many rows it evaluates at once, so waiting rows are not limited."""
@@ -98,7 +99,7 @@ class HostScorer:
         *,
         parts: Mapping[str, str],
         columns: Mapping[str, str] | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         self._parts = dict(parts)
         self._columns = dict(checked_mapping(columns))
@@ -220,9 +221,10 @@ def shared_scorer(
     metrics: str | AnyMetric | Sequence[str | AnyMetric],
     embedder: EmbedderLike | None = None,
     /,
-    **options: Any,
+    columns: Mapping[str, str] | None = None,
+    **options: Unpack[ScorerOptions],
 ) -> Scorer:
-    """Return an open scorer; equal arguments give the same scorer. ``options`` are those of `sgi.Scorer`.
+    """Return an open scorer; equal arguments give the same scorer. They are those of `sgi.Scorer`.
 
     >>> shared_scorer("squad_em", embeder="minilm")
     Traceback (most recent call last):
@@ -234,12 +236,12 @@ def shared_scorer(
         near = tuple(get_close_matches(name, {"metrics", "embedder", *known} - {name}, n=1))
         raise UnknownNameError("argument", name, near, hint=f"Further arguments: {', '.join(known)}.")
     names = (metrics,) if isinstance(metrics, (str, AnyMetric)) else tuple(metrics)
-    options = {"max_waiting": MAX_WAITING, **options}
-    configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(options.items())))
+    settings: dict[str, Any] = {"max_waiting": MAX_WAITING, "columns": columns, **options}
+    configuration: tuple[Any, ...] = (names, embedder, tuple(sorted(settings.items())))
     try:
         hash(configuration)
     except TypeError:  # such as a judge given as a mapping
-        return Scorer(names, embedder, **options)
+        return Scorer(names, embedder, **settings)
     return _shared(*configuration)
 
 

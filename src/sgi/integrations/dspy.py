@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.adapter import HostScorer, describe, explain
 from sgi.integrations.average import average
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
+    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"inputs": "question", "prediction": "response", "labels": "reference"}
 
@@ -52,7 +53,7 @@ class SgiMetric:
         *,
         minimum: float | None = None,
         columns: Mapping[str, str] | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         self._host = HostScorer(metric, embedder, parts=_PARTS, columns=columns, **options)
         self._minimum = minimum

@@ -7,7 +7,7 @@ of this module is on one line.
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import orjson
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric, Score
+    from sgi.service.scorer import ScorerOptions
 
 _FIELDS = {
     "predictions": "response",
@@ -65,11 +66,11 @@ class ScoreRows:
         embedder: EmbedderLike | None = None,
         *,
         columns: Mapping[str, str] | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
-        self._arguments = (metrics, embedder)
-        self._options = {"columns": columns, **options}
-        self.metrics = shared_scorer(metrics, embedder, **self._options).metrics
+        self._arguments = (metrics, embedder, columns)
+        self._options = options
+        self.metrics = shared_scorer(*self._arguments, **self._options).metrics
         self.version = package_version()  # so that another version does not use the cache of `map`
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.kernel.errors import require_extra
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import Score as SgiScore
+    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"input": "question", "output": "response", "target": "reference", "store": "", "metadata": ""}
 
@@ -27,7 +28,7 @@ def sgi_scorer(
     metrics: str | Sequence[str] = "grounding",
     embedder: EmbedderLike | None = None,
     columns: Mapping[str, str] | None = None,
-    **options: Any,
+    **options: Unpack[ScorerOptions],
 ) -> Scorer:
     """Return a scorer with the values METRIC and ``METRIC.coverage`` for each metric.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.average import average
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.integrations.upload import Upload
     from sgi.kernel.metric import AnyMetric, Score
+    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"input": "question", "output": "response", "expected_output": "reference", "metadata": ""}
 
@@ -56,7 +57,7 @@ class SgiEvaluator:
         embedder: EmbedderLike | None = None,
         *,
         columns: Mapping[str, str] | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         self._host = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.adapter import HostScorer, explain
 from sgi.integrations.langchain_rows import run_error, run_row, without_messages
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric, Score
+    from sgi.service.scorer import ScorerOptions
 
 # What the outputs and inputs do not have under a known name comes from messages and from child runs.
 _PARTS = {
@@ -59,7 +60,7 @@ class SgiEvaluator(RunEvaluator):  # type: ignore[misc]  # the base has no types
         embedder: EmbedderLike | None = None,
         *,
         columns: Mapping[str, str] | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         self._scorer = HostScorer(metrics, embedder, parts=_PARTS, columns=columns, **options)
 

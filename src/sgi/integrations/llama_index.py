@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sgi.integrations.adapter import HostScorer, describe, explain
 from sgi.kernel.errors import require_extra
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
+    from sgi.service.scorer import ScorerOptions
 
 _PARTS = {"query": "question", "response": "response", "contexts": "contexts", "reference": "reference"}
 
@@ -48,7 +49,7 @@ class SgiEvaluator(BaseEvaluator):  # type: ignore[misc]  # the base has no type
         embedder: EmbedderLike | None = None,
         *,
         passing_score: float | None = None,
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         self._scorer = HostScorer(metric, embedder, parts=_PARTS, **options)
         self.metric = self._scorer.only_metric()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import EmbedderLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.metric import Score as SgiScore
+    from sgi.service.scorer import ScorerOptions
 
 
 class Row(BaseModel):
@@ -49,7 +50,7 @@ class SgiEvaluator(Evaluator):  # type: ignore[misc]  # the base has no types wh
         embedder: EmbedderLike | None = None,
         *,
         name: str = "sgi",
-        **options: Any,
+        **options: Unpack[ScorerOptions],
     ) -> None:
         super().__init__(name=name, kind="code", input_schema=Row)
         self._scorer = HostScorer(metrics, embedder, parts={"row": "row"}, **options)

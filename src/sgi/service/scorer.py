@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar
 
 import anyio.to_thread
 
@@ -44,10 +44,29 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Row = Mapping[str, Any] | Sample
 
-__all__ = ["MAX_WAITING", "Scorer", "ScorerBusyError", "ScorerClosedError", "allowed_metrics"]
+__all__ = [
+    "MAX_WAITING",
+    "Scorer",
+    "ScorerBusyError",
+    "ScorerClosedError",
+    "ScorerOptions",
+    "allowed_metrics",
+]
 
 MAX_WAITING = 1024
 """Default maximum of waiting rows: four batches, so that accepted rows are scored soon."""
+
+
+class ScorerOptions(TypedDict, total=False):
+    """The keyword arguments of `Scorer` that adapters pass on."""
+
+    judge: JudgeLike | None
+    calibration: CalibrationLike | None
+    backend: str
+    precision: str
+    threads: int | None
+    cache: bool | str | Path
+    max_waiting: int
 
 
 class Scorer:
