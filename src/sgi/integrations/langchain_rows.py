@@ -5,26 +5,21 @@ Runs, documents and messages are objects of LangChain, or the JSON of such objec
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sgi.io.coercion import any_json
 from sgi.io.columns import NAMES
+from sgi.io.traces.documents import Document
+from sgi.io.traces.messages import last_text, message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    from sgi.io.traces.messages import Message
 
 _NAMES_OF_FIELDS = frozenset(name for names in NAMES.values() for name in names)
 _GIVEN = ("id", "reference")
 _SESSION_KEYS = ("thread_id", "session_id", "conversation_id")
-_HUMAN = frozenset({"human", "user", "humanmessage", "humanmessagechunk"})
-_AI = frozenset({"ai", "assistant", "aimessage", "aimessagechunk"})
-
-
-class Passage(NamedTuple):
-    """A retrieved document."""
-
-    text: str
-    id: str | None = None
 
 
 def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
@@ -48,9 +43,9 @@ def run_row(run: Any, *, tools: Collection[str] = ()) -> dict[str, Any]:
     inputs, outputs = run.inputs or {}, run.outputs or {}
     question = _field(inputs, "question")
     if question is None:
-        question = _last_message(inputs, _HUMAN)
+        question = last_text(_messages(inputs), "user")
     if question is None:
-        question = _last_message(outputs, _HUMAN)
+        question = last_text(_messages(outputs), "user")
     given = (run.extra or {}).get("metadata") or {}
     return {
         **{name: given[name] for name in _GIVEN if name in given},
@@ -68,15 +63,17 @@ def run_error(run: Any) -> str | None:
 
 def without_messages(values: dict[str, Any]) -> dict[str, Any]:
     """Return the inputs or outputs of a run with the text of each message, and without lists of messages."""
-    texts = {name: _answer(value) if _kind(value) in _AI else value for name, value in values.items()}
-    return {
-        name: value
-        for name, value in texts.items()
-        if not (isinstance(value, (list, tuple)) and any(map(_kind, value)))
-    }
+    texts = {}
+    for name, value in values.items():
+        message = _message(value)
+        if message is not None and message.role == "assistant":
+            texts[name] = message.text
+        elif message is not None or not _messages({name: value}):
+            texts[name] = value
+    return texts
 
 
-def passages_of(run: Any, tools: Collection[str] = ()) -> list[Passage] | None:
+def passages_of(run: Any, tools: Collection[str] = ()) -> list[Document] | None:
     """Return the documents that the steps of a run pass on, without repetitions; None without any retrieval.
 
     A list of texts in the outputs, under a name such as ``contexts``, is used as it is. Otherwise, the
@@ -85,39 +82,40 @@ def passages_of(run: Any, tools: Collection[str] = ()) -> list[Passage] | None:
     """
     value = next((value for name, value in (run.outputs or {}).items() if name in NAMES["contexts"]), None)
     if isinstance(value, (list, tuple)) and value and all(isinstance(text, str) for text in value):
-        return [Passage(text) for text in value]
-    found: dict[str, Passage] = {}
-    if _collect(run, frozenset(tools), found):
-        return list(found.values())
-    return [Passage(value)] if isinstance(value, str) else None
+        return [Document(text) for text in value]
+    documents: dict[str | None, Document] = {}
+    if _collect(run, frozenset(tools), documents):
+        return list(documents.values())
+    return [Document(value)] if isinstance(value, str) else None
 
 
-def _collect(run: Any, tools: frozenset[str], found: dict[str, Passage]) -> bool:
-    """Add the passages of a run to ``found``; return whether something was retrieved."""
+def _collect(run: Any, tools: frozenset[str], documents: dict[str | None, Document]) -> bool:
+    """Add the passages of a run to ``documents``; return whether something was retrieved."""
     outputs = run.outputs or {}
     passages = _documents_in(outputs)
     if passages is None and run.run_type == "retriever" and "documents" in outputs:
         passages = []
     if passages is None and run.run_type == "tool" and run.name in tools:
-        text = _text(outputs.get("output"))
-        passages = None if text is None else [Passage(text)]
+        message = _message(outputs.get("output"))
+        text = outputs.get("output") if message is None else message.text
+        passages = [Document(text)] if isinstance(text, str) else None
     if passages is None:
-        retrieved = [_collect(child, tools, found) for child in run.child_runs or ()]
+        retrieved = [_collect(child, tools, documents) for child in run.child_runs or ()]
         return any(retrieved)
     for passage in _documents_in(run.inputs or {}) or ():
-        found.pop(passage.text, None)
+        documents.pop(passage.text, None)
     for passage in passages:
-        found.setdefault(passage.text, passage)
+        documents.setdefault(passage.text, passage)
     return True
 
 
-def _documents_in(values: dict[str, Any]) -> list[Passage] | None:
+def _documents_in(values: dict[str, Any]) -> list[Document] | None:
     """Return the documents of a run's inputs or outputs; None if there is no list of documents."""
     lists = [passages for value in values.values() if (passages := _documents(value))]
     return [passage for passages in lists for passage in passages] or None
 
 
-def _documents(value: Any) -> list[Passage]:
+def _documents(value: Any) -> list[Document]:
     artifact = _attribute(value, "artifact")
     if artifact is not None:
         return _documents(artifact)
@@ -127,12 +125,12 @@ def _documents(value: Any) -> list[Passage]:
     return [] if None in passages else [passage for passage in passages if passage is not None]
 
 
-def _passage(value: Any) -> Passage | None:
+def _passage(value: Any) -> Document | None:
     text = _attribute(value, "page_content")
     if not isinstance(text, str):
         return None
     name = _attribute(value, "id")
-    return Passage(text, name if isinstance(name, str) else None)
+    return Document(text, name if isinstance(name, str) else None)
 
 
 def _field(values: dict[str, Any], field: str) -> str | None:
@@ -147,58 +145,36 @@ def _response(outputs: dict[str, Any], inputs: dict[str, Any]) -> str | None:
     text = _field(outputs, "response")
     if text is not None:
         return text
-    message = outputs.get("output")
-    if _kind(message) in _AI:
-        return _answer(message)
-    messages = list(_messages(outputs))
-    if messages:
-        return _answer(messages[-1]) if _kind(messages[-1]) in _AI else None
+    message = _message(outputs.get("output"))
+    if message is None or message.role != "assistant":
+        message = next(iter(_messages(outputs)[-1:]), None)
+    if message is not None:
+        return message.text if message.role == "assistant" else None
     added = [value for name, value in outputs.items() if name not in inputs and isinstance(value, str)]
     return added[0] if len(added) == 1 else None
 
 
-def _answer(message: Any) -> str | None:
-    """Return the text of an AI message; None if it only calls tools."""
-    text = _text(message)
-    calls = _attribute(message, "tool_calls")
-    return None if not text and isinstance(calls, (list, tuple)) and calls else text
+def _messages(values: Mapping[str, Any]) -> list[Message]:
+    lists = [value if isinstance(value, (list, tuple)) else [value] for value in values.values()]
+    messages = (_message(item) for items in lists for item in items)
+    return [message for message in messages if message is not None]
 
 
-def _last_message(values: dict[str, Any], kinds: frozenset[str]) -> str | None:
-    return next(
-        (_text(message) for message in reversed(list(_messages(values))) if _kind(message) in kinds), None
-    )
-
-
-def _messages(values: dict[str, Any]) -> Iterator[Any]:
-    for value in values.values():
-        if isinstance(value, (list, tuple)):
-            yield from (item for item in value if _kind(item))
-        elif _kind(value):
-            yield value
-
-
-def _kind(message: Any) -> str:
-    """Return the type or role of a message in lower case; empty if the value is not a message."""
-    if isinstance(message, tuple) and len(message) == 2 and all(isinstance(part, str) for part in message):  # noqa: PLR2004
-        return str(message[0]).lower()
-    if _is_serialized(message):
-        return str(message["id"][-1]).lower()
-    if _attribute(message, "content") is None:
-        return ""
-    names = (_attribute(message, "role"), _attribute(message, "type"))
-    return next((name.lower() for name in names if isinstance(name, str)), "")
-
-
-def _text(message: Any) -> str | None:
-    """Return a text, or the text of a message; the text blocks of its content are joined."""
-    if isinstance(message, str):
-        return message
-    content = message[1] if isinstance(message, tuple) else _attribute(message, "content")
+def _message(value: Any) -> Message | None:
+    """Read a message: an object of LangChain, its JSON, or a role with a text."""
+    if isinstance(value, tuple):
+        value = dict(zip(("role", "content"), value, strict=False))
+    content = _attribute(value, "content")
+    kind = value["id"][-1] if _is_serialized(value) else _attribute(value, "type")
+    role = next((name for name in (_attribute(value, "role"), kind) if isinstance(name, str)), "")
     if isinstance(content, list):
         blocks = (block if isinstance(block, str) else _attribute(block, "text") for block in content)
-        return "".join(block for block in blocks if isinstance(block, str))
-    return content if isinstance(content, str) else None
+        content = "".join(block for block in blocks if isinstance(block, str))
+    if content is None:
+        return None
+    calls = _attribute(value, "tool_calls")
+    role = role.removesuffix("Chunk").removesuffix("Message")
+    return message_of({"role": role, "content": content, "tool_calls": calls})
 
 
 def _attribute(value: Any, name: str) -> Any:
@@ -214,7 +190,7 @@ def _is_serialized(value: Any) -> bool:
     return isinstance(value.get("kwargs"), dict) and isinstance(value.get("id"), list) and bool(value["id"])
 
 
-def _metadata(run: Any, passages: Iterable[Passage], given: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(run: Any, passages: Iterable[Document], given: Mapping[str, Any]) -> dict[str, Any]:
     ids = [passage.id for passage in passages]
     seconds = None if run.end_time is None else (run.end_time - run.start_time).total_seconds()
     values = {
