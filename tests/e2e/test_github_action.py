@@ -270,6 +270,17 @@ def test_github_output_needs_github(tmp_path):
     assert (result.code, "GITHUB_STEP_SUMMARY" in result.err) == (2, True)
 
 
+@pytest.mark.parametrize("package", ["installed", "--help"])
+def test_no_module_of_the_repository_is_imported(run, monkeypatch, package):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    write_rows(run.workspace / "rows.jsonl", answers(3))
+    for name in ("secrets", "json", "logging", "typing"):
+        (run.workspace / f"{name}.py").write_text("raise SystemExit('imported')", "utf-8")
+    job = run(package=package, metrics="rouge_l", rules="rouge_l >= 0", gate_options="--on=mean")
+    assert "imported" not in job.log
+    assert job.outputs["passed"] == ("true" if package == "installed" else ""), job.log
+
+
 @pytest.mark.parametrize(
     ("inputs", "requirement"),
     [
