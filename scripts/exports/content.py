@@ -1,4 +1,4 @@
-"""A small question answering system about a tidal power station: its turns, which every export records."""
+"""Turns of a small question answering system about a tidal power station; every export records them."""
 
 from __future__ import annotations
 
