@@ -34,6 +34,16 @@ ODD = [
         "response": "I don't know.",
         "reference": "b",
         "answerable": True,
+        "turns": [{"role": "user", "text": "Who wrote it?"}],
+    },
+    {
+        "id": "conversation",
+        "turns": [
+            {"role": "user", "text": "When was the Anke launched?"},
+            {"role": "assistant", "text": "The Anke was launched in 1950."},
+            {"role": "user", "text": "And where was she launched?"},
+            {"role": "assistant", "text": "The Anke was launched in 1960 at Tolvik."},
+        ],
     },
     {"id": "unanswerable", "question": "Who?", "contexts": [" "], "response": "Ida.", "answerable": False},
     {"id": "long", "question": "Who?", "contexts": ["x " * 900], **LONG},

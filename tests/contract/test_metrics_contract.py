@@ -18,6 +18,7 @@ VARIANTS = [
     'sgi_bounded(passages="mean")',
     'theta_rc(passages="joined")',
     'theta_qc(passages="mean")',
+    "grounding(history=true)",
     'grounding(nli="a/model")',
 ]
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
+from sgi.kernel.conversation import with_earlier_passages
 from sgi.metrics.citations.citation_map import first_citation_map
 from sgi.reporting.citation_map_text import citation_map_lines
 from sgi.reporting.evidence_map_text import evidence_map_lines
@@ -76,7 +77,7 @@ def _detail_lines(evaluation: StoredEvaluation, name: str, width: int) -> Iterat
     details: Mapping[str, Any] = score.details
     every = {other: each.details for other, each in evaluation.scores.items()}
     markers = marker_marks(first_citation_map(every.values()))
-    view = evidence_map_view(details, evaluation.sample.contexts, markers)
+    view = evidence_map_view(details, with_earlier_passages(evaluation.sample).contexts, markers)
     if view is not None:
         lines = evidence_map_lines(view, width=width - len(_INDENT))
         yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)

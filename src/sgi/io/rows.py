@@ -362,9 +362,9 @@ def _in_column(error: DataError, name: str, column: str) -> DataError:
 
 
 def _encodable(sample: Sample) -> Sample:
-    for name in Sample.model_fields:
+    for name, value in sample.field_values().items():
         try:
-            cells.as_json(getattr(sample, name))
+            cells.as_json(value)
         except DataError as error:
             raise DataError(error.message, field=name, hint=error.hint) from None
     return sample

@@ -81,8 +81,12 @@ def with_last_exchange(sample: Sample) -> Sample:
     if not parts or (sample.has(Field.RESPONSE) and parts[-1].answer is not None):
         return sample
     last = parts[-1]
-    values: dict[str, Any] = {"question": last.question, "response": last.answer, "contexts": last.contexts}
-    absent = {name: value for name, value in values.items() if value and not sample.has(Field(name))}
+    values: dict[str, Any] = {"question": last.question, "response": last.answer}
+    if any(turn.contexts for turn in sample.turns):  # otherwise the passages are unknown
+        values["contexts"] = last.contexts
+    absent = {
+        name: value for name, value in values.items() if value is not None and not sample.has(Field(name))
+    }
     return _copy(sample, absent) if absent else sample
 
 
@@ -106,6 +110,18 @@ def history(sample: Sample) -> tuple[Turn, ...]:
     return sample.turns[: last.start] if answers or asks else sample.turns
 
 
+def with_earlier_passages(sample: Sample) -> Sample:
+    """Return a copy whose passages are followed by those of the earlier messages, without repeats."""
+    earlier = dict.fromkeys(passage for turn in history(sample) for passage in turn.contexts)
+    added = tuple(passage for passage in earlier if passage not in sample.contexts)
+    return Sample(
+        id=sample.id,
+        question=sample.question,
+        contexts=(*sample.contexts, *added),
+        response=sample.response,
+    )
+
+
 def turn_rows(sample: Sample) -> Iterator[Sample]:
     """Yield a row for each answered question of a conversation, or the row itself if it has no turns.
 
@@ -124,8 +140,7 @@ def turn_rows(sample: Sample) -> Iterator[Sample]:
         if number == len(parts):
             yield _copy(sample, common)
         elif part.answer is not None:
-            own = {"question": part.question, "response": part.answer}
-            yield Sample(**common, **own, **({"contexts": part.contexts} if part.contexts else {}))
+            yield with_last_exchange(Sample(**common))
 
 
 def _copy(sample: Sample, changes: dict[str, Any]) -> Sample:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel.conversation import with_earlier_passages
+from sgi.kernel.sample import Sample
 from sgi.metrics.citations.citation_map import citation_map_in, first_citation_map
 from sgi.reporting.table import Table
 from sgi.reporting.views.citation_map import (
@@ -70,7 +72,16 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
 def support(sample: SampleView, score: ScoreView) -> EvidenceMapView | None:
     """Return the evidence map of a score; None if it has none."""
     markers = marker_marks(first_citation_map(other.details for other in sample.scores.values()))
-    return evidence_map_view(score.details, sample.contexts, markers)
+    return evidence_map_view(score.details, _passages_with_earlier(sample), markers)
+
+
+def _passages_with_earlier(sample: SampleView) -> tuple[str, ...]:
+    """Return the passages of a row and of earlier messages, in the order of ``grounding(history=true)``."""
+    turns = sample.further.get("turns")
+    if not turns:
+        return sample.contexts
+    texts = {"question": sample.question, "contexts": sample.contexts, "response": sample.response}
+    return with_earlier_passages(Sample(id=sample.id, turns=turns, **texts)).contexts
 
 
 def cited(sample: SampleView, name: str) -> CitationMapView | None:

@@ -17,6 +17,7 @@ from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
+from sgi.kernel.sample_parts import Turn
 from sgi.kernel.tokens import TokenFrequencies
 from sgi.kernel.vectors import EntailmentTable, VectorTable
 from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder
@@ -38,6 +39,11 @@ _UNIT_TOLERANCE = 1e-4
 
 _TOWER = "The Eiffel Tower was completed in 1889. It stands in Paris."
 _RIVERS = ("The Nile is 6,650 km long.", "The Amazon carries more water.", "The Rhine is shorter.")
+_TURNS = (
+    Turn(role="user", text="When was it completed?"),
+    Turn(role="assistant", text="It was completed in 1888.", contexts=(_TOWER,)),
+    Turn(role="user", text="And the longest river?"),
+)
 _MANY = tuple(f"Passage {number} is about item {number * number}." for number in range(20))
 
 
@@ -59,6 +65,7 @@ def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *
         label=number % 2 == 0,
         **_gold(contexts, by_id=number % 2 == 0),
         answerable=number % 4 > 1,
+        turns=_TURNS,
         metadata={"group": "even" if number % 2 == 0 else "odd"},
     )
 

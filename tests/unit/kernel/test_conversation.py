@@ -3,8 +3,8 @@ import pytest
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.io.per_turn import PerTurn
-from sgi.kernel.conversation import history, turn_rows
-from sgi.kernel.sample import Field
+from sgi.kernel.conversation import history, turn_rows, with_earlier_passages
+from sgi.kernel.sample import Field, Sample
 
 FIRST = {"role": "user", "text": "When was the Anke launched?"}
 IN_1950 = {"role": "assistant", "text": "In 1950.", "contexts": ["The Anke was launched in 1950."]}
@@ -91,3 +91,20 @@ def test_a_run_per_turn_clusters_by_conversation():
     spec = RunSpec.of({"data": "rows.jsonl", "per_turn": True})
     assert (spec.cluster, spec.to_dict()["per_turn"]) == ("session_id", True)
     assert RunSpec.of({"data": "rows.jsonl", "per_turn": True, "cluster": "row"}).cluster == "row"
+
+
+def test_a_sample_object_with_turns_is_read():
+    (sample,) = open_dataset([Sample(id="1", turns=[FIRST, IN_1950])]).samples()
+    assert (sample.question, sample.response) == (FIRST["text"], "In 1950.")
+
+
+def test_passages_of_earlier_messages_follow_those_of_the_row():
+    sample = read(turns=[FIRST, IN_1950, SECOND, LONG])
+    assert with_earlier_passages(sample).contexts == (*LONG["contexts"], *IN_1950["contexts"])
+
+
+def test_a_turn_without_retrieval_has_no_passages():
+    without = {"role": "assistant", "text": "42 m."}
+    sample = read(turns=[FIRST, IN_1950, SECOND, without])
+    assert (sample.contexts, sample.has(Field.CONTEXTS)) == ((), True)
+    assert not read(turns=[FIRST, without]).has(Field.CONTEXTS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sgi.kernel.conversation import with_earlier_passages
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.grounding.analysis import ResponseAnalysis
@@ -35,8 +36,8 @@ _CITATION = "worst stretch of lexical, factual and geometric support; trained by
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
-def _prepare_rows(batch: Batch) -> tuple[PreparedRow, ...]:
-    return tuple(map(PreparedRow.of, batch.samples))
+def _prepare_rows(batch: Batch, *, history: bool) -> tuple[PreparedRow, ...]:
+    return tuple(PreparedRow.of(with_earlier_passages(row) if history else row) for row in batch.samples)
 
 
 def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
@@ -74,6 +75,8 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
     Attributes:
         nli: an entailment model: a folder, or ``owner/model`` on the Hugging Face hub; ``torch:`` before
             either runs it with PyTorch. "" means no model.
+        history: whether the passages of earlier messages in ``turns`` count as passages too. They follow the
+            passages of the row. The texts of earlier answers do not count.
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
     score, best passage, similarity to every passage, unsupported parts and checked facts; ``unused``, the
@@ -88,8 +91,11 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         "grounding", 1, needs=CONTEXTS | RESPONSE, unit=SCORE, citation=_CITATION, details=EvidenceMap
     )
     nli: str = ""
+    history: bool = False
 
     def __post_init__(self) -> None:
+        if type(self.history) is not bool:
+            raise TypeError(f"history must be true or false, not {self.history!r}")
         model_name: object = self.nli
         if not isinstance(model_name, str):
             raise TypeError(f"nli must be the name of an entailment model or its folder, not {model_name!r}")
@@ -106,7 +112,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
         """Normalise the texts of each row; the result is cached with the batch."""
-        return rows.compute_once(_prepare_rows)
+        return rows.compute_once(_prepare_rows, history=self.history)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
         """List the sentences of responses and passages, and the questions; skip rows that get no value."""
