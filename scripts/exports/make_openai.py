@@ -163,7 +163,7 @@ def batch() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def fine_tuning() -> list[dict[str, Any]]:
     """Return examples for fine-tuning: single turns, and a session of several."""
     tour = [turn for turn in TURNS if turn.session]
-    talk = [
+    conversation = [
         message
         for turn in tour
         for message in (
@@ -176,7 +176,7 @@ def fine_tuning() -> list[dict[str, Any]]:
         for turn in TURNS
         if turn.session is None and turn.answer
     ]
-    return [{"messages": [{"role": "system", "content": SYSTEM}, *own]} for own in (*single, talk)]
+    return [{"messages": [{"role": "system", "content": SYSTEM}, *own]} for own in (*single, conversation)]
 
 
 def main() -> None:

@@ -284,15 +284,15 @@ def fault_cell(
     metric: AnyMetric,
     fault: JudgeFault,
     before: Scores,
-    spoiled: tuple[Scores, int],
+    perturbed: tuple[Scores, int],
     clusters: NDArray[np.int64],
     level: float = 0.95,
 ) -> Cell:
     """Compute a judged metric's cell for a judge fault, from the scores ``before`` and with faulty replies.
 
-    ``spoiled`` includes the number of faulty replies; 0 means not applicable.
+    ``perturbed`` includes the number of faulty replies; 0 means not applicable.
     """
-    after, replies = spoiled
+    after, replies = perturbed
     known = before.ok
     facts: dict[str, Any] = {
         "metric": metric.canonical,

@@ -92,6 +92,6 @@ def check_readable(path: Path) -> None:
 
 
 def suffix(path: Path) -> str:
-    """Return the lower-case suffix that tells the format, without ``.gz``."""
+    """Return the lower-case suffix that names the format, without ``.gz``."""
     name = path.name.casefold()
     return Path(name.removesuffix(".gz")).suffix

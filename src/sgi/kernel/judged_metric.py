@@ -30,7 +30,7 @@ MAX_REPLY = 4000
 """The maximum number of characters of an unusable reply that are stored."""
 
 CACHED_REPLY = "reply_from_cache"
-"""The key in the details of a failed row that tells whether all its replies came from the cache."""
+"""The key in the details of a failed row that is true if all its replies came from the cache."""
 
 E = TypeVar("E", bound=BaseModel)
 

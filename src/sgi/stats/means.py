@@ -82,7 +82,7 @@ def mean_interval(
     scale = ValueRange.of(low, high)
     codes, count = cluster_codes(clusters, len(column))
     if not scale.contains(column):
-        return NoInterval(f"a value lies outside the metric's scale, {scale.low:g} to {scale.high:g}")
+        return NoInterval(f"a value is outside the metric's scale, {scale.low:g} to {scale.high:g}")
     sums: Floats = np.bincount(codes, weights=column).astype(np.float64, copy=False)
     sizes: Floats = np.bincount(codes).astype(np.float64)
     if not (scale.is_bounded and np.isin(column, (scale.low, scale.high)).all()):

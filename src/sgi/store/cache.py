@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-_APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
+_APPLICATION_ID = 0x53474943  # "SGIC", in the header of the files that SGI wrote
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
 _FORK_SECONDS = 5.0
 """Seconds that a fork waits for threads that use a cache. After that, the child leaves the connection open.

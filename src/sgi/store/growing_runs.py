@@ -225,7 +225,7 @@ def _metrics(
                 low=bind(spec.low),
                 high=bind(spec.high),
             )
-        # The first value tells the provenance: a score without a value may lack its model.
+        # The first value has the provenance: a score without a value may lack its model.
         first = name in there and score.status is Status.OK and there[name].provenance is None
         if first and score.provenance is not None:
             _update_metric(connection, numbers[name], provenance=asdict(score.provenance))

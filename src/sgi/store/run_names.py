@@ -73,4 +73,4 @@ def _checked_tag(text: str) -> str:
 
 
 def _problem(name: str) -> str:
-    return name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
+    return name_problem(name) or ("it selects another run" if _MEANS_ANOTHER.match(name) else "")

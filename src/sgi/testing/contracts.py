@@ -324,7 +324,7 @@ def _check_values(spec: MetricSpec, scores: Scores) -> None:
         values.size > 0, "at least one sample gets a value; pass samples= with the data that the metric needs"
     )
     outside = values[(values < spec.low) | (values > spec.high)]
-    require(not outside.size, f"values lie in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
+    require(not outside.size, f"values are in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
     known = {status.value for status in Status}
     require(set(scores.status.tolist()) <= known, f"a status is one of {sorted(known)}")
     for detail in scores.details:

@@ -75,7 +75,7 @@ def _check_probabilities(scores: EntailmentScores, n: int) -> None:
         "either all pairs have a probability of contradiction, or none",
     )
     for column in (scores.entailment, scores.contradiction[has_contradiction]):
-        require(bool(((column >= 0) & (column <= 1)).all()), "probabilities lie in [0, 1]")
+        require(bool(((column >= 0) & (column <= 1)).all()), "probabilities are in [0, 1]")
     require(
         bool((scores.windows >= 1).all()),
         "each premise is read in at least one window (part that fits the token limit)",

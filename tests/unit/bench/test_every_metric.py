@@ -1,4 +1,4 @@
-"""The bench over every built-in metric: what asks no judge, and what asks one whose replies are spoiled."""
+"""The bench over every built-in metric: what asks no judge, and what asks one whose replies are perturbed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_metric_without_a_judge_has_a_cell_for_every_change(tmp_path):
 
 
 def judge_with(fault):
-    """A judge that says what is typical, spoiled in this way."""
+    """A judge that gives a typical reply, perturbed in this way."""
     typical = typical_judge().reply
 
     def reply(inquiry, schema):
@@ -80,10 +80,10 @@ def test_a_judge_that_keeps_its_word_gives_values(clean):
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_broken_judge_never_gives_another_value(fault, clean):
     result = sgi.evaluate(ROWS, ASKING, judge=judge_with(fault), cache=False, max_failures=1.0)
-    spoiled = 0
+    faulty = 0
     for name, scores in result.items():
         kept = scores.values == clean[name].values
         assert (np.isnan(scores.values) | kept).all(), name
-        spoiled += int((~scores.ok & clean[name].ok).sum())
+        faulty += int((~scores.ok & clean[name].ok).sum())
         assert all(scores.reasons[row] for row in np.flatnonzero(~scores.ok)), name
-    assert spoiled
+    assert faulty

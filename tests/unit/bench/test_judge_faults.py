@@ -92,7 +92,7 @@ def replies(asked):
     return ServerReply(json.dumps(wanted[name]))
 
 
-def test_no_spoiled_reply_of_a_real_server_becomes_a_value(tmp_path):
+def test_no_perturbed_reply_of_a_real_server_becomes_a_value(tmp_path):
     metrics = ("faithfulness", "groundedness")
     with JudgeServer(replies=replies) as server:
         result = bench(

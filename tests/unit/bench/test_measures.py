@@ -102,7 +102,7 @@ def test_equal_input_gives_equal_bits():
     assert found(Kind.ERROR, change) == found(Kind.ERROR, change)
 
 
-def test_a_spoiled_reply_may_give_no_value_or_the_same():
+def test_a_perturbed_reply_may_give_no_value_or_the_same():
     before = np.linspace(0, 1, N)
     after = np.where(np.arange(N) % 2, np.nan, before)
     result = fault_reaction(before, after, UNIT, np.arange(N))

@@ -67,7 +67,7 @@ def test_equal_values_of_a_scale_without_ends_have_no_interval():
 
 def test_a_value_outside_the_scale_leaves_no_interval():
     values = [0.1, 0.2, 0.3, 0.4, 0.5, 1.1]
-    assert mean_interval(values, low=0, high=1).reason == "a value lies outside the metric's scale, 0 to 1"
+    assert mean_interval(values, low=0, high=1).reason == "a value is outside the metric's scale, 0 to 1"
     values[-1] = 1 + 1e-12
     assert mean_interval(values, low=0, high=1).high <= 1
     with pytest.raises(ValueError, match="must be below the high end"):

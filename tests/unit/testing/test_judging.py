@@ -145,7 +145,7 @@ class NoExample(Marked):
         (Restless, "asking the same twice"),
         (LostInJson, "written as JSON reads back"),
         (Overwriting, "score changes no judgement"),
-        (OutOfRange, "values lie in"),
+        (OutOfRange, "values are in"),
         (Standardising, "splitting a batch"),
         (Greedy, "texts gives only what score looks up"),
         (NoExample, "test.mark has an example"),

@@ -71,7 +71,7 @@ class EntailmentSettings:
 
     @property
     def has_token_types(self) -> bool:
-        """Whether the model takes token type ids, by which it tells the premise from the hypothesis."""
+        """Whether the model takes token type ids, which mark premise and hypothesis."""
         inputs = self._settings("tokenizer_config.json").get("model_input_names")
         return "token_type_ids" in inputs if isinstance(inputs, list) else True
 
